@@ -1,0 +1,173 @@
+"""The checked model of a project's schemas: what every later step reads.
+
+`ecsgen.schema` makes it; nothing after that looks at YAML again. Everything here is immutable,
+compares and prints by content alone (marks are left out), so `repr` is a stable digest input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum as PyEnum
+from pathlib import Path
+from typing import Literal
+
+Default = bool | int | float | str | bytes | None | tuple["Default", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A span in a schema file: line and column from 1, length in characters."""
+
+    path: str  # as printed in diagnostics: relative to the working directory where possible
+    line: int
+    column: int
+    length: int = 1
+
+
+Marks = Mapping[str, Mark]
+
+
+class Base(PyEnum):
+    """What one cell of a field holds."""
+
+    BOOL = "bool"
+    INT = "int"
+    FLOAT = "float"
+    ENTITY = "entity"
+    ID = "id"
+    ENUM = "enum"
+    STR = "str"
+    BYTES = "bytes"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """A field type, taken apart: `f32[3]` is FLOAT, scalar "f32", shape (3,)."""
+
+    text: str  # the canonical spelling
+    base: Base
+    scalar: str  # "bool", "i8" … "f64"; u64 for entity and id; the enum's storage; "" for the rest
+    shape: tuple[int, ...] = ()
+    size: int = 0  # N of str[N] and bytes[N]
+    target: str = ""  # the component of id<…>, the name of an enum
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a component. `default` is complete: nested tuples of the whole shape for shaped
+    fields, a number for enums, padded to N for bytes, None for objects."""
+
+    name: str
+    type: FieldType
+    default: Default
+    doc: str = ""
+    unit: str = ""
+    tags: tuple[str, ...] = ()  # as written; without "cold" a field is hot
+    split: bool = False
+    marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel as written; its steps are compiled later."""
+
+    name: str
+    steps: tuple[str, ...]
+    doc: str = ""
+    args: tuple[tuple[str, str, str], ...] = ()  # name, type text, unit
+    where: str = ""
+    rows: str = ""
+    over: str = ""
+    parallel: bool = False
+    marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A reduction as written."""
+
+    name: str
+    how: Literal["sum", "min", "max", "mean", "count"]
+    expression: str
+    doc: str = ""
+    marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One component with the policies that its schema asks for."""
+
+    name: str  # PointMass
+    module: str  # point_mass
+    fields: tuple[Field, ...] = ()
+    doc: str = ""
+    owner: Literal["entity", "none"] = "entity"
+    instances: Literal["one", "many"] = "one"
+    lookup: Literal["sparse", "hash", "direct"] = "sparse"
+    destroy: Literal["gc", "callback", "manual"] = "gc"
+    release: bool = False  # true with destroy: callback
+    ids: bool = False  # true with owner: none
+    partition: Literal["", "active", "inactive"] = ""
+    hierarchy: Literal["", "root", "destroy"] = ""
+    cold: Literal["inline", "indirect"] = "inline"
+    reserve: int = 0  # rows of `growth: {reserve: N}`, rounded up to 64s; 0 means doubling
+    capacity: int = 0
+    kernels: tuple[Kernel, ...] = ()
+    reductions: tuple[Reduction, ...] = ()
+    source: str = ""  # the schema file, relative to the schema folder, with forward slashes
+    marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """An enum or a set of flags."""
+
+    name: str
+    values: tuple[tuple[str, int], ...]
+    flags: bool
+    scalar: str  # the smallest unsigned type that fits, "u8" … "u64"
+    default: int
+    doc: str = ""
+    source: str = ""
+    marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    name: str
+    all: tuple[str, ...] = ()
+    any: tuple[str, ...] = ()
+    none: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The world and the layout of entity handles; the defaults where no schema says otherwise."""
+
+    name: str = "World"
+    doc: str = ""
+    index_bits: int = 32
+    generation_bits: int = 32
+    min_free: int = 1024
+    bundles: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    queries: tuple[Query, ...] = ()
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    kernels: tuple[Kernel, ...] = ()
+    chunk: int = 262144
+    archetypes: tuple[str, ...] = ()
+    source: str = ""
+    marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Everything that one build works from. Components and enums are sorted by name."""
+
+    components: tuple[Component, ...]
+    enums: tuple[Enum, ...]
+    world: World
+    root: Path = field(default=Path("."), repr=False, compare=False)  # the schema folder
