@@ -1,0 +1,90 @@
+"""A queue of freed indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class IndexQueue:
+    """First in, first out: indices below 2**32 in a ring, one at a time or in bulk by slices.
+
+    What was popped can be put back to the front as long as nothing was pushed since.
+    """
+
+    __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._head = 0
+        self._place(np.empty(64, np.uint32))
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._ring.nbytes
+
+    def push(self, index: int) -> None:
+        """Append one. O(1) amortised."""
+        if self.count > self._mask:
+            self._grow(self.count + 1)
+        self._cells[(self._head + self.count) & self._mask] = index
+        self.count += 1
+
+    def pop(self) -> int:
+        """Take the first one, which must exist. O(1)."""
+        index: int = self._cells[self._head]
+        self._head = (self._head + 1) & self._mask
+        self.count -= 1
+        return index
+
+    def reserve(self, count: int) -> None:
+        """Make room for `count` indices in all, so that pushing them can't fail."""
+        if count > self._mask + 1:
+            self._grow(count)
+
+    def push_many(self, indices: NDArray[np.int64]) -> None:
+        """Append all, in order. O(k) amortised."""
+        self.reserve(self.count + len(indices))
+        start = (self._head + self.count) & self._mask
+        room = len(self._ring) - start
+        self._ring[start : start + len(indices)] = indices[:room]
+        self._ring[: max(0, len(indices) - room)] = indices[room:]
+        self.count += len(indices)
+
+    def first(self, n: int) -> NDArray[np.uint32]:
+        """The first n, which must exist, without taking them. O(n)."""
+        front = self._ring[self._head : self._head + n]
+        return np.concatenate((front, self._ring[: n - len(front)]))
+
+    def drop(self, n: int) -> None:
+        """Take the first n, which must exist. O(1)."""
+        self._head = (self._head + n) & self._mask
+        self.count -= n
+
+    def put_back(self, n: int) -> None:
+        """Undo the pops of the last n. O(1)."""
+        self.drop(-n)
+
+    def _grow(self, count: int) -> None:
+        ring = np.empty(1 << (count - 1).bit_length(), np.uint32)
+        ring[: self.count] = self.first(self.count)
+        self._place(ring)
+        self._head = 0
+
+    def _place(self, ring: NDArray[np.uint32]) -> None:
+        self._ring = ring
+        self._cells: memoryview[Any] = ring.data
+        self._mask = len(ring) - 1
+
+    def __getstate__(self) -> NDArray[np.uint32]:
+        return self.first(self.count)
+
+    def __setstate__(self, indices: NDArray[np.uint32]) -> None:
+        IndexQueue.__init__(self)
+        self.push_many(indices.astype(np.int64))
