@@ -1,0 +1,9 @@
+"""lookup: direct: the entity's index is the row. Nothing ever moves; the buffer may have holes."""
+
+from ecsgen.features._base import Feature, Mutant
+
+FEATURE = Feature(
+    name="direct",
+    applies=lambda c: c.lookup == "direct",
+    order=0,
+)

@@ -1,0 +1,9 @@
+"""lookup: hash: a dict from the whole handle to the row, for rare components (Bitsquid's choice)."""
+
+from ecsgen.features._base import Feature, Mutant
+
+FEATURE = Feature(
+    name="hash",
+    applies=lambda c: c.owner == "entity" and c.lookup == "hash",
+    order=10,
+)

@@ -1,0 +1,9 @@
+"""packed: rows are dense; the last row moves into a hole (Bitsquid's swap-remove)."""
+
+from ecsgen.features._base import Feature, Mutant
+
+FEATURE = Feature(
+    name="packed",
+    applies=lambda c: c.lookup != "direct",
+    order=0,
+)

@@ -1,0 +1,9 @@
+"""lookup: sparse: an array from entity index to row."""
+
+from ecsgen.features._base import Feature, Mutant
+
+FEATURE = Feature(
+    name="sparse",
+    applies=lambda c: c.owner == "entity" and c.lookup == "sparse",
+    order=10,
+)

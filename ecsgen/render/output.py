@@ -1,0 +1,20 @@
+"""One file of the generated package, before it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file to be: where it goes, what it depends on, and how to make its unformatted text.
+
+    `path` is relative to the output folder, with forward slashes; generated tests begin with `tests/`.
+    `key` digests everything that the text is made from, so that equal keys mean equal texts. The whole
+    pickles, so that any process can make it.
+    """
+
+    path: str
+    key: str
+    make: partial[str]

@@ -1,0 +1,53 @@
+"""The only ways by which schema text reaches generated code: docstrings, comments and literals."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+
+from ecsgen.model import Default
+
+WIDTH = 88
+
+
+def docstring_text(text: str, width: int = WIDTH) -> str:
+    """Return schema text that is safe inside a triple-quoted string: one wrapped paragraph.
+
+    Control characters become spaces, backslashes and double quotes can neither end nor change it.
+    """
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    words = " ".join(printable.split()).replace("\\", "\\\\").replace('"', "'")
+    return "\n".join(textwrap.wrap(words, width, break_on_hyphens=False, break_long_words=False))
+
+
+def comment_text(text: str) -> str:
+    """Return schema text that is safe behind a `#`: a single line."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def literal(value: Default) -> str:
+    """Return a checked value as a Python literal, spelled as black would."""
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, tuple):
+        inner = ", ".join(literal(item) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, str | bytes):
+        return _quoted(value)
+    return repr(value)
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return 'float("nan")'
+    if math.isinf(value):
+        return 'float("inf")' if value > 0 else 'float("-inf")'
+    return repr(value)
+
+
+def _quoted(value: str | bytes) -> str:
+    """Return the repr with double quotes unless that would need escapes."""
+    prefix, body = ("b", repr(value)[1:]) if isinstance(value, bytes) else ("", ascii(value))
+    if body.startswith("'") and '"' not in body:
+        body = f'"{body[1:-1]}"'
+    return prefix + body

@@ -1,0 +1,154 @@
+"""Buffers: one allocation for all columns of a manager, and who still looks at it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import CapacityError, StaleViewWarning
+from .handles import NIL
+
+CACHE_LINE: Final = 64
+"""Columns start on cache lines, so the capacity is a multiple of 64 rows."""
+
+PAGE: Final = 4096
+"""Buffers are whole pages: the granularity of a page allocator."""
+
+
+class Column(NamedTuple):
+    """Where one column lies in the buffer."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    """Shape of one cell: `()` for scalars."""
+    nbytes: int
+    """Bytes per row."""
+    tags: tuple[str, ...]
+    before: int
+    """Bytes per row of all columns in front of this one."""
+
+    def offset(self, capacity: int) -> int:
+        """Return the column's first byte in a buffer of `capacity` rows."""
+        return self.before * capacity
+
+
+def whole_rows(rows: int) -> int:
+    """Round up to a capacity: a multiple of 64 rows, within the range of rows."""
+    capacity = -(-rows // CACHE_LINE) * CACHE_LINE
+    if capacity >= NIL:
+        raise CapacityError(f"{rows} rows are more than a manager can number")
+    return capacity
+
+
+def grown(allocated: int, rows: int) -> int:
+    """Return the capacity that makes place for `rows`: at least double the present one."""
+    return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
+
+
+def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
+    """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
+    size = -(-row_bytes * capacity // PAGE) * PAGE
+    raw = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
+    return raw[start : start + size]
+
+
+def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
+    """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
+    start = column.offset(capacity)
+    part = buffer[start : start + column.nbytes * capacity]
+    return part.view(column.dtype).reshape(capacity, *column.shape)
+
+
+def copy_rows(
+    layout: tuple[Column, ...],
+    old: NDArray[np.uint8],
+    held: int,
+    new: NDArray[np.uint8],
+    capacity: int,
+    n: int,
+) -> None:
+    """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
+    for column in layout:
+        size = column.nbytes * n
+        source, target = column.offset(held), column.offset(capacity)
+        new[target : target + size] = old[source : source + size]
+
+
+def cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return a memoryview of a column of scalars: reads and writes one cell in half numpy's time."""
+    return memoryview(column)
+
+
+def cell_bytes(column: NDArray[Any]) -> memoryview[Any]:
+    """Return the bytes of a column, for `Struct.unpack_from` and `pack_into`."""
+    return memoryview(column.reshape(-1).view(np.uint8))
+
+
+def items(column: NDArray[Any]) -> NDArray[np.void]:
+    """Return a column of shaped cells as one opaque item per row: moves in half the time."""
+    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
+    return column.reshape(-1).view(f"V{nbytes}")
+
+
+
+
+def nested(values: Iterable[Any], shape: tuple[int, ...]) -> Any:
+    """Return the flat values of one cell as (nested) tuples of its shape."""
+    cell = tuple(values)
+    for size in reversed(shape[1:]):
+        cell = tuple(zip(*[iter(cell)] * size, strict=True))
+    return cell
+
+
+def is_same_view(column: NDArray[Any], values: object) -> bool:
+    """Return whether `values` is that very view, as in `data.x *= 2`: then it is written already."""
+    return (
+        isinstance(values, np.ndarray)
+        and values.dtype == column.dtype
+        and values.shape == column.shape
+        and values.__array_interface__["data"] == column.__array_interface__["data"]
+        and values.strides == column.strides
+    )
+
+
+def _references(buffer: NDArray[np.uint8]) -> int:
+    return sys.getrefcount(buffer.base)
+
+
+_UNSHARED: Final = _references(allocate(1, CACHE_LINE))
+
+
+def warn_if_viewed(buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]) -> None:
+    """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
+
+    `buffer` is the manager's last reference to the old allocation; every view of it counts as one
+    reference to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
+    """
+    seen = {id(view) for view in borrowed if getattr(view, "base", None) is buffer.base}
+    views = _references(buffer) - _UNSHARED - len(seen)
+    if views > 0:
+        warnings.warn(
+            f"{manager}: the buffer moved, and {views} view(s) of the old one are still held; "
+            "take the columns from `data` again",
+            StaleViewWarning,
+            stacklevel=_outside_level(),
+        )
+
+
+def _outside_level() -> int:
+    """Return the warning's stacklevel of the first frame outside this package's own modules."""
+    package = os.path.dirname(__file__)
+    level = 2
+    frame = sys._getframe(level)
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == package:
+        frame = frame.f_back
+        level += 1
+    return level

@@ -1,0 +1,26 @@
+"""The hash map: a dict from an entity's whole handle to a row."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from .handles import NIL, EntityArray, RowArray
+
+
+def hash_lookup(rows: dict[int, int], entities: EntityArray) -> RowArray:
+    """Return the row of each entity, NIL where it has none; 0.1 µs and more per entity."""
+    found = (rows.get(entity, NIL) for entity in entities.tolist())
+    return np.fromiter(found, np.intp, len(entities))
+
+
+def forget(rows: dict[int, int], entities: EntityArray) -> None:
+    """Remove entities that are in the map."""
+    for entity in entities.tolist():
+        del rows[entity]
+
+
+def dict_bytes(rows: dict[int, int]) -> int:
+    """Return the bytes of the map: its table, and an int object for each key and row."""
+    return sys.getsizeof(rows) + len(rows) * (sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16))

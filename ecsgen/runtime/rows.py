@@ -1,0 +1,198 @@
+"""Rows: what callers give as rows, and where rows go when the table changes.
+
+The placements are pure functions over row numbers. They share one rule, on which everything that keeps
+several columns or managers in step relies: ascending holes take ascending survivors.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import (
+    DuplicateInstanceError,
+    MissingInstanceError,
+    StaleInstanceError,
+    StructureLockedError,
+)
+from .handles import NIL, EntityArray, RowArray
+
+_DENSE = 16
+"""Sets of more than one row in 16 are sorted and checked through a mask, smaller ones by sorting."""
+
+
+def row_in_use(row: object, n: int, manager: str) -> int:
+    """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
+    number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
+    if 0 <= number < n:
+        return number
+    given = "NIL" if number == NIL else str(number)
+    raise StaleInstanceError(f"{manager}: row {given} is not in use; rows are 0 to {n - 1}")
+
+
+def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
+    """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
+
+    Raises:
+        TypeError: they are not integers.
+        ValueError: a mask of another length, or more than one dimension.
+        StaleInstanceError: a row is not in use.
+    """
+    given = integers(rows, manager, "rows")
+    if given.dtype == np.bool_:
+        if len(given) != n:
+            raise ValueError(f"{manager}: a mask of length {len(given)} for {n} rows")
+        return np.flatnonzero(given)
+    if len(given) == 0:
+        return np.empty(0, np.intp)
+    wrong = (given < 0) | (given >= n)
+    if wrong.any():
+        row_in_use(int(given[wrong.argmax()]), n, manager)
+    return given.astype(np.intp, copy=False)
+
+
+def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
+    """Return array-like integers (or bools) as an array of one dimension; TypeError for others."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{manager}: {what} must have one dimension, not {array.ndim}")
+    if len(array) == 0 and not isinstance(values, np.ndarray):
+        return array.astype(np.intp)
+    if array.dtype == np.object_:
+        return _object_integers(array)
+    if array.dtype.kind not in "iub":
+        raise TypeError(f"{manager}: {what} must be integers, not {array.dtype}")
+    if array.dtype == np.bool_ and not hasattr(values, "dtype"):
+        return array
+    return array
+
+
+def _object_integers(array: NDArray[Any]) -> NDArray[Any]:
+    """Return integers of any size as int64; what does not fit becomes -1, a row never in use."""
+    numbers = [index(value) for value in array.tolist()]
+    return np.array([value if 0 <= value < NIL else -1 for value in numbers], np.int64)
+
+
+def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
+    """Return the rows in ascending order, or raise StaleInstanceError if one is there twice; O(k)."""
+    if len(rows) < 2:
+        return rows
+    if len(rows) * _DENSE > n:
+        mask = np.zeros(n, np.bool_)
+        mask[rows] = True
+        ascending = np.flatnonzero(mask)
+    else:
+        ascending = np.unique(rows)
+    if len(ascending) < len(rows):
+        ordered = np.sort(rows)
+        twice = int(ordered[1:][ordered[1:] == ordered[:-1]][0])
+        raise StaleInstanceError(f"{manager}: row {twice} is given twice")
+    return ascending
+
+
+def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst): which of n rows move where when the ascending rows `gone` leave.
+
+    The rows behind the new end move, in ascending order, into the holes before it.
+    """
+    kept = n - len(gone)
+    split = int(np.searchsorted(gone, kept))
+    tail = np.ones(n - kept, np.bool_)
+    tail[gone[split:] - kept] = False
+    return np.flatnonzero(tail) + kept, gone[:split]
+
+
+def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
+    """Return `order` as rows if it names each of n rows once, or raise ValueError; O(n)."""
+    given = integers(order, manager, "the order")
+    if given.dtype == np.bool_:
+        raise TypeError(f"{manager}: an order takes row numbers, not a mask")
+    seen = np.zeros(n, np.bool_)
+    if len(given) == n and not ((given < 0) | (given >= n)).any():
+        seen[given] = True
+    if len(given) != n or not seen.all():
+        raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
+    return given.astype(np.intp, copy=False)
+
+
+def sort_order(key: NDArray[Any]) -> RowArray:
+    """Return the stable ascending order of a key with one value per row, NaN last."""
+    return np.argsort(key, kind="stable")
+
+
+def sort_key(key: ArrayLike, n: int, manager: str) -> NDArray[Any]:
+    """Return a key array with one value per row, or raise ValueError."""
+    array = np.asarray(key)
+    if array.shape != (n,):
+        raise ValueError(f"{manager}: a key of shape {array.shape} for {n} rows")
+    return array
+
+
+class Remap:
+    """Turns old row numbers into new ones after the rows `src` went to `dst`; O(k log k) or O(n)."""
+
+    __slots__ = ("_dst", "_src", "_table")
+
+    def __init__(self, src: RowArray, dst: RowArray, n: int) -> None:
+        self._table: RowArray | None = None
+        if len(src) * _DENSE > n:
+            self._table = np.arange(n)
+            self._table[src] = dst
+        else:
+            order = np.argsort(src)
+            self._src = src[order]
+            self._dst = dst[order]
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return where the rows are now; NIL and unmoved rows stay what they are."""
+        if self._table is not None:
+            moved = self._table.take(rows, mode="clip")
+            return np.where(rows == NIL, rows, moved).astype(rows.dtype, copy=False)
+        place = np.searchsorted(self._src, rows)
+        np.minimum(place, len(self._src) - 1, out=place)
+        moved = np.where(self._src[place] == rows, self._dst[place], rows)
+        return moved.astype(rows.dtype, copy=False)
+
+
+def locked(manager: str) -> StructureLockedError:
+    """Return the error of a structural change while the manager is locked."""
+    return StructureLockedError(
+        f"{manager} is locked: a `locked()` block or one of its callbacks is running"
+    )
+
+
+def missing(manager: str, entity: object) -> MissingInstanceError:
+    """Return the error of an entity without the component."""
+    return MissingInstanceError(f"{manager}: entity {entity:#x} has no instance")
+
+
+def duplicate(manager: str, entity: object) -> DuplicateInstanceError:
+    """Return the error of a second instance where one is allowed."""
+    return DuplicateInstanceError(f"{manager}: entity {entity:#x} has an instance already")
+
+
+def first_missing(manager: str, entities: EntityArray, rows: RowArray) -> None:
+    """Raise MissingInstanceError for the first entity whose row is NIL, if there is one."""
+    absent = rows == NIL
+    if absent.any():
+        raise missing(manager, int(entities[absent.argmax()]))
+
+
+def first_present(manager: str, entities: EntityArray, rows: RowArray) -> None:
+    """Raise DuplicateInstanceError for the first entity whose row is not NIL, if there is one."""
+    present = rows != NIL
+    if present.any():
+        raise duplicate(manager, int(entities[present.argmax()]))
+
+
+def first_repeated(manager: str, entities: EntityArray) -> None:
+    """Raise DuplicateInstanceError if an entity is there twice; O(k), without sorting if ascending."""
+    if len(entities) < 2 or bool((entities[1:] > entities[:-1]).all()):
+        return
+    ordered = np.sort(entities)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(again):
+        raise DuplicateInstanceError(f"{manager}: entity {int(again[0]):#x} is given twice")
