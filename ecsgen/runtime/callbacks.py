@@ -52,17 +52,15 @@ class _Entry(Generic[Argument]):
 class Callbacks(Generic[Argument]):
     """Callables that are told about one argument, in order of registration.
 
-    The list is replaced, never changed in place, so a run is not disturbed by what its callbacks
-    add or cancel: added ones wait for the next run, cancelled ones are skipped from then on.
+    `entries`, empty when there are none, is replaced and never changed in place, so a run is not
+    disturbed by what its callbacks add or cancel: added ones wait for the next run, cancelled ones
+    are skipped from then on.
     """
 
-    __slots__ = ("_entries",)
+    __slots__ = ("entries",)
 
     def __init__(self) -> None:
-        self._entries: tuple[_Entry[Argument], ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self._entries)
+        self.entries: tuple[_Entry[Argument], ...] = ()
 
     def add(self, callback: Callable[[Argument], object]) -> Subscription:
         """Call `callback` from the next run on. Registered twice, it is called twice. O(k)."""
@@ -81,7 +79,7 @@ class Callbacks(Generic[Argument]):
 
     def check(self) -> None:
         """Ask every guard; what the first one raises passes through."""
-        for entry in self._entries:
+        for entry in self.entries:
             guard = entry.guard() if entry.guard is not None else None
             if guard is not None:
                 guard()
@@ -95,7 +93,7 @@ class Callbacks(Generic[Argument]):
                 errors.extend(leaves(error))
 
     def _live(self) -> Iterator[Callable[[Argument], object]]:
-        for entry in self._entries:
+        for entry in self.entries:
             if not entry.subscription.active:
                 continue
             callback = entry.callback()
@@ -110,12 +108,12 @@ class Callbacks(Generic[Argument]):
         guard: Callable[[], Callable[[], object] | None] | None,
     ) -> Subscription:
         subscription = Subscription(self._remove)
-        alive = tuple(entry for entry in self._entries if entry.callback() is not None)
-        self._entries = (*alive, _Entry(subscription, callback, guard))
+        alive = tuple(entry for entry in self.entries if entry.callback() is not None)
+        self.entries = (*alive, _Entry(subscription, callback, guard))
         return subscription
 
     def _remove(self, subscription: Subscription) -> None:
-        self._entries = tuple(e for e in self._entries if e.subscription is not subscription)
+        self.entries = tuple(e for e in self.entries if e.subscription is not subscription)
 
 
 class Dispatch:

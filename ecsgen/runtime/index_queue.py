@@ -57,10 +57,13 @@ class IndexQueue:
         self._ring[: max(0, len(indices) - room)] = indices[room:]
         self.count += len(indices)
 
-    def first(self, n: int) -> NDArray[np.uint32]:
+    def first(self, n: int) -> NDArray[np.int64]:
         """The first n, which must exist, without taking them. O(n)."""
+        indices = np.empty(n, np.int64)
         front = self._ring[self._head : self._head + n]
-        return np.concatenate((front, self._ring[: n - len(front)]))
+        indices[: len(front)] = front
+        indices[len(front) :] = self._ring[: n - len(front)]
+        return indices
 
     def drop(self, n: int) -> None:
         """Take the first n, which must exist. O(1)."""
@@ -81,10 +84,3 @@ class IndexQueue:
         self._ring = ring
         self._cells: memoryview[Any] = ring.data
         self._mask = len(ring) - 1
-
-    def __getstate__(self) -> NDArray[np.uint32]:
-        return self.first(self.count)
-
-    def __setstate__(self, indices: NDArray[np.uint32]) -> None:
-        IndexQueue.__init__(self)
-        self.push_many(indices.astype(np.int64))
