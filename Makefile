@@ -1,0 +1,42 @@
+# Each target does its own set-up in .venv; nothing else is needed but Python 3.11 or newer.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SOURCES := ecsgen tests benchmarks examples
+
+.PHONY: demo test lint types check bench docs clean
+
+demo: $(STAMP)
+	$(BIN)/ecsgen build schemas/
+	$(BIN)/python examples/solar_system.py
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check $(SOURCES) generated
+	$(BIN)/black --quiet --check $(SOURCES)
+	$(BIN)/black --quiet --check --line-length 88 generated
+
+types: $(STAMP)
+	$(BIN)/mypy $(SOURCES) generated
+
+check: $(STAMP)
+	$(BIN)/ecsgen check schemas/
+
+bench: $(STAMP)
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit; done
+
+docs: $(STAMP)
+	$(BIN)/python -m ecsgen.schema.reference
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ecsgen needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev]'
+	touch $@

@@ -1,0 +1,132 @@
+"""What the disk says before a build: enough to see that there is nothing to do.
+
+Nothing here imports pydantic, jinja2, black, yaml or numpy: in a project of 1,000 components that is in
+step, reading and digesting its files is all the work.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import ecsgen
+from ecsgen import fingerprint, manifest
+from ecsgen.config import Options, UsageError, shown
+from ecsgen.disk import MANIFEST, TESTS, Places, Standing, schema_digests
+from ecsgen.manifest import BrokenManifestError, Entry, Manifest
+from ecsgen.write import STAGING, journals
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The state of a project on the disk."""
+
+    options: Options
+    places: Places
+    identity: Manifest  # what a manifest written now would say, files aside
+    manifest: Manifest | None  # of the last build
+    interrupted: Sequence[Manifest]  # of builds that died since then
+    standings: Mapping[str, Standing]  # in every place where ecsgen may have written
+    notes: Sequence[str]
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether a build has nothing at all to do. O(files) comparisons."""
+        if self.manifest is None or self.interrupted or not self.manifest.schemas:
+            return False
+        return replace(self.manifest, files={}) == self.identity and all(
+            self.standings[path].digest == entry.output
+            for path, entry in self.manifest.files.items()
+        )
+
+    @property
+    def owned(self) -> list[dict[str, Entry]]:
+        """What each manifest lists, by path as seen now."""
+        manifests = [self.manifest] if self.manifest else []
+        return [_owned(m, self.identity.tests) for m in (*manifests, *self.interrupted)]
+
+    @property
+    def made_by_others(self) -> list[str]:
+        """Sentences about versions that the output came from, where they are not the present ones."""
+        pairs = [
+            (name, getattr(self.manifest, name), getattr(self.identity, name))
+            for name in ("ecsgen", "black")
+            if self.manifest
+        ]
+        return [f"the output came from {n} {old}; this is {new}" for n, old, new in pairs if old != new]
+
+
+def look(options: Options) -> Before:
+    """Read the manifest and digest every schema and every file that it lists."""
+    places = Places.of(options)
+    # Before anything is loaded: a schema that changes meanwhile then counts as changed.
+    identity = _identity(options)
+    last, notes = _last(options.output)
+    interrupted = _interrupted(options.output)
+    before = Before(options, places, identity, last, interrupted, {}, notes + _left(last, identity))
+    paths = {path for entries in before.owned for path in entries}
+    return replace(before, standings=places.survey(paths))
+
+
+def _identity(options: Options) -> Manifest:
+    return Manifest(
+        ecsgen=ecsgen.__version__,
+        black=fingerprint.black_version(),
+        generator=fingerprint.generator(),
+        backend=options.backend,
+        line_length=options.line_length,
+        tests=options.tests_location,
+        schemas=schema_digests(options.schemas),
+    )
+
+
+def _last(output: Path) -> tuple[Manifest | None, list[str]]:
+    path = output / MANIFEST
+    try:
+        return manifest.read(path), []
+    except BrokenManifestError as error:
+        note = (
+            f"{shown(path)} can't be used ({error}); files that are not as a build makes them"
+            " now count as somebody else's, and --force overwrites them"
+        )
+        return None, [note]
+
+
+def _interrupted(output: Path) -> list[Manifest]:
+    if (output / STAGING).is_symlink():
+        raise UsageError(f"{shown(output / STAGING)} is in the way")
+    found = []
+    for path in journals(output):
+        try:
+            journal = manifest.read(path)
+        except BrokenManifestError:
+            continue  # it died before the journal was written, so before anything else was
+        if journal:
+            found.append(journal)
+    return found
+
+
+def _owned(last: Manifest, tests: str | None) -> dict[str, Entry]:
+    """The files of a manifest by their paths as seen now.
+
+    Tests that used to be inside the output folder and are made elsewhere now get `./` in front, so
+    that the path means the old place; no manifest and no output can have such a path.
+    """
+    if last.tests == tests or (tests is None and last.tests == "tests"):
+        return dict(last.files)
+    modules = {p: entry for p, entry in last.files.items() if not p.startswith(TESTS)}
+    if last.tests != "tests":
+        return modules
+    return modules | {f"./{p}": entry for p, entry in last.files.items() if p.startswith(TESTS)}
+
+
+def _left(last: Manifest | None, identity: Manifest) -> list[str]:
+    """A word about tests outside the output folder that no setting leads to any more.
+
+    They stay: a manifest alone is no reason to delete something elsewhere.
+    """
+    if last is None or last.tests in (None, "tests", identity.tests):
+        return []
+    return [f"the tests in {os.fspath(last.tests)} (from the output folder) are no longer ecsgen's"]

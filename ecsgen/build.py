@@ -1,0 +1,129 @@
+"""From options to what a build would leave behind. `build`, `check` and `diff` all start here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ecsgen import fingerprint, manifest
+from ecsgen.before import Before
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.disk import MANIFEST, Kind, Standing, is_safe
+from ecsgen.format import Progress, make_all
+from ecsgen.manifest import Entry, Manifest
+from ecsgen.plan import Action, State, Verdict, plan
+from ecsgen.render.output import Output
+from ecsgen.write import Changes, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a build would leave behind, and the way there."""
+
+    before: Before
+    manifest: Manifest
+    verdicts: Mapping[str, Verdict]
+    contents: Mapping[str, bytes]  # of every file that may have to be written
+
+    def file(self, path: str) -> Path:
+        return self.before.places.file(path)
+
+    def with_state(self, *states: State) -> list[str]:
+        return [path for path, verdict in self.verdicts.items() if verdict.state in states]
+
+    def refused(self, force: bool) -> list[str]:
+        return [p for p, verdict in self.verdicts.items() if verdict.under(force) is Action.REFUSE]
+
+    @property
+    def is_in_step(self) -> bool:
+        return all(verdict.state is State.IN_STEP for verdict in self.verdicts.values())
+
+    def changes(self, force: bool) -> Changes | None:
+        """What to write and delete, if anything; nothing may be refused."""
+        acts = {path: verdict.under(force) for path, verdict in self.verdicts.items()}
+        writes = {p: self._target(p) for p, act in acts.items() if act is Action.WRITE}
+        writes.pop(MANIFEST, None)
+        deletes = [self._target(p) for p, act in acts.items() if act is Action.DELETE]
+        if not writes and not deletes and self.before.manifest == self.manifest:
+            return None
+        return Changes(
+            self.before.options.output,
+            {target: self.contents[path] for path, target in writes.items()},
+            deletes,
+            self.contents[MANIFEST],
+        )
+
+    def _target(self, path: str) -> Target:
+        return Target(self.before.places.root(path), self.file(path))
+
+
+def build(before: Before, diagnostics: Diagnostics, progress: Progress) -> Result | None:
+    """Make everything that is not known to be as it should; None if the schemas have errors."""
+    outputs = _outputs(before, diagnostics)
+    if outputs is None:
+        return None
+    known = _known(before, outputs)
+    options = before.options
+    todo = [output for output in outputs if output.path not in known]
+    contents = make_all(todo, options.line_length, options.jobs, progress)
+    digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
+    files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
+    return _result(before, replace(before.identity, files=files), contents)
+
+
+def _outputs(before: Before, diagnostics: Diagnostics) -> Sequence[Output] | None:
+    from ecsgen import render, schema  # pydantic, yaml and jinja2 come with them
+
+    project = schema.load(before.options.schemas, diagnostics)
+    if project is None:
+        return None
+    outputs = render.outputs(project, before.options, diagnostics)
+    if diagnostics.errors:
+        return None
+    _check_paths(output.path for output in outputs)
+    return outputs
+
+
+def _check_paths(paths: Iterable[str]) -> None:
+    seen = set()
+    for path in paths:
+        if not is_safe(path) or path.casefold() in seen:
+            raise RuntimeError(f"{path!r} is not a path for an output")
+        seen.add(path.casefold())
+
+
+def _known(before: Before, outputs: Sequence[Output]) -> dict[str, str]:
+    """Digests of outputs that need not be made: same inputs, and on the disk as they were written."""
+    last = before.manifest
+    if last is None or replace(last, schemas={}, files={}) != replace(before.identity, schemas={}):
+        return {}
+    return {
+        output.path: entry.output
+        for output in outputs
+        if (entry := last.files.get(output.path)) is not None
+        and entry.inputs == output.key
+        and before.standings[output.path].digest == entry.output
+    }
+
+
+def _result(before: Before, new: Manifest, contents: dict[str, bytes]) -> Result:
+    wanted = {path: entry.output for path, entry in new.files.items()}
+    owned = [
+        {path: entry.output for path, entry in entries.items()} for entries in before.owned
+    ]
+    unseen = wanted.keys() - before.standings.keys()
+    found = {**before.standings, **before.places.survey(unseen)}
+    verdicts = {**plan(wanted, owned, found), MANIFEST: _judge_manifest(before, new)}
+    contents[MANIFEST] = manifest.text(new).encode()
+    return Result(before, new, verdicts, contents)
+
+
+def _judge_manifest(before: Before, new: Manifest) -> Verdict:
+    """The manifest is ecsgen's alone: whatever it says is replaced."""
+    if before.manifest is not None and before.manifest.says_the_same(new):
+        return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, Kind.FILE)
+    file = before.places.file(MANIFEST)
+    kind = Kind.FILE if file.exists() else Kind.NOTHING
+    state = State.CHANGED if file.exists() else State.MISSING
+    return Verdict(state, Action.WRITE, Action.WRITE, kind)

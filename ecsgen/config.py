@@ -1,0 +1,200 @@
+"""Options of a build: `[tool.ecsgen]` of the nearest pyproject.toml, with the command line on top."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+Backend = Literal["numpy", "numba"]
+BACKENDS: tuple[Backend, ...] = ("numpy", "numba")
+LINE_LENGTHS = range(40, 401)
+
+
+class UsageError(Exception):
+    """The user asked for something that can't be done as asked: exit status 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a build works from. Paths are absolute."""
+
+    schemas: Path
+    output: Path
+    backend: Backend
+    tests: Path | None  # the folder of the generated tests; None leaves them out
+    jobs: int
+    line_length: int
+
+    @property
+    def tests_location(self) -> str | None:
+        """The tests' folder as seen from the output folder, with forward slashes."""
+        return None if self.tests is None else _relative(self.tests, self.output)
+
+    @property
+    def tests_moved(self) -> bool:
+        """Whether the tests live outside the generated package."""
+        return self.tests is not None and self.tests_location != "tests"
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """`[tool.ecsgen]` as written; None where a key is absent."""
+
+    schemas: str | None = None
+    output: str | None = None
+    backend: Backend | None = None
+    tests: str | bool | None = None
+    jobs: int | None = None
+    line_length: int | None = None
+
+
+def load_options(
+    *,
+    schemas: Path | None = None,
+    output: Path | None = None,
+    backend: Backend | None = None,
+    jobs: int | None = None,
+    cwd: Path | None = None,
+) -> Options:
+    """The options that hold in the working directory; arguments win over pyproject.toml.
+
+    Paths of arguments are relative to the working directory, those of pyproject.toml to its folder.
+    Raises `UsageError` for anything unknown, of a wrong type or in each other's way.
+    """
+    cwd = cwd or Path.cwd()
+    home, table = _nearest_table(cwd)
+    output = _absolute(cwd, output) if output else _absolute(home, table.output or "generated")
+    options = Options(
+        schemas=_absolute(cwd, schemas) if schemas else _absolute(home, table.schemas or "schemas"),
+        output=output,
+        backend=backend or table.backend or "numpy",
+        tests=_tests_folder(table.tests, home, output),
+        jobs=jobs or table.jobs or _cores(),
+        line_length=table.line_length or 88,
+    )
+    _check_folders(options)
+    return options
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _absolute(base: Path, path: Path | str) -> Path:
+    # Not resolve(): a link stays what the user calls it, and the writer looks for links itself.
+    return Path(os.path.abspath(base / path))
+
+
+def _relative(path: Path, base: Path) -> str:
+    return Path(os.path.relpath(path, base)).as_posix()
+
+
+def _tests_folder(tests: str | bool | None, home: Path, output: Path) -> Path | None:
+    if tests is False:
+        return None
+    if isinstance(tests, str):
+        return _absolute(home, tests)
+    return output / "tests"
+
+
+def _check_folders(options: Options) -> None:
+    """Folders that are not what they should be, or in each other's way."""
+    output, schemas, tests = options.output, options.schemas, options.tests
+    if schemas.is_relative_to(output):
+        raise UsageError(
+            f"the output folder {shown(output)} contains the schemas; choose one of its own with -o"
+        )
+    if output.is_symlink():
+        raise UsageError(f"the output folder {shown(output)} is a link; name the folder itself")
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"the output folder {shown(output)} is not a folder")
+    if tests is None or tests == output / "tests":
+        return
+    if tests.is_relative_to(output):
+        raise UsageError(
+            f"[tool.ecsgen] tests: {shown(tests)} lies inside the output folder;"
+            " leave the key out, or name a folder outside"
+        )
+    if tests.is_symlink() or (tests.exists() and not tests.is_dir()):
+        raise UsageError(f"[tool.ecsgen] tests: {shown(tests)} is not a folder")
+    try:
+        _relative(tests, output)
+    except ValueError as error:  # another drive
+        raise UsageError(f"[tool.ecsgen] tests: {error}") from None
+
+
+def shown(path: Path) -> str:
+    """A path as the user would type it: relative where it lies below the working directory."""
+    cwd = Path.cwd()
+    return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)
+
+
+def _nearest_table(cwd: Path) -> tuple[Path, _Table]:
+    """The folder that configured paths are relative to, and the table. Without one: `cwd`."""
+    for folder in (cwd, *cwd.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            content = _read_toml(file)
+            tool = content.get("tool")
+            if isinstance(tool, dict) and "ecsgen" in tool:
+                return folder, _parse_table(tool["ecsgen"], file)
+            break
+    return cwd, _Table()
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{shown(file)}: {error}") from None
+
+
+def _parse_table(table: object, file: Path) -> _Table:
+    where = f"{shown(file)}: [tool.ecsgen]"
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{where} must be a table")
+    known = [field.name for field in fields(_Table)]
+    for key, value in table.items():
+        if key not in known:
+            raise UsageError(f"{where}: unknown key {key!r}{_did_you_mean(key, known)}")
+        problem = _problem(key, value)
+        if problem:
+            raise UsageError(f"{where} {key}: {problem}, not {value!r}")
+    return _Table(**table)
+
+
+def _problem(key: str, value: object) -> str:
+    """What is wrong with a key's value; empty if nothing."""
+    match key:
+        case "schemas" | "output" if not _is_path(value):
+            return "must be the path of a folder"
+        case "tests" if not isinstance(value, bool) and not _is_path(value):
+            return "must be the path of a folder, true or false"
+        case "backend" if value not in BACKENDS:
+            hint = _did_you_mean(value, BACKENDS) if isinstance(value, str) else ""
+            return f"must be {' or '.join(map(repr, BACKENDS))}{hint}"
+        case "jobs" if not _is_int(value) or value < 1:
+            return "must be a whole number from 1"
+        case "line_length" if not _is_int(value) or value not in LINE_LENGTHS:
+            return f"must be a whole number from {LINE_LENGTHS[0]} to {LINE_LENGTHS[-1]}"
+    return ""
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and value != "" and "\0" not in value
+
+
+def _is_int(value: Any) -> bool:
+    return type(value) is int
+
+
+def _did_you_mean(word: str, known: tuple[str, ...] | list[str]) -> str:
+    close = difflib.get_close_matches(word.lower().replace("-", "_"), known, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,133 @@
+"""What is on the disk now: schema files, and what stands in the places of outputs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from ecsgen.config import Options
+from ecsgen.fingerprint import digest
+
+MANIFEST = ".ecsgen.json"
+TESTS = "tests/"
+SUFFIXES = (".yaml", ".yml")
+
+
+class Kind(Enum):
+    """What stands in a place, in words that finish "is …"."""
+
+    NOTHING = "missing"
+    FILE = "a file"
+    LINK = "a link"
+    FOLDER = "a folder"
+    OTHER = "not a plain file"
+    BLOCKED = "below a link or a file"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What stands in an output's place; the digest of plain files only."""
+
+    kind: Kind
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the paths of outputs are on the disk.
+
+    Paths are relative to the output folder, with forward slashes, and `is_safe`. Those below
+    `tests/` can be moved elsewhere as a whole, so no path ever needs `..`.
+    """
+
+    output: Path
+    tests: Path
+
+    @classmethod
+    def of(cls, options: Options) -> Places:
+        return cls(options.output, options.tests or options.output / "tests")
+
+    def root(self, path: str) -> Path:
+        """The folder that a path never leads out of."""
+        return self.tests if path.startswith(TESTS) else self.output
+
+    def file(self, path: str) -> Path:
+        return self.root(path) / path.removeprefix(TESTS)
+
+    def survey(self, paths: Iterable[str]) -> dict[str, Standing]:
+        """What stands in each place. Links below the roots are not followed."""
+        output, tests = str(self.output), str(self.tests)
+        # An unmoved tests folder is an ordinary folder of the output and may not be a link.
+        top = output if self.tests == self.output / "tests" else tests
+
+        @cache
+        def is_blocked(folder: str) -> bool:
+            if folder in (output, top):
+                return False
+            return is_blocked(os.path.dirname(folder)) or not _may_be_folder(folder)
+
+        found = {}
+        for path in paths:
+            file = os.path.join(tests, path[len(TESTS) :]) if path.startswith(TESTS) else ""
+            file = file or os.path.join(output, path)
+            blocked = is_blocked(os.path.dirname(file))
+            found[path] = Standing(Kind.BLOCKED) if blocked else _look(file)
+        return found
+
+
+def is_safe(path: str) -> bool:
+    """Whether a path names a file below the output folder on every system, and not our own."""
+    return (
+        path.isprintable()
+        and not any(part in ("", ".", "..") for part in path.split("/"))
+        and not any(character in path for character in '\\:<>|"?*')
+        and not path.casefold().startswith(".ecsgen")
+    )
+
+
+def schema_digests(root: Path) -> dict[str, str]:
+    """The digest of every schema file by its path below the folder, sorted."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        folders.sort()
+        for file in files:
+            if file.endswith(SUFFIXES):
+                path = os.path.join(folder, file)
+                found[os.path.relpath(path, root).replace(os.sep, "/")] = _digest_or_none(path)
+    return dict(sorted(found.items()))
+
+
+def _digest_or_none(path: str) -> str:
+    """Empty for a file that can't be read: loading it will say why."""
+    try:
+        with open(path, "rb") as file:
+            return digest(file.read())
+    except OSError:
+        return ""
+
+
+def _may_be_folder(folder: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(folder).st_mode)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
+def _look(file: str) -> Standing:
+    try:
+        mode = os.lstat(file).st_mode
+    except FileNotFoundError:
+        return Standing(Kind.NOTHING)
+    if stat.S_ISREG(mode):
+        with open(file, "rb") as opened:
+            return Standing(Kind.FILE, digest(opened.read()))
+    if stat.S_ISLNK(mode):
+        return Standing(Kind.LINK)
+    return Standing(Kind.FOLDER if stat.S_ISDIR(mode) else Kind.OTHER)

@@ -1,0 +1,62 @@
+"""What a build's result depends on besides schemas and options, found without importing any of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+# The generated text does not depend on these, so a change of them needs no new build.
+_WITHOUT_INFLUENCE = {"cli", "config.py", "plan.py", "write.py", "disk.py", "manifest.py"}
+
+
+def digest(content: bytes) -> str:
+    """The digest that manifests hold: 128 bits of SHA-256, in hex."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def templates_folder() -> Path:
+    """Where the templates are: inside an installed package, beside it in a checkout."""
+    inside = PACKAGE / "templates"
+    return inside if inside.is_dir() else PACKAGE.parent / "templates"
+
+
+def generator() -> str:
+    """A digest of ecsgen's own sources and templates: the same for a checkout and its wheel."""
+    files = _files(PACKAGE, "ecsgen", ".py") | _files(templates_folder(), "templates", ".j2")
+    digests = (f"{name} {digest(files[name].read_bytes())}\n" for name in sorted(files))
+    return digest("".join(digests).encode())
+
+
+def _files(top: Path, name: str, suffix: str) -> dict[str, Path]:
+    """Files below a folder by their name with forward slashes, starting with `name`."""
+    found = {}
+    for folder, folders, files in os.walk(top):
+        folders[:] = [f for f in folders if f not in ("__pycache__", "templates")]
+        below = Path(folder).relative_to(top)
+        for file in files:
+            path = below / file
+            if file.endswith(suffix) and path.parts[0] not in _WITHOUT_INFLUENCE:
+                found[f"{name}/{path.as_posix()}"] = Path(folder, file)
+    return found
+
+
+def black_version() -> str:
+    """The version of the black that an import would find.
+
+    Reads the name of its metadata folder: importlib.metadata alone takes 40 ms to import.
+    """
+    for entry in sys.path:
+        try:
+            names = sorted(os.listdir(entry or "."))
+        except OSError:
+            continue
+        for name in names:
+            if name.startswith("black-") and name.endswith(".dist-info"):
+                return name.removeprefix("black-").removesuffix(".dist-info")
+    from importlib.metadata import version  # zipped or otherwise unusual installations
+
+    return version("black")

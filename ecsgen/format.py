@@ -1,0 +1,82 @@
+"""Outputs to finished files: each is rendered, then formatted with black.
+
+With enough to do, several processes share the work; each has to import jinja2 and black once, so
+small builds stay in this one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+
+from ecsgen.render.output import Output
+
+Progress = Callable[[int, int], None]
+"""Called with how many outputs are done, and of how many."""
+
+# A process costs about as much as this many files.
+_WORTH_A_PROCESS = 24
+_BATCH = 8
+
+
+def make_all(
+    outputs: Sequence[Output], line_length: int, jobs: int, progress: Progress
+) -> dict[str, bytes]:
+    """The finished bytes of each output by path, in no particular order."""
+    jobs = min(jobs, len(outputs) // _WORTH_A_PROCESS)
+    made: dict[str, bytes] = {}
+    for batch in _in_processes(outputs, line_length, jobs) if jobs > 1 else _here(outputs, line_length):
+        made.update(batch)
+        progress(len(made), len(outputs))
+    return made
+
+
+def format_text(text: str, line_length: int) -> str:
+    """Python source as black writes it."""
+    import black  # only when something must be formatted: the import takes longer than a check
+
+    mode = black.Mode(line_length=line_length, target_versions={black.TargetVersion.PY311})
+    return black.format_str(text, mode=mode)
+
+
+def _make(outputs: Sequence[Output], line_length: int) -> list[tuple[str, bytes]]:
+    return [(o.path, _finished(o, line_length).encode("utf-8")) for o in outputs]
+
+
+def _finished(output: Output, line_length: int) -> str:
+    text = output.make()
+    if not output.path.endswith((".py", ".pyi")):
+        return text
+    try:
+        return format_text(text, line_length)
+    except ValueError as error:  # black.InvalidInput: a template made something that is not Python
+        raise RuntimeError(f"{output.path}: {error}") from error
+
+
+def _here(outputs: Sequence[Output], line_length: int) -> Iterator[list[tuple[str, bytes]]]:
+    for output in outputs:
+        yield _make([output], line_length)
+
+
+def _in_processes(
+    outputs: Sequence[Output], line_length: int, jobs: int
+) -> Iterator[list[tuple[str, bytes]]]:
+    # Spawned on every system: a fork would copy whatever threads the caller has running.
+    context = multiprocessing.get_context("spawn")
+    work = partial(_make, line_length=line_length)
+    batches = [outputs[i : i + _BATCH] for i in range(0, len(outputs), _BATCH)]
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts) as pool:
+        try:
+            for future in as_completed([pool.submit(work, batch) for batch in batches]):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C is for the parent, which then stops its processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

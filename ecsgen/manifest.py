@@ -1,0 +1,125 @@
+"""The manifest: which files of the output folder are ecsgen's, and what they were made from.
+
+JSON with one line per schema and per file, so that merges stay readable. It holds no time and
+nothing of the machine: equal builds write equal manifests.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ecsgen.disk import is_safe
+
+_COMMENT = "Written by ecsgen build: commit it, do not edit it."
+_MAX_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One generated file: digests of what it was made from, and of its bytes."""
+
+    inputs: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a build wrote."""
+
+    ecsgen: str  # version
+    black: str  # version
+    generator: str  # digest of ecsgen's sources and templates
+    backend: str
+    line_length: int
+    tests: str | None  # the tests' folder, relative to the output folder
+    schemas: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Entry] = field(default_factory=dict)
+
+    def says_the_same(self, other: Manifest) -> bool:
+        """Whether two manifests tell users the same: all but what only spares a later build work."""
+        return self._without_cache() == other._without_cache()
+
+    def _without_cache(self) -> Manifest:
+        files = {path: replace(entry, inputs="") for path, entry in self.files.items()}
+        return replace(self, generator="", schemas={}, files=files)
+
+
+class BrokenManifestError(Exception):
+    """The manifest can't be read; what it lists is unknown."""
+
+
+def read(path: Path) -> Manifest | None:
+    """The manifest, or None where there is none. Raises `BrokenManifestError`."""
+    if path.is_symlink():
+        raise BrokenManifestError("it is a link")
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise BrokenManifestError("it is too large")
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise BrokenManifestError(str(error)) from None
+    return _parse(content)
+
+
+def text(manifest: Manifest) -> str:
+    """The manifest as it is written: deterministic, one entry per line."""
+    head = {
+        "comment": _COMMENT,
+        "ecsgen": manifest.ecsgen,
+        "black": manifest.black,
+        "generator": manifest.generator,
+        "backend": manifest.backend,
+        "line_length": manifest.line_length,
+        "tests": manifest.tests,
+    }
+    files = {path: {"inputs": e.inputs, "output": e.output} for path, e in manifest.files.items()}
+    lines = [f"  {_json(key)}: {_json(value)}" for key, value in head.items()]
+    lines.append(_section("schemas", manifest.schemas))
+    lines.append(_section("files", files))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _section(name: str, entries: Mapping[str, Any]) -> str:
+    lines = [f"    {_json(key)}: {_json(entries[key])}" for key in sorted(entries)]
+    return f'  "{name}": {{\n' + ",\n".join(lines) + "\n  }"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True)
+
+
+def _parse(content: Any) -> Manifest:
+    try:
+        manifest = Manifest(
+            ecsgen=_string(content["ecsgen"]),
+            black=_string(content["black"]),
+            generator=_string(content["generator"]),
+            backend=_string(content["backend"]),
+            line_length=int(content["line_length"]),
+            tests=None if content["tests"] is None else _string(content["tests"]),
+            schemas={_string(k): _string(v) for k, v in content["schemas"].items()},
+            files={
+                _string(path): Entry(_string(entry["inputs"]), _string(entry["output"]))
+                for path, entry in content["files"].items()
+            },
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BrokenManifestError(f"unexpected content: {error!r}") from None
+    for path in manifest.files:
+        if not is_safe(path):
+            raise BrokenManifestError(f"{path!r} is no path inside the output folder")
+    return manifest
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} is not a string")
+    return value
