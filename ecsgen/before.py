@@ -55,7 +55,9 @@ class Before:
             for name in ("ecsgen", "black")
             if self.manifest
         ]
-        return [f"the output came from {n} {old}; this is {new}" for n, old, new in pairs if old != new]
+        return [
+            f"the output came from {n} {old}; this is {new}" for n, old, new in pairs if old != new
+        ]
 
 
 def look(options: Options) -> Before:

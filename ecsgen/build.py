@@ -45,13 +45,15 @@ class Result:
         writes = {p: self._target(p) for p, act in acts.items() if act is Action.WRITE}
         writes.pop(MANIFEST, None)
         deletes = [self._target(p) for p, act in acts.items() if act is Action.DELETE]
-        if not writes and not deletes and self.before.manifest == self.manifest:
+        finished = self.before.manifest == self.manifest and not self.before.interrupted
+        if finished and not writes and not deletes:
             return None
+        places = self.before.places
         return Changes(
-            self.before.options.output,
-            {target: self.contents[path] for path, target in writes.items()},
-            deletes,
-            self.contents[MANIFEST],
+            roots=(places.output, places.tests),
+            writes={target: self.contents[path] for path, target in writes.items()},
+            deletes=deletes,
+            manifest=self.contents[MANIFEST],
         )
 
     def _target(self, path: str) -> Target:
@@ -109,9 +111,7 @@ def _known(before: Before, outputs: Sequence[Output]) -> dict[str, str]:
 
 def _result(before: Before, new: Manifest, contents: dict[str, bytes]) -> Result:
     wanted = {path: entry.output for path, entry in new.files.items()}
-    owned = [
-        {path: entry.output for path, entry in entries.items()} for entries in before.owned
-    ]
+    owned = [{path: entry.output for path, entry in entries.items()} for entries in before.owned]
     unseen = wanted.keys() - before.standings.keys()
     found = {**before.standings, **before.places.survey(unseen)}
     verdicts = {**plan(wanted, owned, found), MANIFEST: _judge_manifest(before, new)}

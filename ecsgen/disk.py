@@ -53,17 +53,20 @@ class Places:
         return cls(options.output, options.tests or options.output / "tests")
 
     def root(self, path: str) -> Path:
-        """The folder that a path never leads out of."""
-        return self.tests if path.startswith(TESTS) else self.output
+        """The folder that a path never leads out of, and that stays when it is empty."""
+        moved = self.tests != self.output / "tests"
+        return self.tests if moved and path.startswith(TESTS) else self.output
 
     def file(self, path: str) -> Path:
-        return self.root(path) / path.removeprefix(TESTS)
+        if path.startswith(TESTS):
+            return self.tests / path.removeprefix(TESTS)
+        return self.output / path
 
     def survey(self, paths: Iterable[str]) -> dict[str, Standing]:
         """What stands in each place. Links below the roots are not followed."""
         output, tests = str(self.output), str(self.tests)
         # An unmoved tests folder is an ordinary folder of the output and may not be a link.
-        top = output if self.tests == self.output / "tests" else tests
+        top = str(self.root(TESTS))
 
         @cache
         def is_blocked(folder: str) -> bool:

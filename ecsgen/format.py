@@ -28,7 +28,9 @@ def make_all(
     """The finished bytes of each output by path, in no particular order."""
     jobs = min(jobs, len(outputs) // _WORTH_A_PROCESS)
     made: dict[str, bytes] = {}
-    for batch in _in_processes(outputs, line_length, jobs) if jobs > 1 else _here(outputs, line_length):
+    for batch in (
+        _in_processes(outputs, line_length, jobs) if jobs > 1 else _here(outputs, line_length)
+    ):
         made.update(batch)
         progress(len(made), len(outputs))
     return made

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,14 +33,14 @@ class Target:
 class Changes:
     """What a build does to the disk."""
 
-    output: Path
+    roots: tuple[Path, Path]  # the output folder, and that of the tests
     writes: Mapping[Target, bytes]
     deletes: Sequence[Target]
     manifest: bytes
 
     @property
-    def roots(self) -> list[Path]:
-        return list(dict.fromkeys([self.output, *(target.root for target in self.writes)]))
+    def output(self) -> Path:
+        return self.roots[0]
 
 
 def apply(changes: Changes) -> None:
@@ -64,7 +64,7 @@ def journals(output: Path) -> list[Path]:
     return sorted((output / STAGING).glob("*.json"))
 
 
-def clear_staging(roots: Sequence[Path]) -> None:
+def clear_staging(roots: Iterable[Path]) -> None:
     """Remove what is staged in the given folders."""
     for root in roots:
         if (root / STAGING).exists():
@@ -73,7 +73,7 @@ def clear_staging(roots: Sequence[Path]) -> None:
 
 def _stage(changes: Changes, undo: contextlib.ExitStack) -> list[tuple[Path, Path]]:
     """Write everything below the staging folders; pairs of where it is and where it goes."""
-    for root in changes.roots:
+    for root in dict.fromkeys([changes.output, *(target.root for target in changes.writes)]):
         _make_folder(root / STAGING, undo)
     # Earlier journals stay until the end: their builds' files are still around.
     journal = changes.output / STAGING / f"{len(journals(changes.output)):06}.json"

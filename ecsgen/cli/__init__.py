@@ -1,0 +1,56 @@
+"""The command line: `ecsgen`, or `python -m ecsgen`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import click
+
+from ecsgen.cli.commands import ecsgen
+from ecsgen.config import UsageError
+
+__all__ = ["ecsgen", "main"]
+
+FAULT = 3
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def main() -> None:
+    """Run a command and end the process with its exit status.
+
+    0 done or in step, 1 out of step, 2 a schema or usage error or a file in the way, 3 a fault of
+    ecsgen's own; 130 after Ctrl-C and 141 when nobody reads the output, as the shell has it.
+    """
+    status = _run()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = BROKEN_PIPE
+    if status == BROKEN_PIPE:  # keep Python from flushing once more at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def _run() -> int:
+    try:
+        return ecsgen.main(prog_name="ecsgen", standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except UsageError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; nothing is half done that the next build does not mend", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return BROKEN_PIPE
+    except Exception as error:  # whatever it is, it must not look like a schema error
+        traceback.print_exc()
+        click.echo(
+            f"\necsgen made a mistake ({error!r:.200}). Please report it with the above.", err=True
+        )
+        return FAULT

@@ -1,0 +1,245 @@
+"""The commands: thin, each a few calls into the road and one exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+
+from ecsgen import __version__
+from ecsgen.before import Before, look
+from ecsgen.cli import report
+from ecsgen.cli.report import Format
+from ecsgen.config import BACKENDS, Backend, Options, UsageError, load_options, shown
+from ecsgen.diagnostics import Diagnostics, did_you_mean
+from ecsgen.lock import exclusive
+from ecsgen.model import Project
+from ecsgen.plan import State
+
+OUT_OF_STEP = 1
+USAGE = 2
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _schemas_argument(command: Command) -> Command:
+    return click.argument("schemas", required=False, type=click.Path(path_type=Path))(command)
+
+
+def _build_options(command: Command) -> Command:
+    """What build, check and diff have in common."""
+    decorators = [
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(path_type=Path),
+            help="Folder of the generated package.",
+        ),
+        click.option("--backend", type=click.Choice(BACKENDS), help="What kernels are made for."),
+        click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
+        _schemas_argument,
+    ]
+    for decorator in decorators:
+        command = decorator(command)
+    return command
+
+
+def _format_option(command: Command) -> Command:
+    choice = click.Choice(get_args(Format))
+    text = "How errors are printed: for people on standard error, for machines on standard output."
+    return click.option("--format", type=choice, default="text", show_default=True, help=text)(
+        command
+    )
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ecsgen")
+def ecsgen() -> None:
+    """Turns YAML component schemas into specialised, typed, numpy-backed component managers.
+
+    SCHEMAS is the folder of the schemas. It and the other options can be set in [tool.ecsgen] of
+    pyproject.toml.
+    """
+
+
+@ecsgen.command()
+@_build_options
+@_format_option
+@click.option("--force", is_flag=True, help="Overwrite files that were edited or are not ecsgen's.")
+@click.pass_context
+def build(
+    context: click.Context,
+    schemas: Path | None,
+    output: Path | None,
+    backend: Backend | None,
+    jobs: int | None,
+    format: Format,
+    force: bool,
+) -> None:
+    """Make the package: all of it or nothing, and only what changed."""
+    options = load_options(schemas=schemas, output=output, backend=backend, jobs=jobs)
+    before = look(options)
+    if before.is_up_to_date:
+        _say_nothing_to_do(before, format)
+        return
+    waiting = "waiting for another build of the same folder to finish"
+    with exclusive(options.output, lambda: click.echo(waiting, err=True)):
+        context.exit(_build(look(options), format, force))
+
+
+def _build(before: Before, format: Format, force: bool) -> int:
+    from ecsgen.build import build
+    from ecsgen.write import apply
+
+    diagnostics = Diagnostics()
+    for note in before.notes:
+        click.echo(note, err=True)
+    result = build(before, diagnostics, report.Progress())
+    refused = result.refused(force) if result else []
+    if result and refused:
+        report.add_refusals(result, refused, diagnostics)
+    report.print_diagnostics(diagnostics, format)
+    if result is None or refused:
+        return USAGE
+    changes = result.changes(force)
+    if changes:
+        apply(changes)
+    report.say(report.summary(result, changes), format)
+    return 0
+
+
+def _say_nothing_to_do(before: Before, format: Format) -> None:
+    report.print_diagnostics(Diagnostics(), format)
+    count = len(before.manifest.files) if before.manifest else 0
+    report.say(f"{shown(before.options.output)}: {count} files in step", format)
+
+
+@ecsgen.command()
+@_build_options
+@_format_option
+@click.pass_context
+def check(
+    context: click.Context,
+    schemas: Path | None,
+    output: Path | None,
+    backend: Backend | None,
+    jobs: int | None,
+    format: Format,
+) -> None:
+    """Tell whether the package is what a build would make; write nothing.
+
+    One line per file that is not: CHANGED, MISSING, EXTRA, HAND-EDITED, or FOREIGN where something
+    that ecsgen did not write is in the way.
+    """
+    options = load_options(schemas=schemas, output=output, backend=backend, jobs=jobs)
+    before = look(options)
+    if before.is_up_to_date:
+        _say_nothing_to_do(before, format)
+    else:
+        context.exit(_check(before, format))
+
+
+def _check(before: Before, format: Format) -> int:
+    from ecsgen.build import build
+
+    diagnostics = Diagnostics()
+    result = build(before, diagnostics, report.Progress())
+    if result and format != "text":
+        report.add_states(result, diagnostics)
+    report.print_diagnostics(diagnostics, format)
+    for note in (*before.notes, *before.made_by_others):
+        click.echo(note, err=True)
+    if result is None:
+        return USAGE
+    if result.is_in_step:
+        _say_nothing_to_do(before, format)
+        return 0
+    if format == "text":
+        report.print_states(result)
+    for line in report.mends(result):
+        report.say(line, format)
+    return USAGE if result.with_state(State.FOREIGN) else OUT_OF_STEP
+
+
+@ecsgen.command()
+@_build_options
+@click.pass_context
+def diff(
+    context: click.Context,
+    schemas: Path | None,
+    output: Path | None,
+    backend: Backend | None,
+    jobs: int | None,
+) -> None:
+    """Print what a build would change, as a unified diff; write nothing."""
+    options = load_options(schemas=schemas, output=output, backend=backend, jobs=jobs)
+    before = look(options)
+    if not before.is_up_to_date:
+        context.exit(_diff(before))
+
+
+def _diff(before: Before) -> int:
+    from ecsgen.build import build
+
+    diagnostics = Diagnostics()
+    result = build(before, diagnostics, report.Progress())
+    report.print_diagnostics(diagnostics, "text")
+    for note in (*before.notes, *before.made_by_others):
+        click.echo(note, err=True)
+    if result is None:
+        return USAGE
+    report.print_diff(result)
+    if result.with_state(State.FOREIGN):
+        return USAGE
+    return 0 if result.is_in_step else OUT_OF_STEP
+
+
+@ecsgen.command()
+@_schemas_argument
+@_format_option
+@click.pass_context
+def validate(context: click.Context, schemas: Path | None, format: Format) -> None:
+    """Check the schemas alone; quick, and nothing is generated."""
+    diagnostics = Diagnostics()
+    project = _load(load_options(schemas=schemas), diagnostics)
+    report.print_diagnostics(diagnostics, format)
+    if project is None:
+        context.exit(USAGE)
+    report.say(f"{len(project.components)} components, {len(project.enums)} enums: valid", format)
+
+
+@ecsgen.command()
+@click.argument("component", required=False)
+@click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
+@click.pass_context
+def layout(context: click.Context, component: str | None, schemas: Path | None) -> None:
+    """Print how the columns of COMPONENT, or of every component, lie in memory."""
+    from ecsgen.layout import table
+
+    diagnostics = Diagnostics()
+    project = _load(load_options(schemas=schemas), diagnostics)
+    report.print_diagnostics(diagnostics, "text")
+    if project is None:
+        context.exit(USAGE)
+    chosen = [c for c in project.components if component in (None, c.name, c.module)]
+    if not chosen and component is not None:
+        hint = did_you_mean(component, [c.name for c in project.components])
+        raise UsageError(f"no component {component!r}" + (f"; {hint}" if hint else ""))
+    click.echo("\n".join(f"{c.name}\n{table(c)}" for c in chosen), nl=False)
+
+
+@ecsgen.command()
+def schema() -> None:
+    """Print the JSON Schema of the schema language, for editors."""
+    from ecsgen.schema import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
+def _load(options: Options, diagnostics: Diagnostics) -> Project | None:
+    from ecsgen.schema import load
+
+    return load(options.schemas, diagnostics)

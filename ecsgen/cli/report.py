@@ -1,0 +1,145 @@
+"""What commands print: for people or for machines."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from ecsgen.config import Options, load_options, shown
+from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
+from ecsgen.disk import Kind
+from ecsgen.model import Mark
+from ecsgen.plan import Action, State
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+
+    from ecsgen.build import Result
+    from ecsgen.write import Changes
+
+Format = Literal["text", "json", "github"]
+
+
+def print_diagnostics(diagnostics: Diagnostics, format: Format) -> None:
+    """Text goes to standard error, what machines read to standard output."""
+    if format == "text":
+        click.echo(format_text(diagnostics), nl=False, err=True)
+    else:
+        click.echo((format_json if format == "json" else format_github)(diagnostics), nl=False)
+
+
+def say(text: str, format: Format) -> None:
+    """A line for people: beside the result, or where machines do not read."""
+    click.echo(text, err=format != "text")
+
+
+def print_states(result: Result) -> None:
+    """One line per file that is out of step."""
+    for path, verdict in result.verdicts.items():
+        if verdict.state is not State.IN_STEP:
+            click.echo(f"{verdict.state.value} {shown(result.file(path))}")
+
+
+def add_states(result: Result, diagnostics: Diagnostics) -> None:
+    """The same as diagnostics, for machines."""
+    for path, verdict in result.verdicts.items():
+        if verdict.state is State.IN_STEP:
+            continue
+        code = {State.HAND_EDITED: "E702", State.FOREIGN: "E703"}.get(verdict.state, "E701")
+        mark = Mark(shown(result.file(path)), 0, 0)
+        diagnostics.add(code, verdict.state.value, mark, hint=f"run {mend(result, verdict.state)}")
+
+
+def add_refusals(result: Result, refused: list[str], diagnostics: Diagnostics) -> None:
+    """Why nothing is written: one diagnostic per file in the way."""
+    for path in refused:
+        verdict = result.verdicts[path]
+        mark = Mark(shown(result.file(path)), 0, 0)
+        if verdict.forced is Action.REFUSE:
+            diagnostics.add("E703", f"in the way: it is {verdict.found.value}", mark)
+        elif verdict.state is State.HAND_EDITED:
+            hint = f"to drop what was edited: {mend(result, verdict.state)}"
+            diagnostics.add("E702", "edited by hand", mark, hint=hint)
+        else:
+            hint = f"to overwrite it: {mend(result, verdict.state)}"
+            diagnostics.add("E703", "in the way: ecsgen did not write it", mark, hint=hint)
+
+
+def summary(result: Result, changes: Changes | None) -> str:
+    """What a build did, on one line."""
+    files = len(result.manifest.files)
+    written, deleted = (len(changes.writes), len(changes.deletes)) if changes else (0, 0)
+    counts = [f"{written} written", f"{deleted} deleted", f"{files - written} unchanged"]
+    return f"{shown(result.before.options.output)}: {', '.join(counts)}"
+
+
+def mends(result: Result) -> Iterator[str]:
+    """The commands that bring everything into step again."""
+    if result.with_state(State.CHANGED, State.MISSING, State.EXTRA):
+        yield f"to mend: {mend(result, State.CHANGED)}"
+    if result.with_state(State.HAND_EDITED):
+        yield f"to mend, dropping what was edited: {mend(result, State.HAND_EDITED)}"
+    if result.with_state(State.FOREIGN):
+        yield f"to mend, dropping files that are not ecsgen's: {mend(result, State.FOREIGN)}"
+
+
+def mend(result: Result, state: State) -> str:
+    options = _as_typed(result.before.options)
+    force = ["--force"] if state in (State.HAND_EDITED, State.FOREIGN) else []
+    return shlex.join(["ecsgen", "build", *options, *force])
+
+
+def _as_typed(options: Options) -> list[str]:
+    """The arguments that lead to these options from here."""
+    default = load_options()
+    typed = []
+    if options.schemas != default.schemas:
+        typed.append(shown(options.schemas))
+    if options.output != default.output:
+        typed += ["-o", shown(options.output)]
+    if options.backend != default.backend:
+        typed += ["--backend", options.backend]
+    return typed
+
+
+def print_diff(result: Result) -> None:
+    """What a build would change, as a unified diff of every file."""
+    for path, verdict in result.verdicts.items():
+        if verdict.state is State.IN_STEP:
+            continue
+        file = result.file(path)
+        old = _lines(file.read_bytes()) if verdict.found is Kind.FILE else []
+        new = _lines(result.contents[path]) if path in result.contents else []
+        name = shown(file)
+        from_name = f"a/{name}" if verdict.found is Kind.FILE else "/dev/null"
+        to_name = f"b/{name}" if path in result.contents else "/dev/null"
+        for line in difflib.unified_diff(old, new, from_name, to_name):
+            click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
+
+
+def _lines(content: bytes) -> list[str]:
+    return content.decode("utf-8", "backslashreplace").splitlines(keepends=True)
+
+
+class Progress:
+    """A bar on standard error, once a build has taken a second; none where nobody watches."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._bar: ProgressBar[int] | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._bar is None:
+            if time.monotonic() - self._start < 1 or not sys.stderr.isatty():
+                return
+            self._bar = click.progressbar(length=total, label="building", file=sys.stderr)
+            self._bar.render_progress()
+        self._bar.update(done - self._bar.pos)
+        if done == total:
+            self._bar.render_finish()
