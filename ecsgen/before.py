@@ -1,7 +1,7 @@
 """What the disk says before a build: enough to see that there is nothing to do.
 
-Nothing here imports pydantic, jinja2, black, yaml or numpy: in a project of 1,000 components that is in
-step, reading and digesting its files is all the work.
+Nothing here imports pydantic, jinja2, black, yaml or numpy: in a project that is in step, reading
+and digesting its files is all the work.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Before:
 
     @property
     def made_by_others(self) -> list[str]:
-        """Sentences about versions that the output came from, where they are not the present ones."""
+        """Sentences about versions that the output came from, where they are others than now."""
         pairs = [
             (name, getattr(self.manifest, name), getattr(self.identity, name))
             for name in ("ecsgen", "black")

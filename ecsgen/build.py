@@ -9,7 +9,7 @@ from pathlib import Path
 from ecsgen import fingerprint, manifest
 from ecsgen.before import Before
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.disk import MANIFEST, Kind, Standing, is_safe
+from ecsgen.disk import MANIFEST, Kind, is_safe
 from ecsgen.format import Progress, make_all
 from ecsgen.manifest import Entry, Manifest
 from ecsgen.plan import Action, State, Verdict, plan
@@ -96,7 +96,7 @@ def _check_paths(paths: Iterable[str]) -> None:
 
 
 def _known(before: Before, outputs: Sequence[Output]) -> dict[str, str]:
-    """Digests of outputs that need not be made: same inputs, and on the disk as they were written."""
+    """Digests of outputs that need not be made: inputs and the file are as the manifest says."""
     last = before.manifest
     if last is None or replace(last, schemas={}, files={}) != replace(before.identity, schemas={}):
         return {}

@@ -1,4 +1,4 @@
-"""Options of a build: `[tool.ecsgen]` of the nearest pyproject.toml, with the command line on top."""
+"""Options of a build: `[tool.ecsgen]` of the nearest pyproject.toml, under the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 Backend = Literal["numpy", "numba"]
 BACKENDS: tuple[Backend, ...] = ("numpy", "numba")
@@ -191,7 +191,7 @@ def _is_path(value: object) -> bool:
     return isinstance(value, str) and value != "" and "\0" not in value
 
 
-def _is_int(value: Any) -> bool:
+def _is_int(value: object) -> TypeGuard[int]:
     return type(value) is int
 
 

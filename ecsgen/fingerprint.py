@@ -1,4 +1,4 @@
-"""What a build's result depends on besides schemas and options, found without importing any of it."""
+"""What a result depends on besides schemas and options, found without importing any of it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def format_text(text: str, line_length: int) -> str:
     """Python source as black writes it."""
     import black  # only when something must be formatted: the import takes longer than a check
 
-    mode = black.Mode(line_length=line_length, target_versions={black.TargetVersion.PY311})
+    from black.mode import TargetVersion
+
+    mode = black.Mode(line_length=line_length, target_versions={TargetVersion.PY311})
     return black.format_str(text, mode=mode)
 
 

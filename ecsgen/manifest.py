@@ -40,7 +40,7 @@ class Manifest:
     files: Mapping[str, Entry] = field(default_factory=dict)
 
     def says_the_same(self, other: Manifest) -> bool:
-        """Whether two manifests tell users the same: all but what only spares a later build work."""
+        """Whether two manifests differ in nothing but what spares a later build work."""
         return self._without_cache() == other._without_cache()
 
     def _without_cache(self) -> Manifest:

@@ -1,7 +1,7 @@
 """What to do with each file: a pure comparison of what is wanted, what is ours and what is there.
 
-A file is ecsgen's if its bytes are those that a manifest lists for it. Everything else is somebody's
-work, and is neither overwritten nor deleted unasked.
+A file is ecsgen's if its bytes are those that a manifest lists for it. Everything else is the work
+of somebody, and is neither overwritten nor deleted unasked.
 """
 
 from __future__ import annotations

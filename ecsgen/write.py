@@ -44,7 +44,7 @@ class Changes:
 
 
 def apply(changes: Changes) -> None:
-    """Carry the changes out. Raises `UsageError` where the system refuses: full disk, no permission."""
+    """Carry the changes out. Raises `UsageError` if the system refuses: disk full, no permission."""
     undo = contextlib.ExitStack()
     try:
         with undo:
@@ -111,7 +111,7 @@ def _move_into_place(changes: Changes, staged: list[tuple[Path, Path]]) -> None:
 
 
 def _prune(folder: Path, root: Path) -> None:
-    """Remove a folder in which nothing is left but bytecode of modules that are gone, and so on up."""
+    """Remove a folder that holds at most bytecode of modules that are gone, and so on upwards."""
     while folder != root:
         cache = folder / "__pycache__"
         names = os.listdir(folder)

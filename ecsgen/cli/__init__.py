@@ -50,7 +50,5 @@ def _run() -> int:
         return BROKEN_PIPE
     except Exception as error:  # whatever it is, it must not look like a schema error
         traceback.print_exc()
-        click.echo(
-            f"\necsgen made a mistake ({error!r:.200}). Please report it with the above.", err=True
-        )
+        click.echo(f"\nThis is a fault of ecsgen ({error!r:.200}); please report it.", err=True)
         return FAULT

@@ -36,7 +36,7 @@ def _build_options(command: Command) -> Command:
             "-o",
             "--output",
             type=click.Path(path_type=Path),
-            help="Folder of the generated package.",
+            help="Folder of the package.",
         ),
         click.option("--backend", type=click.Choice(BACKENDS), help="What kernels are made for."),
         click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
@@ -49,10 +49,9 @@ def _build_options(command: Command) -> Command:
 
 def _format_option(command: Command) -> Command:
     choice = click.Choice(get_args(Format))
-    text = "How errors are printed: for people on standard error, for machines on standard output."
-    return click.option("--format", type=choice, default="text", show_default=True, help=text)(
-        command
-    )
+    text = "How errors are printed: text on standard error, the others on standard output."
+    option = click.option("--format", type=choice, default="text", show_default=True, help=text)
+    return option(command)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
