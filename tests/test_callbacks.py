@@ -1,0 +1,276 @@
+"""Callbacks and the dispatch that gathers what they raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecsgen.runtime.callbacks import Callbacks, Dispatch, Subscription, leaves
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.told: list[int] = []
+        self.refuse = False
+
+    def tell(self, argument: int) -> None:
+        self.told.append(argument)
+
+    def guard(self) -> None:
+        if self.refuse:
+            raise PermissionError
+
+
+def raiser(error: BaseException) -> Callable[[Any], None]:
+    def callback(_: Any) -> None:
+        raise error
+
+    return callback
+
+
+def test_all_run_in_order_whatever_they_raise() -> None:
+    callbacks, told = Callbacks[int](), []
+    errors: list[BaseException] = []
+    first, second = KeyboardInterrupt(), ValueError()
+    callbacks.add(lambda n: told.append(("a", n)))
+    callbacks.add(raiser(first))
+    callbacks.add(lambda n: told.append(("b", n)))
+    callbacks.add(raiser(ExceptionGroup("", [second, ExceptionGroup("", [second])])))
+    callbacks.add(lambda n: told.append(("c", n)))
+    callbacks.run(7, errors)
+    assert told == [("a", 7), ("b", 7), ("c", 7)]
+    assert errors == [first, second, second]
+
+
+def test_cancelling_takes_out_one_registration() -> None:
+    callbacks, told = Callbacks[int](), list[int]()
+    first = callbacks.add(told.append)
+    second = callbacks.add(told.append)
+    callbacks.run(1, [])
+    first.cancel()
+    first.cancel()
+    assert (first.active, second.active) == (False, True)
+    callbacks.run(2, [])
+    second.cancel()
+    callbacks.run(3, [])
+    assert told == [1, 1, 2]
+    assert callbacks.entries == ()
+
+
+def test_changes_during_a_run() -> None:
+    callbacks, told = Callbacks[int](), list[str]()
+    later: list[Subscription] = []
+
+    def change(_: int) -> None:
+        told.append("change")
+        later[0].cancel()
+        this.cancel()
+        callbacks.add(lambda _: told.append("added"))
+
+    this = callbacks.add(change)
+    later.append(callbacks.add(lambda _: told.append("cancelled")))
+    callbacks.add(lambda _: told.append("last"))
+    callbacks.run(0, [])
+    assert told == ["change", "last"]
+    callbacks.run(0, [])
+    assert told == ["change", "last", "last", "added"]
+
+
+def test_a_run_inside_of_a_run() -> None:
+    callbacks, told = Callbacks[int](), list[int]()
+
+    def again(n: int) -> None:
+        told.append(n)
+        if n:
+            callbacks.run(n - 1, [])
+
+    callbacks.add(again)
+    callbacks.add(told.append)
+    callbacks.run(2, [])
+    assert told == [2, 1, 0, 0, 1, 2]
+
+
+def test_only_callables() -> None:
+    with pytest.raises(TypeError, match="callable"):
+        Callbacks[int]().add(3)  # type: ignore[arg-type]  # what is tested
+
+
+def test_weak_methods_do_not_keep_their_object() -> None:
+    callbacks, kept = Callbacks[int](), Listener()
+    gone = Listener()
+    callbacks.add_weak(gone.tell, gone.guard)
+    callbacks.add_weak(kept.tell, kept.guard)
+    callbacks.check()
+    callbacks.run(1, [])
+    assert (gone.told, kept.told) == ([1], [1])
+    del gone
+    callbacks.check()
+    callbacks.run(2, [])
+    assert kept.told == [1, 2]
+    assert len(callbacks.entries) == 1
+
+
+def test_dead_methods_are_dropped_when_others_come() -> None:
+    callbacks = Callbacks[int]()
+    for _ in range(5):
+        callbacks.add_weak(Listener().tell)
+    assert len(callbacks.entries) == 1
+
+
+def test_a_guard_refuses() -> None:
+    callbacks, listener = Callbacks[int](), Listener()
+    callbacks.add(lambda _: None)
+    subscription = callbacks.add_weak(listener.tell, listener.guard)
+    listener.refuse = True
+    with pytest.raises(PermissionError):
+        callbacks.check()
+    subscription.cancel()
+    callbacks.check()
+
+
+groups = st.recursive(
+    st.builds(ValueError) | st.builds(KeyboardInterrupt),
+    lambda inner: st.builds(
+        lambda errors: BaseExceptionGroup("", errors), st.lists(inner, min_size=1, max_size=3)
+    ),
+)
+
+
+@given(groups)
+def test_leaves_are_in_order(error: BaseException) -> None:
+    def expected(error: BaseException) -> list[BaseException]:
+        if isinstance(error, BaseExceptionGroup):
+            return [leaf for inner in error.exceptions for leaf in expected(inner)]
+        return [error]
+
+    found = leaves(error)
+    assert list(map(id, found)) == list(map(id, expected(error)))
+
+
+def test_leaves_of_a_very_deep_group() -> None:
+    error = ValueError()
+    group: Exception = error
+    for _ in range(5000):
+        group = ExceptionGroup("", [group])
+    assert leaves(group) == [error]
+
+
+# -- dispatch --------------------------------------------------------------------------------------
+
+
+class Owner:
+    """Drains a dispatch's queue into a list; a number's batch may queue more or raise."""
+
+    def __init__(self, follows: dict[int, list[int]], fails: dict[int, BaseException]) -> None:
+        self.dispatch = Dispatch(self.drain)
+        self.done: list[int] = []
+        self.follows, self.fails = follows, fails
+
+    def drain(self, batch: Any) -> None:
+        with self.dispatch:
+            for n in batch.tolist():
+                self.done.append(n)
+                self.queue(*self.follows.get(n, []))
+                if n in self.fails:
+                    raise self.fails[n]
+
+    def queue(self, *numbers: int) -> None:
+        for n in numbers:
+            self.dispatch.queue.append(np.array([n], np.uint64))
+
+
+def test_the_queue_is_drained_in_order_at_the_outermost_level() -> None:
+    owner = Owner({1: [3, 4], 3: [5]}, {})
+    with owner.dispatch as dispatch:
+        with owner.dispatch:
+            owner.queue(1, 2)
+        assert owner.done == []
+        assert dispatch.depth == 1
+    assert owner.done == [1, 2, 3, 4, 5]
+    assert dispatch.depth == 0
+
+
+def test_errors_become_one_flat_group_after_everything() -> None:
+    a, b, c = ValueError("a"), ValueError("b"), KeyError("c")
+    owner = Owner({1: [3]}, {1: ExceptionGroup("", [b]), 3: c})
+
+    def call() -> None:
+        with owner.dispatch as dispatch:
+            dispatch.errors.append(a)
+            owner.queue(1, 2)
+
+    with pytest.raises(ExceptionGroup) as caught:
+        call()
+    assert caught.value.exceptions == (a, b, c)
+    assert owner.done == [1, 2, 3]
+    with owner.dispatch:
+        pass  # nothing is left from before
+
+
+def test_an_interrupt_makes_a_base_group() -> None:
+    owner = Owner({}, {1: KeyboardInterrupt()})
+    with pytest.raises(BaseExceptionGroup) as caught, owner.dispatch:
+        owner.queue(1, 2)
+    assert not isinstance(caught.value, Exception)
+    assert owner.done == [1, 2]
+
+
+def displayed(error: BaseException) -> list[BaseException]:
+    """The chain that a traceback shows, outermost first."""
+    chain = [error]
+    while len(chain) < 10:
+        last = chain[-1]
+        following = last.__cause__ if last.__suppress_context__ else last.__context__
+        if following is None:
+            break
+        chain.append(following)
+    return chain
+
+
+@pytest.mark.parametrize("how", ["plain", "from", "from none", "during"])
+def test_an_error_of_the_body_passes_and_loses_nothing(how: str) -> None:
+    lost = KeyError("of a callback")
+    owner = Owner({}, {1: lost})
+
+    def body() -> None:
+        owner.queue(1, 2)
+        if how == "plain":
+            raise ValueError
+        if how == "from":
+            raise ValueError from OSError()
+        try:
+            raise OSError
+        except OSError:
+            if how == "during":
+                raise ValueError  # noqa: B904 - the context is what is tested
+            raise ValueError from None
+
+    with pytest.raises(ValueError) as caught, owner.dispatch:  # noqa: PT011 - any
+        body()
+    assert owner.done == [1, 2]
+    last = displayed(caught.value)[-1]
+    assert isinstance(last, ExceptionGroup)
+    assert last.exceptions == (lost,)
+    assert len(displayed(caught.value)) == (3 if how in ("from", "during") else 2)
+
+
+def test_an_error_of_an_inner_body_that_is_caught() -> None:
+    owner = Owner({}, {})
+    with owner.dispatch:
+        owner.queue(1)
+        with pytest.raises(ValueError, match="inner"), owner.dispatch:
+            raise ValueError("inner")
+        assert owner.done == []
+    assert owner.done == [1]
+
+
+def test_a_dispatch_without_an_owner() -> None:
+    error = ValueError()
+    with pytest.raises(ExceptionGroup) as caught, Dispatch() as dispatch:
+        dispatch.errors.append(error)
+    assert caught.value.exceptions == (error,)
