@@ -10,7 +10,7 @@ from weakref import WeakMethod
 
 from .handles import EntityArray
 
-Argument = TypeVar("Argument")
+_Argument = TypeVar("_Argument")
 
 
 class Subscription:
@@ -33,7 +33,7 @@ class Subscription:
             remove(self)
 
 
-class _Entry(Generic[Argument]):
+class _Entry(Generic[_Argument]):
     """One callback of a list, with the guard that may refuse the run."""
 
     __slots__ = ("callback", "guard", "subscription")
@@ -41,7 +41,7 @@ class _Entry(Generic[Argument]):
     def __init__(
         self,
         subscription: Subscription,
-        callback: Callable[[], Callable[[Argument], object] | None],
+        callback: Callable[[], Callable[[_Argument], object] | None],
         guard: Callable[[], Callable[[], object] | None] | None = None,
     ) -> None:
         self.subscription = subscription
@@ -49,7 +49,7 @@ class _Entry(Generic[Argument]):
         self.guard = guard
 
 
-class Callbacks(Generic[Argument]):
+class Callbacks(Generic[_Argument]):
     """Callables that are told about one argument, in order of registration.
 
     `entries`, empty when there are none, is replaced and never changed in place, so a run is not
@@ -60,16 +60,16 @@ class Callbacks(Generic[Argument]):
     __slots__ = ("entries",)
 
     def __init__(self) -> None:
-        self.entries: tuple[_Entry[Argument], ...] = ()
+        self.entries: tuple[_Entry[_Argument], ...] = ()
 
-    def add(self, callback: Callable[[Argument], object]) -> Subscription:
+    def add(self, callback: Callable[[_Argument], object]) -> Subscription:
         """Call `callback` from the next run on. Registered twice, it is called twice. O(k)."""
         if not callable(callback):
             raise TypeError(f"a callback must be callable, not {callback!r}")
         return self._append(lambda: callback, None)
 
     def add_weak(
-        self, method: Callable[[Argument], object], guard: Callable[[], object] | None = None
+        self, method: Callable[[_Argument], object], guard: Callable[[], object] | None = None
     ) -> Subscription:
         """The same for a bound method, without keeping its object alive.
 
@@ -84,15 +84,15 @@ class Callbacks(Generic[Argument]):
             if guard is not None:
                 guard()
 
-    def run(self, argument: Argument, errors: list[BaseException]) -> None:
+    def run(self, argument: _Argument, errors: list[BaseException]) -> None:
         """Call all of them; what they raise is appended to `errors` and stops nothing."""
         for callback in self._live():
             try:
                 callback(argument)
             except BaseException as error:
-                errors.extend(leaves(error))
+                errors.extend(_leaves(error))
 
-    def _live(self) -> Iterator[Callable[[Argument], object]]:
+    def _live(self) -> Iterator[Callable[[_Argument], object]]:
         for entry in self.entries:
             if not entry.subscription.active:
                 continue
@@ -104,7 +104,7 @@ class Callbacks(Generic[Argument]):
 
     def _append(
         self,
-        callback: Callable[[], Callable[[Argument], object] | None],
+        callback: Callable[[], Callable[[_Argument], object] | None],
         guard: Callable[[], Callable[[], object] | None] | None,
     ) -> Subscription:
         subscription = Subscription(self._remove)
@@ -164,10 +164,10 @@ class Dispatch:
             try:
                 drain(batch)
             except BaseException as error:
-                self.errors.extend(leaves(error))
+                self.errors.extend(_leaves(error))
 
 
-def leaves(error: BaseException) -> list[BaseException]:
+def _leaves(error: BaseException) -> list[BaseException]:
     """The exceptions in a group and its subgroups, in order; any other exception alone."""
     found: list[BaseException] = []
     pending = [error]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, SupportsIndex, TypeAlias
+from collections.abc import Iterable
+from typing import Any, Final, SupportsIndex, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .handles import EntityArray
 
-EntitiesLike: TypeAlias = NDArray[np.integer[Any]] | NDArray[np.object_] | Sequence[SupportsIndex]
-"""What bulk calls take for entities."""
-
-HANDLE_BITS: Final = 64
+_HANDLE_BITS: Final = 64
 
 
-def as_entities(es: EntitiesLike) -> EntityArray:
+def as_entities(es: ArrayLike) -> EntityArray:
     """The handles as a flat `uint64` array: the argument itself where it is one already.
 
     Numbers that can't be handles (negative, over 64 bits) become 0, which is never alive. Integers
@@ -36,11 +33,11 @@ def as_entities(es: EntitiesLike) -> EntityArray:
         return handles
     if kind == "O" or (kind == "f" and given is not es):
         # numpy makes floats of an empty list, and of ints that share no integer type.
-        return _from_integers(es, len(given))
+        return _from_integers(cast(Iterable[SupportsIndex], es), len(given))
     raise TypeError(f"entities are integers, not {given.dtype}")
 
 
-def _is_masked(es: EntitiesLike) -> bool:
+def _is_masked(es: ArrayLike) -> bool:
     # An exact array is not asked, because numpy.ma is imported on first use.
     subclass = isinstance(es, np.ndarray) and type(es) is not np.ndarray
     return subclass and isinstance(es, np.ma.MaskedArray)
@@ -48,7 +45,7 @@ def _is_masked(es: EntitiesLike) -> bool:
 
 def _from_integers(numbers: Iterable[SupportsIndex], count: int) -> EntityArray:
     indices = map(operator.index, numbers)
-    handles = (n if n >= 0 and n.bit_length() <= HANDLE_BITS else 0 for n in indices)
+    handles = (n if n >= 0 and n.bit_length() <= _HANDLE_BITS else 0 for n in indices)
     return np.fromiter(handles, np.uint64, count)
 
 
