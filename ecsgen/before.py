@@ -56,7 +56,9 @@ class Before:
             if self.manifest
         ]
         return [
-            f"the output came from {n} {old}; this is {new}" for n, old, new in pairs if old != new
+            f"the output came from {n} {old}; this is {n} {new}"
+            for n, old, new in pairs
+            if old != new
         ]
 
 

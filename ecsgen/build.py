@@ -65,6 +65,7 @@ def build(before: Before, diagnostics: Diagnostics, progress: Progress) -> Resul
     outputs = _outputs(before, diagnostics)
     if outputs is None:
         return None
+    _check_paths(output.path for output in outputs)
     known = _known(before, outputs)
     options = before.options
     todo = [output for output in outputs if output.path not in known]
@@ -81,10 +82,7 @@ def _outputs(before: Before, diagnostics: Diagnostics) -> Sequence[Output] | Non
     if project is None:
         return None
     outputs = render.outputs(project, before.options, diagnostics)
-    if diagnostics.errors:
-        return None
-    _check_paths(output.path for output in outputs)
-    return outputs
+    return None if diagnostics.errors else outputs
 
 
 def _check_paths(paths: Iterable[str]) -> None:

@@ -27,10 +27,11 @@ def make_all(
 ) -> dict[str, bytes]:
     """The finished bytes of each output by path, in no particular order."""
     jobs = min(jobs, len(outputs) // _WORTH_A_PROCESS)
+    batches = _here(outputs, line_length)
+    if jobs > 1:
+        batches = _in_processes(outputs, line_length, jobs)
     made: dict[str, bytes] = {}
-    for batch in (
-        _in_processes(outputs, line_length, jobs) if jobs > 1 else _here(outputs, line_length)
-    ):
+    for batch in batches:
         made.update(batch)
         progress(len(made), len(outputs))
     return made
@@ -38,12 +39,12 @@ def make_all(
 
 def format_text(text: str, line_length: int) -> str:
     """Python source as black writes it."""
-    import black  # only when something must be formatted: the import takes longer than a check
+    # Only when something must be formatted: the import takes longer than a whole check.
+    from black import format_str
+    from black.mode import Mode, TargetVersion
 
-    from black.mode import TargetVersion
-
-    mode = black.Mode(line_length=line_length, target_versions={TargetVersion.PY311})
-    return black.format_str(text, mode=mode)
+    mode = Mode(line_length=line_length, target_versions={TargetVersion.PY311})
+    return format_str(text, mode=mode)
 
 
 def _make(outputs: Sequence[Output], line_length: int) -> list[tuple[str, bytes]]:

@@ -44,7 +44,7 @@ class Changes:
 
 
 def apply(changes: Changes) -> None:
-    """Carry the changes out. Raises `UsageError` if the system refuses: disk full, no permission."""
+    """Carry the changes out. Raises `UsageError` if the system refuses: full disk, no right."""
     undo = contextlib.ExitStack()
     try:
         with undo:

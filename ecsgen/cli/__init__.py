@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -18,13 +20,13 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and end the process with its exit status.
 
     0 done or in step, 1 out of step, 2 a schema or usage error or a file in the way, 3 a fault of
     ecsgen's own; 130 after Ctrl-C and 141 when nobody reads the output, as the shell has it.
     """
-    status = _run()
+    status = _run(arguments)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -34,9 +36,9 @@ def main() -> None:
     sys.exit(status)
 
 
-def _run() -> int:
+def _run(arguments: Sequence[str] | None) -> int:
     try:
-        return ecsgen.main(prog_name="ecsgen", standalone_mode=False) or 0
+        return ecsgen.main(arguments, prog_name="ecsgen", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return 2

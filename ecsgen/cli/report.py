@@ -119,8 +119,10 @@ def print_diff(result: Result) -> None:
         name = shown(file)
         from_name = f"a/{name}" if verdict.found is Kind.FILE else "/dev/null"
         to_name = f"b/{name}" if path in result.contents else "/dev/null"
-        for line in difflib.unified_diff(old, new, from_name, to_name):
-            click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
+        lines = list(difflib.unified_diff(old, new, from_name, to_name))
+        for line in lines or [f"--- {from_name}\n", f"+++ {to_name}\n"]:  # an empty file has none
+            ending = "" if line.endswith("\n") else "\n\\ No newline at end of file\n"
+            click.echo(line + ending, nl=False)
 
 
 def _lines(content: bytes) -> list[str]:
