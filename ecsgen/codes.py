@@ -1,0 +1,208 @@
+"""The list of diagnostics: code → what it says in one line, and at length.
+
+E1 names and fields, E2 reading files, E3 the shape of a document, E4 keys that contradict each
+other, E5 checks across components and files, E6 generating, E7 generated files. H are hints: they
+stop nothing.
+`docs/diagnostics.md` is made from this list.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Code(NamedTuple):
+    """One kind of diagnostic."""
+
+    title: str
+    explanation: str
+
+
+CODES: Final[dict[str, Code]] = {
+    # --- names and fields
+    "E101": Code(
+        "not a valid name",
+        "Components, enums and worlds are CamelCase, everything else is a plain identifier that "
+        "does not begin with an underscore. Names are ASCII, because Python folds look-alike "
+        "letters into one, and at most 64 characters long.",
+    ),
+    "E102": Code(
+        "reserved name",
+        "The generated package needs the name itself, or it is a Python keyword. The lists are "
+        "in the schema reference; they do not depend on policies, so switching a policy on never "
+        "breaks a name.",
+    ),
+    "E103": Code(
+        "two things of one name",
+        "Two names mean the same attribute, class or module. Names that differ only in upper and "
+        "lower case count as one, since modules are files and some file systems do not tell them "
+        "apart.",
+    ),
+    "E104": Code(
+        "unknown field type",
+        "Type names are exact: `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `entity`, "
+        "`id<Component>`, `str[N]`, `bytes[N]`, `object`, or the name of an enum of this project.",
+    ),
+    "E105": Code(
+        "malformed shape or size",
+        "A shape is one to eight numbers from 1, as in `f32[3]` or `f32[4,4]`, at most 4096 "
+        "elements in all. `str[N]` and `bytes[N]` need a size of 1 to 65536 and take no shape; "
+        "neither does `object`.",
+    ),
+    "E106": Code(
+        "default of the wrong kind",
+        "Values are never silently changed: an integer field takes no float, a number field no "
+        "boolean, a `bool` nothing but `true` and `false`. The default of an `object`, `entity` or "
+        "`id` is always empty.",
+    ),
+    "E107": Code(
+        "default does not fit",
+        "The number is out of the type's range, a finite number would become infinite, or the "
+        "text is longer than the field.",
+    ),
+    "E108": Code(
+        "default of the wrong shape",
+        "A default is either one value, which fills the whole shape, or nested lists of exactly "
+        "the field's shape.",
+    ),
+    "E109": Code(
+        "nothing to split",
+        "`split: true` stores each element of a shaped field in a column of its own, so the field "
+        "needs a shape.",
+    ),
+    "E110": Code(
+        "bad tag",
+        "Tags are lower-case words, each given once. A field is hot or cold, not both.",
+    ),
+    "E111": Code(
+        "bad enum",
+        "An enum needs at least one member. Values are whole numbers from 0 to 2^64 - 1, each used "
+        "once. Each member of a set of flags is a bit of its own, zero, or made of other members' "
+        "bits.",
+    ),
+    "E112": Code(
+        "bad expression",
+        "A step is one assignment (`=`, `+=`, `-=`, `*=`, `/=`); conditions and reductions are one "
+        "expression. Both are written in a subset of Python's syntax.",
+    ),
+    # --- reading files
+    "E201": Code("cannot be read", "The schema folder or a file in it is missing or unreadable."),
+    "E202": Code("file too large", "A schema file is at most 4 MiB."),
+    "E203": Code("not UTF-8", "Schema files are UTF-8."),
+    "E204": Code(
+        "character not allowed",
+        "Control characters, half surrogate pairs, byte order marks inside the text, and line "
+        "separators that YAML 1.2 does not know.",
+    ),
+    "E205": Code("not valid YAML", "The rest of the file after this place is not read."),
+    "E206": Code("nested too deep", "A schema is at most 32 levels deep."),
+    "E207": Code("too many values", "A schema file has at most 100,000 keys and values."),
+    "E208": Code(
+        "anchor or alias",
+        "Anchors and aliases are not part of the schema language: a small file could stand for a "
+        "huge one.",
+    ),
+    "E209": Code("merge key", "Merge keys (`<<`) are not part of the schema language."),
+    "E210": Code("tag", "YAML tags (`!word`) are not part of the schema language."),
+    "E211": Code("duplicate key", "A key stands once in a mapping."),
+    "E212": Code("bad key", "Keys are text, not empty and no collections."),
+    "E213": Code("number too large", "The number is larger than anything that a field can hold."),
+    "E214": Code("directive", "`%YAML 1.2` is the only directive of the schema language."),
+    "E215": Code(
+        "tab",
+        "Tabs may stand only inside quotes, text blocks and comments; YAML readers disagree about "
+        "the others.",
+    ),
+    # --- the shape of a document
+    "E301": Code(
+        "not a schema",
+        "Each document is a mapping with exactly one kind key: `component`, `enum` or `world`.",
+    ),
+    "E302": Code("unknown key", "The key is not part of the schema language at this place."),
+    "E303": Code("missing key", "The key must be there."),
+    "E304": Code("value of the wrong kind", "Text, number, list or mapping: another was expected."),
+    "E305": Code("not one of the choices", "The key takes one of a few words."),
+    "E306": Code("number out of range", "The number is too small or too large for the key."),
+    "E307": Code("empty or too long", "The list, mapping or text is shorter or longer than allowed."),
+    # --- keys that contradict each other
+    "E401": Code(
+        "keys that contradict each other",
+        "Two policies that make no sense together. `lookup: direct` goes with `instances: one` and "
+        "with nothing that orders rows; `owner: none` has no entity to look up, to count instances "
+        "of, or to die; `destroy: callback` always releases; a reservation is at least the initial "
+        "capacity.",
+    ),
+    "E402": Code(
+        "a key that has nothing to work on",
+        "`cold: indirect` needs fields tagged cold, `rows` needs a partition, a component without "
+        "an owner needs fields.",
+    ),
+    "E403": Code(
+        "bad layout of entity handles",
+        "Index and generation share 64 bits; an index has at most 32.",
+    ),
+    # --- across components and files
+    "E501": Code("unknown component", "No schema of this project defines the component."),
+    "E502": Code(
+        "component has no ids",
+        "`id<Component>` needs a component with `ids: true` or `owner: none`.",
+    ),
+    "E503": Code("second world", "A project has at most one `world` document."),
+    "E504": Code("bundle within itself", "Bundles may build on each other, but not in a circle."),
+    "E505": Code(
+        "component cannot be in the group",
+        "A member of a group has `owner: entity`, `instances: one`, no partition, and is not "
+        "`lookup: direct`. A component is in one group at most.",
+    ),
+    "E506": Code(
+        "component cannot be in the archetypes",
+        "Archetype components live in chunks, not in managers: policies, kernels and groups of "
+        "managers do not apply to them.",
+    ),
+    "E507": Code(
+        "component cannot be used here",
+        "Bundles, queries, groups and archetypes are about the components of entities, so they "
+        "take none with `owner: none`; queries take none that live in archetypes.",
+    ),
+    "E508": Code("unknown group or query", "A world kernel runs over a group or a query."),
+    "E509": Code("named twice", "The same name stands twice where once is enough."),
+    "E510": Code(
+        "query without components",
+        "A query needs at least one component in `all` or `any` to look for.",
+    ),
+    # --- generating
+    "E601": Code(
+        "not generated yet",
+        "The key is part of the schema language and was checked, but this version of ecsgen "
+        "cannot generate code for it.",
+    ),
+    # --- generated files
+    "E701": Code(
+        "out of step",
+        "`ecsgen check` found a generated file that is CHANGED, MISSING or EXTRA: not what the schemas "
+        "make now. `ecsgen build` mends it.",
+    ),
+    "E702": Code(
+        "edited by hand",
+        "The file was written by ecsgen and changed by somebody since. It is not overwritten or "
+        "deleted without `--force`; put lasting changes into the schemas, or beside the package.",
+    ),
+    "E703": Code(
+        "in the way",
+        "Something that ecsgen did not write stands where a generated file goes. Move it away, or "
+        "let `--force` overwrite it; folders, and files behind links, are never touched.",
+    ),
+    # --- hints
+    "H101": Code(
+        "a name that does not say what happens",
+        "A kernel named `update` tells a reader nothing: name it after what it does to the data, "
+        "such as `integrate` or `apply_damage`.",
+    ),
+    "H102": Code("a tag much like a built-in one", "Only `hot` and `cold` decide about the layout."),
+    "H103": Code(
+        "indices that are never reused",
+        "Freed indices are reused once more than `min_free` of them are free. With so few index "
+        "bits that never happens.",
+    ),
+    "H201": Code("empty file", "The file holds no schema."),
+}

@@ -1,0 +1,221 @@
+"""Diagnostics: what is wrong with a project, where, and what may have been meant.
+
+Collected over a whole run, sorted by place, printed once. Nothing here knows YAML or schemas.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ecsgen.codes import CODES
+from ecsgen.model import Mark
+
+_WINDOW = 120  # characters of a source line that are shown
+_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing to tell. A mark with line 0 stands for the file as a whole."""
+
+    code: str
+    message: str
+    mark: Mark
+    hint: str = ""
+
+    @property
+    def severity(self) -> str:
+        """`error`, or `hint` for what does not stop a build."""
+        return "error" if self.code.startswith("E") else "hint"
+
+    @property
+    def text(self) -> str:
+        """The message with its hint, on one line."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+class Diagnostics:
+    """Collects diagnostics; true when there are errors. Iterates in order of file, line, column."""
+
+    def __init__(self) -> None:
+        self._found: dict[Diagnostic, None] = {}  # the same thing is told once
+        self._sources: dict[str, str] = {}
+        self._lines: dict[str, list[str]] = {}
+
+    def add(self, code: str, message: str, mark: Mark, *, hint: str = "") -> None:
+        """Report `message` at `mark`. KeyError for a code that is not in the list of codes."""
+        CODES[code]
+        self._found[Diagnostic(code, message, mark, hint)] = None
+
+    def add_source(self, path: str, text: str) -> None:
+        """Remember a file's text, to show its lines."""
+        self._sources[path] = text
+        self._lines.pop(path, None)
+
+    def line(self, mark: Mark) -> str | None:
+        """The source line of a mark, or None where there is none."""
+        lines = self._lines.get(mark.path)
+        if lines is None:
+            if mark.path not in self._sources:
+                return None
+            lines = self._lines[mark.path] = split_lines(self._sources[mark.path])
+        return lines[mark.line - 1] if 0 < mark.line <= len(lines) else None
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """What stops a build, in order."""
+        return [found for found in self if found.severity == "error"]
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(sorted(self._found, key=_place))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __bool__(self) -> bool:
+        return any(found.severity == "error" for found in self._found)
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines as YAML counts them, and no others: `str.splitlines` also breaks at form feeds."""
+    return _BREAK.split(text)
+
+
+def _place(found: Diagnostic) -> tuple[str, int, int, str, str]:
+    mark = found.mark
+    return mark.path, mark.line, mark.column, found.code, found.message
+
+
+# --- words for messages ---------------------------------------------------------------------
+
+
+def quote(text: str, limit: int = 60) -> str:
+    """Schema text in a message: quoted, on one line, without control characters, not too long."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+@lru_cache(maxsize=4096)
+def _closest(word: str, candidates: tuple[str, ...], cutoff: float) -> str:
+    for candidate in candidates:
+        if candidate.casefold() == word.casefold():
+            return candidate
+    close = difflib.get_close_matches(word, candidates, n=1, cutoff=cutoff)
+    return close[0] if close else ""
+
+
+def closest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
+    """The candidate that is most like `word`, or the empty string."""
+    if not 0 < len(word) <= 64:
+        return ""
+    return _closest(word, tuple(candidates), cutoff)
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """A hint that names the closest candidate, or the empty string."""
+    found = closest(word, candidates)
+    return f"did you mean {quote(found)}?" if found else ""
+
+
+# --- formats --------------------------------------------------------------------------------
+
+
+def format_text(diagnostics: Diagnostics) -> str:
+    """For people: place, message, the source line and a caret under the exact text."""
+    return "".join(_text_entry(diagnostics, found) for found in diagnostics)
+
+
+def _text_entry(diagnostics: Diagnostics, found: Diagnostic) -> str:
+    mark = found.mark
+    place = f"{mark.path}:{mark.line}:{mark.column}" if mark.line else mark.path
+    head = f"{_printable(place)}: {found.severity}[{found.code}]: {_printable(found.text)}\n"
+    line = diagnostics.line(mark)
+    if line is None:
+        return head
+    shown, start = _window(line, mark.column - 1)
+    length = max(1, min(mark.length, len(shown) - start))
+    return f"{head}{_printable(shown)}\n{_caret(shown, start, length)}\n"
+
+
+def _window(line: str, start: int) -> tuple[str, int]:
+    """The part of a long line around `start`, and where `start` is in it."""
+    if len(line) <= _WINDOW:
+        return line, start
+    first = max(0, min(start - _WINDOW // 3, len(line) - _WINDOW))
+    shown = line[first : first + _WINDOW]
+    if first:
+        shown = "…" + shown[1:]
+    if first + _WINDOW < len(line):
+        shown = shown[:-1] + "…"
+    return shown, start - first
+
+
+def _caret(line: str, start: int, length: int) -> str:
+    # A tab stays a tab, so that the caret lines up whatever the terminal's tab stops are.
+    before = "".join("\t" if char == "\t" else " " * _width(char) for char in line[:start])
+    width = sum(_width(char) for char in line[start : start + length])
+    return before + "^" + "~" * (width - 1)
+
+
+def _width(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _printable(text: str) -> str:
+    """Without characters that a terminal would obey."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\t" else "�" for char in text)
+
+
+def format_json(diagnostics: Diagnostics) -> str:
+    """For machines: a JSON array of objects, one on each line."""
+    entries = [
+        json.dumps(
+            {
+                "path": found.mark.path,
+                "line": found.mark.line,
+                "column": found.mark.column,
+                "length": found.mark.length,
+                "severity": found.severity,
+                "code": found.code,
+                "message": found.message,
+                "hint": found.hint,
+            }
+        )
+        for found in diagnostics
+    ]
+    return "[\n" + ",\n".join(entries) + "\n]\n" if entries else "[]\n"
+
+
+def format_github(diagnostics: Diagnostics) -> str:
+    """For GitHub Actions: one workflow command per diagnostic."""
+    return "".join(_workflow_command(found) for found in diagnostics)
+
+
+def _workflow_command(found: Diagnostic) -> str:
+    mark = found.mark
+    properties = {"file": mark.path}
+    if mark.line:
+        properties["line"] = str(mark.line)
+        properties["col"] = str(mark.column)
+        properties["endColumn"] = str(mark.column + max(1, mark.length))
+    properties["title"] = found.code
+    listed = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
+    command = "error" if found.severity == "error" else "notice"
+    return f"::{command} {listed}::{_escape_data(found.text)}\n"
+
+
+def _escape_data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,174 @@
+"""Component documents to checked components."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from ecsgen.diagnostics import Diagnostics, closest, quote
+from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction
+from ecsgen.schema.defaults import BadDefault, check_default, empty_default
+from ecsgen.schema.drafts import Claims, Draft
+from ecsgen.schema.kernels import build_kernel, build_reduction
+from ecsgen.schema.language import ComponentSpec, FieldSpec, GrowthSpec, HierarchySpec, PartitionSpec
+from ecsgen.schema.names import check_member, module_name
+from ecsgen.schema.policies import check_policies
+from ecsgen.schema.types import Known, Problem, parse_type
+
+_TAG: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_BUILT_IN_TAGS: Final = ("hot", "cold")
+_AXES: Final = ("x", "y", "z", "w")
+_UNSPLIT: Final = (Base.STR, Base.BYTES, Base.OBJECT)
+
+
+def build_component(
+    draft: Draft[ComponentSpec], known: Known, diagnostics: Diagnostics
+) -> Component:
+    """The component, with the fields that are right; reports E10x, E112 and E40x."""
+    spec = draft.spec
+    builder = _Builder(draft, known, diagnostics)
+    fields = builder.fields()
+    kernels, reductions = builder.methods()
+    builder.claim_split_columns(fields)
+    check_policies(draft, diagnostics)
+    growth = spec.growth
+    return Component(
+        name=draft.name,
+        module=module_name(draft.name),
+        fields=fields,
+        doc=spec.doc,
+        owner=spec.owner,
+        instances=spec.instances,
+        lookup=spec.lookup,
+        destroy=spec.destroy,
+        release=spec.release or spec.destroy == "callback",
+        ids=has_ids(spec),
+        partition=spec.partition.start if isinstance(spec.partition, PartitionSpec) else "",
+        hierarchy=spec.hierarchy.orphans if isinstance(spec.hierarchy, HierarchySpec) else "",
+        cold=spec.cold,
+        reserve=-(-growth.reserve // 64) * 64 if isinstance(growth, GrowthSpec) else 0,
+        capacity=spec.capacity,
+        kernels=kernels,
+        reductions=reductions,
+        source=draft.source,
+        marks=draft.marks("component"),
+    )
+
+
+def has_ids(spec: ComponentSpec) -> bool:
+    """Whether instances have stable ids, asked for or not."""
+    return spec.ids or spec.owner == "none"
+
+
+def split_columns(name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
+    """The columns of a split field: `position_x` … up to four elements, else `position_0` …."""
+    count = math.prod(shape)
+    if count <= len(_AXES):
+        return tuple(f"{name}_{axis}" for axis in _AXES[:count])
+    return tuple(f"{name}_{index}" for index in range(count))
+
+
+class _Builder:
+    """One component's fields, kernels and reductions, which share one space of names."""
+
+    def __init__(self, draft: Draft[ComponentSpec], known: Known, diagnostics: Diagnostics) -> None:
+        self._draft = draft
+        self._known = known
+        self._diagnostics = diagnostics
+        self._claims = Claims(diagnostics)
+
+    def fields(self) -> tuple[Field, ...]:
+        fields = []
+        for name, form in self._draft.spec.fields_.items():
+            mark = self._draft.key("fields", name)
+            if check_member(name, "a field", mark, self._diagnostics):
+                self._claims.claim(name, "a field", mark)
+            spec = form if isinstance(form, FieldSpec) else FieldSpec.model_construct(type=form)
+            field = self._field(name, spec, short=not isinstance(form, FieldSpec))
+            if field is not None:
+                fields.append(field)
+        return tuple(fields)
+
+    def _field(self, name: str, spec: FieldSpec, short: bool) -> Field | None:
+        path = ("fields", name)
+        place = self._draft.value(*path) if short else self._draft.value(*path, "type")
+        if not short:
+            self._check_tags(name, spec)
+        try:
+            type_ = parse_type(spec.type, self._known, f"field {quote(name)}")
+        except Problem as problem:
+            self._diagnostics.add(problem.code, problem.message, place, hint=problem.hint)
+            return None
+        if spec.split and (not type_.shape or type_.base in _UNSPLIT):
+            message = f"the field {quote(name)} has no shape to split"
+            self._diagnostics.add("E109", message, self._draft.key(*path, "split"))
+        node = self._draft.node.at(*path)
+        keys = {} if node is None or short else node.keys
+        return Field(
+            name=name,
+            type=type_,
+            default=self._default(name, type_),
+            doc=spec.doc,
+            unit=spec.unit,
+            tags=tuple(spec.tags),
+            split=spec.split,
+            marks={"type": place, **keys, "": self._draft.key(*path)},
+        )
+
+    def _default(self, name: str, type_: FieldType) -> Default:
+        enum = self._known.enums.get(type_.target) if type_.base is Base.ENUM else None
+        node = self._draft.node.at("fields", name, "default")
+        if node is not None:
+            try:
+                return check_default(node, type_, enum)
+            except BadDefault as bad:
+                self._diagnostics.add(
+                    bad.code, f"field {quote(name)}: {bad.message}", bad.mark, hint=bad.hint
+                )
+        return empty_default(type_, enum)
+
+    def _check_tags(self, name: str, spec: FieldSpec) -> None:
+        for index, tag in enumerate(spec.tags):
+            mark = self._draft.value("fields", name, "tags", index)
+            near = closest(tag, _BUILT_IN_TAGS, 0.75)
+            hint = f"did you mean {quote(near)}?" if near else ""
+            if not _TAG.fullmatch(tag):
+                message = f"{quote(tag)} is not a tag: tags are lower-case words"
+                self._diagnostics.add("E110", message, mark, hint=hint)
+            elif tag in spec.tags[:index]:
+                message = f"the tag {quote(tag)} of field {quote(name)} is given twice"
+                self._diagnostics.add("E110", message, mark)
+            elif tag in _BUILT_IN_TAGS and set(_BUILT_IN_TAGS) & set(spec.tags[:index]):
+                message = f"the field {quote(name)} cannot be both hot and cold"
+                self._diagnostics.add("E110", message, mark)
+            elif near and near != tag:
+                message = f"the tag {quote(tag)} has no meaning of its own"
+                self._diagnostics.add("H102", message, mark, hint=hint)
+
+    def methods(self) -> tuple[tuple[Kernel, ...], tuple[Reduction, ...]]:
+        draft, diagnostics = self._draft, self._diagnostics
+        names = frozenset(draft.spec.fields_)
+        kernels = []
+        for name, kernel in draft.spec.kernels.items():
+            self._claim(name, "a kernel", draft.key("kernels", name))
+            built = build_kernel(draft, name, kernel, names, self._known, diagnostics)
+            kernels.append(built)
+        reductions = []
+        for name, reduction in draft.spec.reductions.items():
+            self._claim(name, "a reduction", draft.key("reductions", name))
+            one = build_reduction(draft, name, reduction, diagnostics)
+            if one is not None:
+                reductions.append(one)
+        return tuple(kernels), tuple(reductions)
+
+    def _claim(self, name: str, what: str, mark: Mark) -> None:
+        if check_member(name, what, mark, self._diagnostics):
+            self._claims.claim(name, what, mark)
+
+    def claim_split_columns(self, fields: tuple[Field, ...]) -> None:
+        for field in fields:
+            if field.split and field.type.shape:
+                for column in split_columns(field.name, field.type.shape):
+                    what = f"a column of the split field {quote(field.name)}"
+                    self._claims.claim(column, what, field.marks[""])

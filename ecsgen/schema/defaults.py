@@ -1,0 +1,193 @@
+"""Defaults: checked against type, shape and range, and completed to the whole shape.
+
+Without numpy, which `ecsgen validate` does not import: ranges are plain arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from ecsgen.diagnostics import closest, quote
+from ecsgen.model import Base, Default, Enum, FieldType, Mark
+from ecsgen.schema.structure import describe
+from ecsgen.source import Node
+
+
+
+class BadDefault(Exception):
+    """Why and where a default is wrong."""
+
+    def __init__(self, code: str, message: str, mark: Mark, hint: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.mark, self.hint = code, message, mark, hint
+
+
+def empty_default(type_: FieldType, enum: Enum | None) -> Default:
+    """The default of a field that gives none: zero, null, empty, `None`, the enum's own."""
+    return _fill(_zero(type_, enum), type_.shape)
+
+
+def check_default(node: Node, type_: FieldType, enum: Enum | None) -> Default:
+    """The default at `node`, completed to the type's shape. Raises BadDefault."""
+    if type_.shape and isinstance(node.value, list):
+        return _nested(node, type_, type_.shape, enum)
+    value = _scalar(node, type_, enum)
+    return _fill(value, type_.shape)
+
+
+def _fill(value: Default, shape: tuple[int, ...]) -> Default:
+    for length in reversed(shape):
+        value = (value,) * length
+    return value
+
+
+def _zero(type_: FieldType, enum: Enum | None) -> Default:
+    if type_.base is Base.ENUM:
+        return 0 if enum is None else enum.default
+    if type_.base is Base.BYTES:
+        return bytes(type_.size)
+    zeros: dict[Base, Default] = {
+        Base.BOOL: False,
+        Base.INT: 0,
+        Base.FLOAT: 0.0,
+        Base.ENTITY: 0,
+        Base.ID: 0,
+        Base.STR: "",
+        Base.OBJECT: None,
+    }
+    return zeros[type_.base]
+
+
+def _nested(node: Node, type_: FieldType, shape: tuple[int, ...], enum: Enum | None) -> Default:
+    if not shape:
+        return _scalar(node, type_, enum)
+    items = node.value
+    if not isinstance(items, list) or len(items) != shape[0]:
+        given = f"{len(items)} values" if isinstance(items, list) else describe(node)
+        wanted = "x".join(str(length) for length in type_.shape)
+        message = f"the shape {wanted} wants a list of {shape[0]} here, not {given}"
+        raise BadDefault("E108", message, node.mark)
+    return tuple(_nested(item, type_, shape[1:], enum) for item in items)
+
+
+def _scalar(node: Node, type_: FieldType, enum: Enum | None) -> Default:
+    value = node.value
+    match type_.base:
+        case Base.BOOL if isinstance(value, bool):
+            return value
+        case Base.INT if isinstance(value, int) and not isinstance(value, bool):
+            return _integer(value, type_, node.mark)
+        case Base.FLOAT if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return _float(value, type_, node.mark)
+        case Base.ENUM if isinstance(value, (int, str)) and not isinstance(value, bool):
+            return 0 if enum is None else _member(value, enum, node.mark)
+        case Base.STR if isinstance(value, str):
+            return _text(value, type_, node.mark)
+        case Base.BYTES if isinstance(value, (str, list)):
+            return _bytes(node, type_)
+        case Base.OBJECT if value is None:
+            return None
+        case Base.ENTITY | Base.ID if value is None or (value == 0 and type(value) is int):
+            return 0
+    raise BadDefault("E106", f"{_wanted(type_)}, not {describe(node)}", node.mark)
+
+
+def _wanted(type_: FieldType) -> str:
+    wanted = {
+        Base.BOOL: "wants true or false",
+        Base.INT: "wants a whole number",
+        Base.FLOAT: "wants a number",
+        Base.ENUM: "wants a member or its number",
+        Base.STR: "wants text",
+        Base.BYTES: "wants ASCII text or a list of numbers from 0 to 255",
+        Base.OBJECT: "is always empty",
+        Base.ENTITY: "is always the null entity",
+        Base.ID: "is always the null id",
+    }
+    return f"the default of {quote(type_.text)} {wanted[type_.base]}"
+
+
+def integer_range(scalar: str) -> tuple[int, int]:
+    """The smallest and largest value of an integer type."""
+    bits = int(scalar[1:])
+    if scalar.startswith("u"):
+        return 0, 2**bits - 1
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def _integer(value: int, type_: FieldType, mark: Mark) -> int:
+    low, high = integer_range(type_.scalar)
+    if low <= value <= high:
+        return value
+    shown = quote(str(value))[1:-1]
+    raise BadDefault("E107", f"{shown} does not fit {type_.scalar}: {low} to {high}", mark)
+
+
+def _float(value: int | float, type_: FieldType, mark: Mark) -> float:
+    try:
+        number = float(value)
+        if type_.scalar == "f32" and math.isfinite(number):
+            struct.pack("<f", number)
+    except OverflowError:
+        shown = quote(str(value))[1:-1]
+        message = f"{shown} would become infinite in {type_.scalar}"
+        raise BadDefault("E107", message, mark) from None
+    return number
+
+
+def _text(value: str, type_: FieldType, mark: Mark) -> str:
+    length = len(value.encode("utf-8"))
+    if "\0" in value:
+        raise BadDefault("E107", f"{quote(type_.text)} takes no NUL", mark)
+    if length > type_.size:
+        message = f"the text has {length} UTF-8 bytes; {quote(type_.text)} takes {type_.size}"
+        raise BadDefault("E107", message, mark)
+    return value
+
+
+def _bytes(node: Node, type_: FieldType) -> bytes:
+    value = node.value
+    if isinstance(value, str):
+        if not value.isascii():
+            message = "only ASCII text can be a default of bytes"
+            raise BadDefault("E106", message, node.mark, "write a list of numbers instead")
+        data = value.encode("ascii")
+    else:
+        assert isinstance(value, list)
+        data = bytes(_byte(item) for item in value)
+    if len(data) > type_.size:
+        message = f"{len(data)} bytes are given; {quote(type_.text)} takes {type_.size}"
+        raise BadDefault("E107", message, node.mark)
+    return data.ljust(type_.size, b"\0")
+
+
+def _byte(node: Node) -> int:
+    value = node.value
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 255:
+        return value
+    raise BadDefault("E106", f"a byte is a number from 0 to 255, not {describe(node)}", node.mark)
+
+
+def _member(value: int | str, enum: Enum, mark: Mark) -> int:
+    numbers = dict(enum.values)
+    if isinstance(value, int):
+        fits = value in numbers.values()
+        if enum.flags:
+            mask = 0
+            for number in numbers.values():
+                mask |= number
+            fits = value >= 0 and value & ~mask == 0
+        if not fits:
+            shown = quote(str(value))[1:-1]
+            raise BadDefault("E106", f"{shown} is not a number of {enum.name}", mark)
+        return value
+    total = 0
+    for name in value.split("|") if enum.flags else (value,):
+        name = name.strip() if enum.flags else name
+        if name not in numbers:
+            found = closest(name, numbers)
+            hint = f"did you mean {quote(found)}?" if found else ""
+            raise BadDefault("E106", f"{enum.name} has no member {quote(name)}", mark, hint)
+        total |= numbers[name]
+    return total

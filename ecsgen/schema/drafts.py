@@ -1,0 +1,101 @@
+"""Documents whose shape is right, and who claims which name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.model import Mark, Marks
+from ecsgen.schema.language import KINDS, ComponentSpec, EnumSpec, Strict, WorldSpec
+from ecsgen.schema.structure import key_mark, validate, value_mark
+from ecsgen.source import Node
+
+Spec = TypeVar("Spec", bound=Strict)
+
+
+@dataclass(slots=True)
+class Draft(Generic[Spec]):
+    """One document: what it says, and where it says it."""
+
+    name: str
+    spec: Spec
+    node: Node
+    source: str  # the file, relative to the schema folder
+
+    def key(self, *path: str | int) -> Mark:
+        """The mark of a key."""
+        return key_mark(self.node, *path)
+
+    def value(self, *path: str | int) -> Mark:
+        """The mark of a value."""
+        return value_mark(self.node, *path)
+
+    def marks(self, kind: str) -> Marks:
+        """The marks of all top-level keys; "" is the name."""
+        return {**self.node.keys, "": self.value(kind)}
+
+
+@dataclass(slots=True)
+class Drafts:
+    """All documents of a project by kind, in the order of their files."""
+
+    components: list[Draft[ComponentSpec]] = field(default_factory=list)
+    enums: list[Draft[EnumSpec]] = field(default_factory=list)
+    worlds: list[Draft[WorldSpec]] = field(default_factory=list)
+
+    def add(self, node: Node, source: str, diagnostics: Diagnostics) -> None:
+        """Sort one document in; reports E30x."""
+        kind = _kind(node, diagnostics)
+        if kind is None:
+            return
+        spec = validate(node, KINDS[kind], diagnostics)
+        if isinstance(spec, ComponentSpec):
+            self.components.append(Draft(spec.component, spec, node, source))
+        elif isinstance(spec, EnumSpec):
+            self.enums.append(Draft(spec.enum, spec, node, source))
+        elif isinstance(spec, WorldSpec):
+            self.worlds.append(Draft(spec.world, spec, node, source))
+
+
+def _kind(node: Node, diagnostics: Diagnostics) -> str | None:
+    kinds = "one of the keys 'component', 'enum' and 'world'"
+    if not isinstance(node.value, dict):
+        diagnostics.add("E301", f"a schema is a mapping with {kinds}", node.mark)
+        return None
+    found = [kind for kind in node.keys if kind in KINDS]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        first = node.keys[found[0]]
+        message = f"{quote(found[1])} in a document that is a {found[0]} by line {first.line}"
+        diagnostics.add("E301", message, node.keys[found[1]], hint="separate them by '---'")
+        return None
+    if node.complete:
+        first_key = next(iter(node.keys), "")
+        mark = node.keys.get(first_key, node.mark)
+        hints = (did_you_mean(key, KINDS) for key in node.keys)
+        hint = next((hint for hint in hints if hint), "")
+        diagnostics.add("E301", f"the document has none of its kinds: {kinds}", mark, hint=hint)
+    return None
+
+
+class Claims:
+    """Names that must be different from each other, whoever has them."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
+        self._taken: dict[str, tuple[str, str, Mark]] = {}
+
+    def claim(self, name: str, what: str, mark: Mark) -> bool:
+        """Take a name for `what`; reports E103 when something else has it, in whatever case."""
+        folded = name.casefold()
+        if folded not in self._taken:
+            self._taken[folded] = name, what, mark
+            return True
+        other, whose, place = self._taken[folded]
+        where = f"line {place.line}" if place.path == mark.path else f"{place.path}:{place.line}"
+        differ = "" if other == name else f" as {quote(other)}, which differs in case only,"
+        message = f"the name {quote(name)} of {what} is taken{differ} by {whose} on {where}"
+        self._diagnostics.add("E103", message, mark)
+        return False

@@ -1,0 +1,134 @@
+"""Kernels and reductions: names, arguments and the syntax of their steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.model import Base, Kernel, Mark, Marks, Reduction
+from ecsgen.schema.drafts import Draft
+from ecsgen.schema.expressions import check_expression, check_step
+from ecsgen.schema.language import (
+    ArgumentSpec,
+    BaseKernel,
+    ComponentSpec,
+    KernelSpec,
+    ReductionSpec,
+    WorldKernelSpec,
+)
+from ecsgen.schema.names import check_member
+from ecsgen.schema.types import Known, Problem, parse_type
+
+_HOWS = ("sum", "min", "max", "mean", "count")
+_NUMBERS = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM)
+
+
+def build_kernel(
+    draft: Draft[Any],
+    name: str,
+    spec: BaseKernel,
+    fields: frozenset[str],
+    known: Known,
+    diagnostics: Diagnostics,
+) -> Kernel:
+    """A kernel as written; its name is checked by whoever owns the names beside it."""
+    path = ("kernels", name)
+    if name == "update":
+        message = "a kernel named 'update' does not say what happens to the data"
+        diagnostics.add("H101", message, draft.key(*path), hint="name it after what it does")
+    arguments = _arguments(draft, name, spec, fields, known, diagnostics)
+    for index, step in enumerate(spec.steps):
+        check_step(step, draft.value(*path, "steps", index), diagnostics)
+    if "where" in spec.model_fields_set:
+        check_expression(spec.where, draft.value(*path, "where"), diagnostics)
+    return Kernel(
+        name=name,
+        steps=tuple(spec.steps),
+        doc=spec.doc,
+        args=arguments,
+        where=spec.where,
+        rows=spec.rows if isinstance(spec, KernelSpec) else "",
+        over=spec.over if isinstance(spec, WorldKernelSpec) else "",
+        parallel=spec.parallel,
+        marks=_marks(draft, name, spec),
+    )
+
+
+def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
+    """Of the keys, and of the texts that are compiled later."""
+    node = draft.node.at("kernels", name)
+    marks: dict[str, Mark] = {} if node is None else dict(node.keys)
+    marks[""] = draft.key("kernels", name)
+    for key in ("where", "over"):
+        if key in marks:
+            marks[key] = draft.value("kernels", name, key)
+    for index in range(len(spec.steps)):
+        marks[f"steps.{index}"] = draft.value("kernels", name, "steps", index)
+    for argument in spec.args:
+        marks[f"args.{argument}"] = draft.key("kernels", name, "args", argument)
+    return marks
+
+
+def _arguments(
+    draft: Draft[Any],
+    name: str,
+    spec: BaseKernel,
+    fields: frozenset[str],
+    known: Known,
+    diagnostics: Diagnostics,
+) -> tuple[tuple[str, str, str], ...]:
+    arguments = []
+    for argument, form in spec.args.items():
+        path = ("kernels", name, "args", argument)
+        mark = draft.key(*path)
+        if isinstance(form, ArgumentSpec):
+            text, unit, place = form.type, form.unit, draft.value(*path, "type")
+        else:
+            text, unit, place = form, "", draft.value(*path)
+        check_member(argument, f"an argument of {quote(name)}", mark, diagnostics)
+        if argument in fields:
+            message = f"the argument {quote(argument)} has the name of a field"
+            diagnostics.add("E103", message, mark)
+        try:
+            type_ = parse_type(text, known, f"argument {quote(argument)}")
+            if type_.base not in _NUMBERS:
+                raise Problem("E304", f"a kernel computes with numbers, not {quote(text)}")
+        except Problem as problem:
+            diagnostics.add(problem.code, problem.message, place, hint=problem.hint)
+        arguments.append((argument, text, unit))
+    return tuple(arguments)
+
+
+def build_reduction(
+    draft: Draft[ComponentSpec], name: str, spec: ReductionSpec, diagnostics: Diagnostics
+) -> Reduction | None:
+    """A reduction as written; reports E303, E401 and E112."""
+    path = ("reductions", name)
+    node = draft.node.at(*path)
+    given = [how for how in _HOWS if node is not None and how in node.keys]
+    if not given:
+        if node is not None and node.complete:
+            message = f"the reduction {quote(name)} needs one of {', '.join(_HOWS)}"
+            diagnostics.add("E303", message, draft.key(*path))
+        return None
+    given.sort(key=lambda how: _order(draft.key(*path, how)))
+    for how in given[1:]:
+        first = draft.key(*path, given[0])
+        message = f"{quote(how)} beside {quote(given[0])} on line {first.line}"
+        diagnostics.add("E401", message, draft.key(*path, how), hint="make two reductions of it")
+    how = given[0]
+    expression: str = getattr(spec, how)
+    place = draft.value(*path, how)
+    check_expression(expression, place, diagnostics)
+    marks = {**(node.keys if node is not None else {}), "": draft.key(*path), "expression": place}
+    return Reduction(
+        name=name,
+        how=how,  # type: ignore[arg-type]  # one of _HOWS
+        expression=expression,
+        doc=spec.doc,
+        marks=marks,
+    )
+
+
+def _order(mark: Mark) -> tuple[int, int]:
+    return mark.line, mark.column

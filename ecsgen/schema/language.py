@@ -1,0 +1,313 @@
+"""The schema language: the one definition that validates, makes the JSON Schema for editors and
+the reference page.
+
+What pydantic can't say (names, field types, keys that contradict each other) comes after it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter
+
+MAX_CAPACITY: Final = 0xFFFF_FFC0  # the last multiple of 64 rows below NIL
+MAX_TEXT: Final = 16_384
+
+Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
+Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
+
+
+class Strict(BaseModel):
+    """No unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+# Tags of unions stand in pydantic's error locations, but not in the text; no key looks like them.
+SHORT: Final = "<short>"
+LONG: Final = "<long>"
+
+
+def _form(value: object) -> str:
+    return LONG if isinstance(value, (dict, BaseModel)) else SHORT
+
+
+class FieldSpec(Strict):
+    """A field: one column."""
+
+    type: Text = Field(description="The field type, as in `f32[3]`.")
+    default: Any = Field(
+        default=None,
+        description="The value of new instances. One value fills a whole shape. An enum's member "
+        "goes by its name, several flags are joined by `|`. Bytes are ASCII text or a list of "
+        "numbers. Without one: zero, null, empty, `None`; an enum's zero or first value.",
+    )
+    doc: Text = Field(default="", description="What it means; goes into docstrings.")
+    unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
+    tags: list[Text] = Field(
+        default=[],
+        description="Lower-case words. `hot` and `cold` decide about the layout (untagged is hot), "
+        "others group columns for `data.tagged`.",
+    )
+    split: bool = Field(
+        default=False,
+        description="Store each element of the shape in a column of its own: `position_x`, `_y`, "
+        "`_z`, `_w` up to four elements, else `position_0` and so on.",
+    )
+
+
+class ArgumentSpec(Strict):
+    """An argument of a kernel."""
+
+    type: Text = Field(description="A number type, with a shape or without.")
+    unit: Text = Field(default="", description="The unit of measurement.")
+
+
+FieldForm: TypeAlias = Annotated[
+    Annotated[FieldSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(_form)
+]
+ArgumentForm: TypeAlias = Annotated[
+    Annotated[ArgumentSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(_form)
+]
+
+
+class BaseKernel(Strict):
+    """What kernels of components and of the world have in common."""
+
+    doc: Text = Field(default="", description="What it does; the method's docstring.")
+    args: dict[str, ArgumentForm] = Field(
+        default={}, description="Name → type, or a mapping of `type` and `unit`."
+    )
+    steps: list[Text] = Field(
+        min_length=1, description="Assignments, run in order, row by row in meaning."
+    )
+    where: Text = Field(default="", description="A condition: only rows for which it is true.")
+    parallel: bool = Field(
+        default=False, description="Let the numba backend use every core. Off by default: it can "
+        "be much slower on a busy machine."
+    )
+
+
+class KernelSpec(BaseKernel):
+    """A method that changes every row."""
+
+    rows: Literal["active", "all"] = Field(
+        default="active", description="Which rows, for a component with a `partition`."
+    )
+
+
+class WorldKernelSpec(BaseKernel):
+    """A method of the world that changes the rows of several components together."""
+
+    over: Text = Field(description="The group or query whose rows it runs over.")
+
+
+class ReductionSpec(Strict):
+    """A method that returns one value computed from all rows: exactly one of the five ways."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [{"required": [how]} for how in ("sum", "min", "max", "mean", "count")]
+        }
+    )
+
+    sum: Text = Field(default="", description="The sum of an expression; 0 without rows.")
+    min: Text = Field(default="", description="The smallest value; NaN without rows.")
+    max: Text = Field(default="", description="The largest value; NaN without rows.")
+    mean: Text = Field(default="", description="The mean; NaN without rows.")
+    count: Text = Field(default="", description="In how many rows the condition is true.")
+    doc: Text = Field(default="", description="What it tells; the method's docstring.")
+
+
+class PartitionSpec(Strict):
+    """Rows `[0, n_active)` are the active ones."""
+
+    start: Literal["active", "inactive"] = Field(description="Where new instances begin.")
+
+
+class HierarchySpec(Strict):
+    """Parent, child and sibling links between instances."""
+
+    orphans: Literal["root", "destroy"] = Field(
+        description="What becomes of the children of a destroyed instance."
+    )
+
+
+class GrowthSpec(Strict):
+    """Address space taken once, committed page by page; growing never moves data."""
+
+    reserve: Annotated[int, Field(ge=1, le=MAX_CAPACITY)] = Field(
+        description="Rows, rounded up to whole 64s. Beyond it: `CapacityError`."
+    )
+
+
+PartitionForm: TypeAlias = Annotated[
+    Annotated[PartitionSpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
+    Discriminator(_form),
+]
+HierarchyForm: TypeAlias = Annotated[
+    Annotated[HierarchySpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
+    Discriminator(_form),
+]
+GrowthForm: TypeAlias = Annotated[
+    Annotated[GrowthSpec, Tag(LONG)] | Annotated[Literal["double"], Tag(SHORT)],
+    Discriminator(_form),
+]
+
+
+class ComponentSpec(Strict):
+    """A component: its columns, and the policies that its manager follows."""
+
+    component: Text = Field(
+        description="The name, CamelCase, unique after case folding. `PointMass` makes the module "
+        "`point_mass` and the class `PointMassManager`."
+    )
+    doc: Text = Field(default="", description="What it is; the first line of the docstrings.")
+    fields_: dict[str, FieldForm] = Field(
+        alias="fields", default={},
+        description="Name → type, or a mapping. No fields: a tag component, which only says which "
+        "entities have it.",
+    )
+    owner: Literal["entity", "none"] = Field(
+        default="entity",
+        description="`none`: a packed array whose rows belong to no entity and are reached by id.",
+    )
+    instances: Literal["one", "many"] = Field(
+        default="one",
+        description="`many`: any number of instances per entity, linked in creation order.",
+    )
+    lookup: Literal["sparse", "hash", "direct"] = Field(
+        default="sparse",
+        description="`sparse`: an array by entity index to row. `hash`: a map from the whole "
+        "handle to row, for rare components (bulk calls cost about 0.6 µs per row). `direct`: the "
+        "entity's index is the row, for nearly universal components.",
+    )
+    destroy: Literal["gc", "callback", "manual"] = Field(
+        default="gc",
+        description="What happens to instances whose entity died: collected lazily, destroyed at "
+        "once through the entity manager's callback, or left to the user.",
+    )
+    release: bool = Field(
+        default=False,
+        description="An `on_release` hook for resources. Always on with `destroy: callback`.",
+    )
+    ids: bool = Field(
+        default=False,
+        description="Every instance also has a stable id that survives moves. Always on with "
+        "`owner: none`.",
+    )
+    partition: PartitionForm = Field(
+        default="off", description="Rows `[0, n_active)` are the active ones, kept so by swaps."
+    )
+    hierarchy: HierarchyForm = Field(
+        default="off", description="Parent, child and sibling links, kept right through every move."
+    )
+    cold: Literal["inline", "indirect"] = Field(
+        default="inline",
+        description="Where fields tagged `cold` live: behind the hot columns of the one buffer, or "
+        "in a second, packed buffer in which an instance takes a row at the first value that is "
+        "not the default.",
+    )
+    growth: GrowthForm = Field(
+        default="double",
+        description="`double`: a full buffer is replaced by one of twice the size. `{reserve: N}`: "
+        "address space for N rows is taken once, and growing never moves data.",
+    )
+    capacity: Rows = Field(default=0, description="Rows allocated at construction.")
+    kernels: dict[str, KernelSpec] = Field(
+        default={}, description="Name → kernel: a method that changes every row."
+    )
+    reductions: dict[str, ReductionSpec] = Field(
+        default={}, description="Name → reduction: a method that returns one value."
+    )
+
+
+ValuesForm: TypeAlias = Annotated[
+    Annotated[dict[str, int], Tag(LONG)] | Annotated[list[Text], Tag(SHORT)], Discriminator(_form)
+]
+
+
+class EnumSpec(Strict):
+    """An enum, or a set of flags, that fields can have as their type."""
+
+    enum: Text = Field(description="The name, CamelCase.")
+    doc: Text = Field(default="", description="What it tells apart; the docstring.")
+    values: ValuesForm = Field(
+        description="Names, numbered 0, 1, 2 … (flags 1, 2, 4 …), or a mapping of name to number. "
+        "Stored in the smallest unsigned type that fits."
+    )
+    flags: bool = Field(default=False, description="An `IntFlag` instead of an `IntEnum`.")
+
+
+class EntitySpec(Strict):
+    """The layout of entity handles."""
+
+    index_bits: Annotated[int, Field(ge=1, le=32)] = Field(
+        default=32, description="Bits of the index: how many entities can live at once."
+    )
+    generation_bits: Annotated[int, Field(ge=1, le=63)] = Field(
+        default=32, description="Bits of the generation: how often an index can be used."
+    )
+    min_free: Annotated[int, Field(ge=0, le=0xFFFF_FFFF)] = Field(
+        default=1024, description="Freed indices are reused once more than this many are free."
+    )
+
+
+class QuerySpec(Strict):
+    """Entities by the components that they have."""
+
+    all: list[Text] = Field(default=[], description="Every one of these.")
+    any: list[Text] = Field(default=[], description="At least one of these.")
+    none: list[Text] = Field(default=[], description="Not one of these.")
+    optional: list[Text] = Field(default=[], description="Rows of these too, `NIL` where absent.")
+
+
+class ArchetypesSpec(Strict):
+    """Components that live in archetype chunks instead of managers."""
+
+    chunk: Annotated[int, Field(ge=256, le=2**30)] = Field(
+        default=262_144, description="Bytes of one chunk."
+    )
+    components: list[Text] = Field(min_length=1, description="The components.")
+
+
+class WorldSpec(Strict):
+    """The world: all managers together. At most one in a project; without one there is a `World`
+    of all components."""
+
+    world: Text = Field(description="The name of the class; `World` is always an alias.")
+    doc: Text = Field(default="", description="What it is; the docstring.")
+    entity: EntitySpec = Field(default=EntitySpec(), description="The layout of entity handles.")
+    bundles: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
+        default={},
+        description="Name → components and other bundles: sets to spawn from.",
+    )
+    queries: dict[str, QuerySpec] = Field(default={}, description="Name → query.")
+    groups: dict[str, Annotated[list[Text], Field(min_length=2)]] = Field(
+        default={},
+        description="Name → components. The rows of entities that have all of them are aligned, at "
+        "the front of each manager.",
+    )
+    kernels: dict[str, WorldKernelSpec] = Field(
+        default={}, description="Name → kernel over a group or a query."
+    )
+    archetypes: ArchetypesSpec | None = Field(
+        default=None, description="Components that live in archetype chunks."
+    )
+
+
+KINDS: Final[dict[str, type[Strict]]] = {
+    "component": ComponentSpec,
+    "enum": EnumSpec,
+    "world": WorldSpec,
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of one document, for editors."""
+    adapter: TypeAdapter[Any] = TypeAdapter(ComponentSpec | EnumSpec | WorldSpec)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ecsgen schema",
+        **adapter.json_schema(by_alias=True),
+    }

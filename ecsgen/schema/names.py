@@ -1,0 +1,215 @@
+"""Names: what is a name at all, and which names generated code keeps for itself.
+
+The lists do not depend on a component's policies, so switching a policy on never breaks a name.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import unicodedata
+from typing import Final
+
+from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.model import Mark
+
+MAX_LENGTH: Final = 64
+
+# --- fields, and the kernels and reductions that become methods beside their accessors ------
+
+FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
+    "methods of managers": frozenset(
+        "create create_many ensure lookup lookup_many require require_many has has_many destroy "
+        "destroy_many remove remove_many entity entities row data capacity nbytes reserve "
+        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD".split()
+    ),
+    "methods of policies": frozenset(
+        "gc collect on_release first next previous instances count count_many id_of id_of_many "
+        "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
+        "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
+        "children roots levels".split()
+    ),
+    "attributes of `data`": frozenset(
+        "n allocated buffer entity tagged present active cold hot row rows slot".split()
+    ),
+    "methods of named tuples": frozenset(("count", "index")),
+    "parameters and modules in generated code": frozenset(
+        "self rows entities columns order key rng callback np".split()
+    ),
+    "builtins that generated code uses": frozenset(
+        "bool int float str bytes object tuple list dict set slice len range property super "
+        "memoryview isinstance next iter zip".split()
+    ),
+}
+RESERVED_FIELD_NAMES: Final = frozenset().union(*FIELD_GROUPS.values()) | set(keyword.kwlist)
+RESERVED_PREFIXES: Final = ("set_",)
+
+# --- components, enums and worlds, which become classes -------------------------------------
+
+CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
+    "what the package exports": frozenset(
+        "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
+        "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
+        "DuplicateInstanceError HierarchyError StructureLockedError CapacityError "
+        "StaleViewWarning".split()
+    ),
+    "what its modules import": frozenset(
+        "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
+        "Generic IntEnum IntFlag Iterable Iterator Literal Mapping NDArray NamedTuple NewType "
+        "Optional Path Protocol Random Self Sequence SupportsIndex TypeAlias TypeVar TypedDict "
+        "Union Unpack Warning".split()
+    ),
+    "builtins": frozenset(
+        "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
+        "BufferError Ellipsis Exception ExceptionGroup False FloatingPointError IndexError "
+        "KeyError LookupError MemoryError NameError None NotImplemented NotImplementedError "
+        "OSError OverflowError RecursionError ReferenceError ResourceWarning RuntimeError "
+        "RuntimeWarning StopIteration SystemError True TypeError UserWarning ValueError "
+        "ZeroDivisionError".split()
+    ),
+}
+RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
+
+# A component named Foo also makes FooManager and FooData.
+DERIVED_CLASSES: Final = ("Manager", "Data")
+
+# --- what becomes an attribute of the world or a module -------------------------------------
+
+WORLD_NAMES: Final = frozenset(
+    "entities spawn destroy destroy_many gc collect components empty_entities signature "
+    "signatures archetypes self n np".split()
+)
+WORLD_PREFIXES: Final = ("spawn_",)
+
+MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
+    "modules of the generated package": frozenset(
+        "entities enums world tests conftest runtime".split()
+    ),
+    "attributes of the world, of groups, queries and chunks": WORLD_NAMES
+    | frozenset(("entity", "rows", "sort", "count", "index")),
+    "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
+    "names of devices on Windows": frozenset(
+        ("aux", "con", "nul", "prn")
+        + tuple(f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10))
+    ),
+}
+RESERVED_MODULE_NAMES: Final = frozenset().union(*MODULE_GROUPS.values()) | set(keyword.kwlist)
+
+# --- members of enums -----------------------------------------------------------------------
+
+RESERVED_MEMBER_NAMES: Final = frozenset(
+    "name value mro as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag "
+    "is_integer numerator real to_bytes".split()
+) | set(keyword.kwlist)
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_LOWER: Final = re.compile(r"[a-z][a-z0-9_]*")
+_CAMEL: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+_WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def module_name(name: str) -> str:
+    """`PointMass` → `point_mass`, `AIState` → `ai_state`."""
+    return _WORD_START.sub("_", name).lower()
+
+
+def check_identifier(
+    name: str, what: str, mark: Mark, diagnostics: Diagnostics, *, lower: bool = False
+) -> bool:
+    """Whether `name` can be an attribute; reports E101. `lower` wants it in lower case."""
+    pattern, rule = (_LOWER, "lower-case letters") if lower else (_IDENTIFIER, "letters")
+    if pattern.fullmatch(name):
+        return _check_length(name, what, mark, diagnostics)
+    _report_name(name, what, f"must be {rule}, digits and underscores", mark, diagnostics)
+    return False
+
+
+def check_class(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
+    """Whether `name` can be a component, enum or world; reports E101 and E102."""
+    if not _CAMEL.fullmatch(name):
+        hint = _camel_case(name)
+        _report_name(name, what, "must be CamelCase letters and digits", mark, diagnostics, hint)
+        return False
+    if not _check_length(name, what, mark, diagnostics):
+        return False
+    return not _reserved(name, what, RESERVED_CLASS_NAMES, (), mark, diagnostics)
+
+
+def check_module(name: str, mark: Mark, diagnostics: Diagnostics) -> bool:
+    """Whether a component's module may be called as it would be; reports E102."""
+    module = module_name(name)
+    if module in RESERVED_MODULE_NAMES or module.startswith(WORLD_PREFIXES):
+        message = f"the component {quote(name)} would make {quote(module)}, which is reserved"
+        diagnostics.add("E102", message, mark)
+        return False
+    return True
+
+
+def check_member(
+    name: str,
+    what: str,
+    mark: Mark,
+    diagnostics: Diagnostics,
+    *,
+    reserved: frozenset[str] = RESERVED_FIELD_NAMES,
+    prefixes: tuple[str, ...] = RESERVED_PREFIXES,
+    lower: bool = False,
+) -> bool:
+    """Whether `name` can be an attribute beside generated ones; reports E101 and E102."""
+    if not check_identifier(name, what, mark, diagnostics, lower=lower):
+        return False
+    return not _reserved(name, what, reserved, prefixes, mark, diagnostics)
+
+
+def _reserved(
+    name: str,
+    what: str,
+    reserved: frozenset[str],
+    prefixes: tuple[str, ...],
+    mark: Mark,
+    diagnostics: Diagnostics,
+) -> bool:
+    if name in keyword.kwlist:
+        message = f"{quote(name)} cannot be the name of {what}: it is a Python keyword"
+        diagnostics.add("E102", message, mark)
+        return True
+    if name in reserved:
+        message = f"{quote(name)} cannot be the name of {what}: generated code uses it"
+        diagnostics.add("E102", message, mark)
+        return True
+    for prefix in prefixes:
+        if name.startswith(prefix):
+            message = f"{quote(name)} cannot be the name of {what}: the prefix {prefix!r} is taken"
+            diagnostics.add("E102", message, mark)
+            return True
+    return False
+
+
+def _check_length(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
+    if len(name) <= MAX_LENGTH:
+        return True
+    message = f"the name of {what} has {len(name)} characters; {MAX_LENGTH} are allowed"
+    diagnostics.add("E101", message, mark)
+    return False
+
+
+def _report_name(
+    name: str, what: str, rule: str, mark: Mark, diagnostics: Diagnostics, suggestion: str = ""
+) -> None:
+    message = f"{quote(name)} cannot be the name of {what}: it {rule}"
+    odd = next((char for char in name if not char.isascii()), "")
+    if odd:
+        letter = unicodedata.name(odd, f"U+{ord(odd):04X}")
+        message = f"{quote(name)} cannot be the name of {what}: {quote(odd)} ({letter}) is not ASCII"
+        suggestion = unicodedata.normalize("NFKC", name)
+    elif name.startswith("_"):
+        message = f"{quote(name)} cannot be the name of {what}: it begins with an underscore"
+        suggestion = name.strip("_")
+    usable = suggestion != name and _IDENTIFIER.fullmatch(suggestion) is not None
+    hint = f"did you mean {quote(suggestion)}?" if usable else ""
+    diagnostics.add("E101", message, mark, hint=hint)
+
+
+def _camel_case(name: str) -> str:
+    words = re.split(r"[^A-Za-z0-9]+", name)
+    return "".join(word[:1].upper() + word[1:] for word in words)

@@ -1,0 +1,88 @@
+"""Keys of one component that contradict each other: a diagnostic names both lines."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Mark
+from ecsgen.schema.drafts import Draft
+from ecsgen.schema.language import ComponentSpec, FieldSpec, GrowthSpec
+
+# (key, value): a value that the key has; OTHER is any value but the default, and False counts
+# only when it is written, since it contradicts what another key switches on.
+OTHER: Final = object()
+_CONTRADICTIONS: Final[tuple[tuple[tuple[str, object], tuple[str, object]], ...]] = (
+    (("lookup", "direct"), ("instances", "many")),
+    (("lookup", "direct"), ("partition", OTHER)),
+    (("lookup", "direct"), ("hierarchy", OTHER)),
+    (("lookup", "direct"), ("cold", "indirect")),
+    (("owner", "none"), ("instances", "many")),
+    (("owner", "none"), ("lookup", OTHER)),
+    (("owner", "none"), ("destroy", OTHER)),
+    (("owner", "none"), ("ids", False)),
+    (("destroy", "callback"), ("release", False)),
+)
+
+
+def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
+    """Report E401 and E402."""
+    for left, right in _CONTRADICTIONS:
+        if _holds(draft.spec, *left) and _holds(draft.spec, *right):
+            report_contradiction(draft, left[0], right[0], diagnostics)
+    spec = draft.spec
+    if isinstance(spec.growth, GrowthSpec) and spec.capacity > -(-spec.growth.reserve // 64) * 64:
+        report_contradiction(draft, "capacity", "growth", diagnostics)
+    if not draft.node.complete:
+        return
+    cold = any(
+        "cold" in form.tags for form in spec.fields_.values() if isinstance(form, FieldSpec)
+    )
+    fields = draft.node.at("fields")
+    if spec.cold == "indirect" and not cold and (fields is None or fields.complete):
+        message = "'cold: indirect' without a field that is tagged cold"
+        diagnostics.add("E402", message, draft.key("cold"))
+    if spec.owner == "none" and not spec.fields_ and (fields is None or fields.complete):
+        message = "'owner: none' without fields: there would be nothing in a row"
+        diagnostics.add("E402", message, draft.key("owner"))
+    for name, kernel in spec.kernels.items():
+        if "rows" in kernel.model_fields_set and spec.partition == "off":
+            message = "'rows' without a 'partition': all rows are the same"
+            diagnostics.add("E402", message, draft.key("kernels", name, "rows"))
+
+
+def other(spec: ComponentSpec, key: str) -> bool:
+    """Whether a key has any value but its default."""
+    return bool(getattr(spec, key) != type(spec).model_fields[key].default)
+
+
+def _holds(spec: ComponentSpec, key: str, value: object) -> bool:
+    if value is OTHER:
+        return other(spec, key)
+    if value is False:
+        return key in spec.model_fields_set and getattr(spec, key) is False
+    return bool(getattr(spec, key) == value)
+
+
+def report_contradiction(
+    draft: Draft[ComponentSpec], left: str, right: str, diagnostics: Diagnostics
+) -> None:
+    """Report two keys at the one that was written second."""
+    first, second = sorted((left, right), key=lambda key: _order(draft.key(key)))
+    message = (
+        f"{shown(draft, second)} does not go with {shown(draft, first)} "
+        f"on line {draft.key(first).line}"
+    )
+    diagnostics.add("E401", message, draft.key(second))
+
+
+def shown(draft: Draft[ComponentSpec], key: str) -> str:
+    """A key as in the text: 'lookup: direct'."""
+    value: Any = getattr(draft.spec, key)
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    return f"'{key}: {value}'" if isinstance(value, (str, int)) else f"'{key}'"
+
+
+def _order(mark: Mark) -> tuple[int, int]:
+    return mark.line, mark.column

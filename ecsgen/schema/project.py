@@ -1,0 +1,78 @@
+"""All documents of a project to one checked model: what must hold across files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.model import Enum, Mark, Project, World
+from ecsgen.schema.components import build_component, has_ids
+from ecsgen.schema.drafts import Claims, Draft, Drafts
+from ecsgen.schema.enums import build_enum
+from ecsgen.schema.language import ComponentSpec, Strict
+from ecsgen.schema.names import (
+    DERIVED_CLASSES,
+    check_class,
+    check_module,
+)
+from ecsgen.schema.types import Known
+from ecsgen.schema.world import build_world
+
+Spec = TypeVar("Spec", bound=Strict)
+
+
+def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | None:
+    """The project, or None when anything is wrong with it."""
+    _check_class_names(drafts, diagnostics)
+    enums: dict[str, Enum | None] = {}
+    for enum in drafts.enums:
+        enums.setdefault(enum.name, build_enum(enum, diagnostics))
+    components = _by_name(drafts.components)
+    known = Known(enums, {name: has_ids(draft.spec) for name, draft in components.items()})
+    built = [build_component(draft, known, diagnostics) for draft in drafts.components]
+    for second in drafts.worlds[1:]:
+        first = drafts.worlds[0].value("world")
+        message = f"the world is defined already: {first.path}:{first.line}"
+        diagnostics.add("E503", message, second.key("world"))
+    worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
+    if diagnostics:
+        return None
+    return Project(
+        components=tuple(sorted(built, key=lambda component: component.name)),
+        enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
+        world=worlds[0] if worlds else World(),
+        root=root,
+    )
+
+
+def _by_name(drafts: Sequence[Draft[ComponentSpec]]) -> dict[str, Draft[ComponentSpec]]:
+    found: dict[str, Draft[ComponentSpec]] = {}
+    for draft in drafts:
+        found.setdefault(draft.name, draft)
+    return found
+
+
+def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
+    """Names of classes and modules that the package would make twice, or has itself."""
+    claims = Claims(diagnostics)
+    derived: list[tuple[str, str, Mark]] = []
+    for component in drafts.components:
+        mark = component.value("component")
+        if not check_class(component.name, "a component", mark, diagnostics):
+            continue
+        check_module(component.name, mark, diagnostics)
+        if claims.claim(component.name, "a component", mark):
+            maker = f"a class made for the component {quote(component.name)}"
+            derived.extend((component.name + suffix, maker, mark) for suffix in DERIVED_CLASSES)
+    for enum in drafts.enums:
+        mark = enum.value("enum")
+        if check_class(enum.name, "an enum", mark, diagnostics):
+            claims.claim(enum.name, "an enum", mark)
+    for world in drafts.worlds[:1]:
+        mark = world.value("world")
+        if world.name == "World" or check_class(world.name, "a world", mark, diagnostics):
+            claims.claim(world.name, "the world", mark)
+    for name, maker, mark in derived:
+        claims.claim(name, maker, mark)

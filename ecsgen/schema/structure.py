@@ -1,0 +1,234 @@
+"""The shape of a document: pydantic's errors as diagnostics at the place in the text.
+
+What is wrong is cut out and the rest validated again, so that one run also finds what the later
+checks have to say about the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.model import Mark
+from ecsgen.schema.language import LONG, SHORT, Strict
+from ecsgen.source import Node
+
+Path = tuple[str | int, ...]
+
+_PASSES: Final = 12  # each cuts at least one level, and the language has fewer
+
+_WANTED: Final = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "list_type": "a list",
+}
+
+
+def validate(document: Node, spec: type[Strict], diagnostics: Diagnostics) -> Strict | None:
+    """The document as `spec`, without the parts that are wrong; None when nothing is left."""
+    for turn in range(_PASSES):
+        try:
+            return spec.model_validate(document.plain())
+        except ValidationError as failure:
+            errors = failure.errors(include_url=False)
+        if turn == 0:
+            for error in errors:
+                _report(document, spec, error, diagnostics)
+        if not _cut(document, [_path(document, error) for error in errors]):
+            return None
+    return None
+
+
+def key_mark(document: Node, *path: str | int) -> Mark:
+    """The mark of the last key of a path; of the value where it is an item of a list."""
+    parent = document.at(*path[:-1])
+    last = path[-1]
+    if parent is not None and isinstance(last, str) and last in parent.keys:
+        return parent.keys[last]
+    node = document.at(*path)
+    return document.mark if node is None else node.mark
+
+
+def value_mark(document: Node, *path: str | int) -> Mark:
+    """The mark of the value at a path."""
+    node = document.at(*path)
+    return document.mark if node is None else node.mark
+
+
+def describe(node: Node) -> str:
+    """A value in the words of a message."""
+    value = node.value
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    return f"the number {quote(str(value))[1:-1]}"
+
+
+def _location(error: ErrorDetails) -> Path:
+    return tuple(step for step in error["loc"] if step not in (SHORT, LONG))
+
+
+def _path(document: Node, error: ErrorDetails) -> Path:
+    """The path to what must go: for a missing key, what it is missing from."""
+    location = _location(error)
+    return location[:-1] if error["type"] == "missing" else location
+
+
+def _report(
+    document: Node, spec: type[Strict], error: ErrorDetails, diagnostics: Diagnostics
+) -> None:
+    location = _location(error)
+    node = document.at(*_path(document, error))
+    if node is None:
+        return
+    kind = error["type"]
+    if kind == "missing":
+        if node.complete:
+            mark = key_mark(document, *location[:-1]) if location[:-1] else _head(document)
+            message = f"the key {quote(str(location[-1]))} is missing"
+            diagnostics.add("E303", message, mark)
+    elif kind == "extra_forbidden":
+        _report_unknown(document, spec, location, diagnostics)
+    elif kind == "literal_error":
+        _report_choice(error, location, node, diagnostics)
+    elif kind in ("greater_than_equal", "less_than_equal"):
+        limit = error["ctx"]["ge" if kind == "greater_than_equal" else "le"]
+        bound = "at least" if kind == "greater_than_equal" else "at most"
+        message = f"{_thing(location)} must be {bound} {limit}, not {node.value}"
+        diagnostics.add("E306", message, node.mark)
+    elif kind in ("too_short", "too_long", "string_too_long"):
+        _report_length(error, location, node, diagnostics)
+    else:
+        _report_type(error, location, node, diagnostics)
+
+
+def _report_unknown(
+    document: Node, spec: type[Strict], location: Path, diagnostics: Diagnostics
+) -> None:
+    model = _model_at(spec, location)
+    parent = document.at(*location[:-1])
+    present = set(parent.keys) if parent is not None else set()
+    known = [key for key in _keys(model) if key not in present] if model is not None else []
+    unknown = str(location[-1])
+    place = f" in {_thing(location[:-1])}" if location[:-1] else ""
+    message = f"unknown key {quote(unknown)}{place}"
+    hint = did_you_mean(unknown, known)
+    diagnostics.add("E302", message, key_mark(document, *location), hint=hint)
+
+
+def _report_choice(
+    error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics
+) -> None:
+    expected = error["ctx"]["expected"]
+    choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
+    several = "one of " if len(choices) > 1 else ""
+    mapping = " or a mapping" if SHORT in error["loc"] else ""
+    message = f"{_thing(location)} must be {several}{expected}{mapping}, not {describe(node)}"
+    hint = did_you_mean(node.value, choices) if isinstance(node.value, str) else ""
+    diagnostics.add("E305", message, node.mark, hint=hint)
+
+
+def _report_length(
+    error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics
+) -> None:
+    context = error["ctx"]
+    unit = "characters" if error["type"] == "string_too_long" else "items"
+    if "min_length" in context:
+        bound = f"at least {context['min_length']}"
+    else:
+        bound = f"at most {context['max_length']}"
+    message = f"{_thing(location)} must have {bound} {unit}"
+    diagnostics.add("E307", message, node.mark)
+
+
+def _report_type(
+    error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics
+) -> None:
+    wanted = _WANTED.get(error["type"], error["msg"])
+    if SHORT in error["loc"] and error["type"] in ("string_type", "list_type"):
+        wanted = f"{wanted} or a mapping"
+    hint = ""
+    if error["type"] == "string_type" and isinstance(node.value, (bool, int, float)):
+        hint = "put it in quotes"
+    message = f"{_thing(location)} must be {wanted}, not {describe(node)}"
+    diagnostics.add("E304", message, node.mark, hint=hint)
+
+
+def _thing(location: Path) -> str:
+    if not location:
+        return "the document"
+    last = location[-1]
+    if isinstance(last, int):
+        return f"item {last + 1} of {_thing(location[:-1])}"
+    return quote(last)
+
+
+def _head(document: Node) -> Mark:
+    """The first key of a document stands for the whole of it."""
+    return next(iter(document.keys.values()), document.mark)
+
+
+# --- the model at a place -------------------------------------------------------------------
+
+
+def _keys(model: type[BaseModel]) -> dict[str, Any]:
+    """The keys as written, with their annotations."""
+    return {
+        field.alias or name: field.annotation for name, field in model.model_fields.items()
+    }
+
+
+def _model_at(spec: type[BaseModel], location: Path) -> type[BaseModel] | None:
+    """The model whose key the last step of `location` is."""
+    model: type[BaseModel] | None = spec
+    index = 0
+    while model is not None and index < len(location) - 1:
+        annotation = _keys(model).get(str(location[index]))
+        model = next(_models(annotation), None)
+        index += 2 if get_origin(annotation) is dict else 1
+    return model
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
+
+
+# --- cutting --------------------------------------------------------------------------------
+
+
+def _cut(document: Node, paths: Sequence[Path]) -> bool:
+    """Remove the values at `paths`; false when the document itself would have to go."""
+    if any(not path for path in paths):
+        return False
+    found = [(document.at(*path[:-1]), path[-1]) for path in paths]
+    items: dict[int, tuple[list[Node], set[int]]] = {}
+    for container, step in found:
+        if container is None:
+            return False
+        container.complete = False
+        value = container.value
+        if isinstance(value, dict):
+            value.pop(str(step), None)
+            container.keys.pop(str(step), None)
+        elif isinstance(value, list) and isinstance(step, int):
+            items.setdefault(id(value), (value, set()))[1].add(step)
+    for value, steps in items.values():
+        value[:] = [item for index, item in enumerate(value) if index not in steps]
+    return True

@@ -1,0 +1,149 @@
+"""Field types: their text, taken apart and checked."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.diagnostics import closest, did_you_mean, quote
+from ecsgen.model import Base, Enum, FieldType
+
+MAX_ELEMENTS: Final = 4096
+MAX_DIMENSIONS: Final = 8
+MAX_SIZE: Final = 65_536
+
+INTEGERS: Final = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+FLOATS: Final = ("f32", "f64")
+
+_SIMPLE: Final[dict[str, tuple[Base, str]]] = {
+    "bool": (Base.BOOL, "bool"),
+    **{name: (Base.INT, name) for name in INTEGERS},
+    **{name: (Base.FLOAT, name) for name in FLOATS},
+    "entity": (Base.ENTITY, "u64"),
+    "str": (Base.STR, ""),
+    "bytes": (Base.BYTES, ""),
+    "object": (Base.OBJECT, ""),
+}
+# What the same thing is called elsewhere.
+_ELSEWHERE: Final = {
+    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": f"f{bits}" for bits in (32, 64)},
+    **{f"vec{count}": f"f32[{count}]" for count in (2, 3, 4)},
+    "any": "object",
+    "boolean": "bool",
+    "byte": "u8",
+    "double": "f64",
+    "float": "f32",
+    "handle": "entity",
+    "int": "i32",
+    "integer": "i32",
+    "long": "i64",
+    "quat": "f32[4]",
+    "short": "i16",
+    "string": "str[32]",
+    "text": "str[32]",
+    "uint": "u32",
+}
+_TYPE: Final = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")
+_ID: Final = re.compile(r"id<([^<>]*)>")
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
+
+
+class Problem(Exception):
+    """Why a text is no field type."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint = code, message, hint
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What types can refer to. An enum that is itself in error is None."""
+
+    enums: Mapping[str, Enum | None]
+    components: Mapping[str, bool]  # name → whether it has ids
+
+
+def parse_type(text: str, known: Known, of: str) -> FieldType:
+    """Take a field type apart; `of` says whose it is, for messages. Raises Problem."""
+    found = _TYPE.fullmatch(text)
+    if found is None:
+        raise _unknown(text, "", known, of)
+    name, brackets = found[1], found[2]
+    suffix = "" if brackets is None else f"[{brackets}]"
+    if target := _ID.fullmatch(name):
+        _check_target(target[1], known, of)
+        return FieldType(text, Base.ID, "u64", _shape(name, brackets), target=target[1])
+    if name in _SIMPLE:
+        base, scalar = _SIMPLE[name]
+        if base in (Base.STR, Base.BYTES):
+            return FieldType(text, base, "", size=_size(name, brackets))
+        if base is Base.OBJECT and brackets is not None:
+            raise Problem("E105", f"{quote(text)}: an object takes no shape")
+        return FieldType(text, base, scalar, _shape(name, brackets))
+    if name in known.enums:
+        enum = known.enums[name]
+        scalar = "u8" if enum is None else enum.scalar
+        return FieldType(text, Base.ENUM, scalar, _shape(name, brackets), target=name)
+    raise _unknown(name, suffix, known, of)
+
+
+def _check_target(name: str, known: Known, of: str) -> None:
+    has_ids = known.components.get(name)
+    if has_ids is None:
+        message = f"unknown component {quote(name)} in the type of {of}"
+        raise Problem("E501", message, did_you_mean(name, known.components))
+    if not has_ids:
+        message = f"the component {quote(name)} has no ids, so {of} cannot refer to one"
+        raise Problem("E502", message, f"give {name} the key 'ids: true'")
+
+
+def _shape(name: str, brackets: str | None) -> tuple[int, ...]:
+    if brackets is None:
+        return ()
+    parts = brackets.split(",")
+    if all(_NUMBER.fullmatch(part) for part in parts):
+        shape = tuple(int(part) for part in parts)
+        if len(shape) > MAX_DIMENSIONS or math.prod(shape) > MAX_ELEMENTS:
+            limit = f"{MAX_DIMENSIONS} dimensions and {MAX_ELEMENTS} elements"
+            raise Problem("E105", f"the shape [{quote(brackets)[1:-1]}] has more than {limit}")
+        return shape
+    exact = ",".join(part.strip().lstrip("0") for part in parts)
+    usable = all(_NUMBER.fullmatch(part) for part in exact.split(","))
+    hint = f"did you mean {quote(f'{name}[{exact}]')}?" if usable else ""
+    raise Problem("E105", f"{quote(f'[{brackets}]')} is not a shape such as [3] or [4,4]", hint)
+
+
+def _size(name: str, brackets: str | None) -> int:
+    if brackets is None:
+        raise Problem("E105", f"{quote(name)} needs a size", f"did you mean '{name}[32]'?")
+    if not _NUMBER.fullmatch(brackets) or int(brackets) > MAX_SIZE:
+        message = f"{quote(f'[{brackets}]')} is not a size of 1 to {MAX_SIZE} bytes"
+        raise Problem("E105", message)
+    return int(brackets)
+
+
+def _unknown(name: str, suffix: str, known: Known, of: str) -> Problem:
+    message = f"unknown type {quote(name + suffix)} for {of}"
+    if name in known.components:
+        owner = f"{name} is a component"
+        return Problem("E104", message, f"{owner}: 'entity' or 'id<{name}>' refer to one")
+    return Problem("E104", message, _suggest(name, suffix, known.enums))
+
+
+def _suggest(name: str, suffix: str, enums: Iterable[str]) -> str:
+    elsewhere = _ELSEWHERE.get(name.lower())
+    exact = name.strip()
+    if elsewhere is None and exact != name and (exact in _SIMPLE or exact in enums):
+        elsewhere = exact
+    found = elsewhere or closest(name, (*_SIMPLE, *enums))
+    if not found:
+        return ""
+    if "[" not in found:
+        found += suffix or ("[32]" if found in ("str", "bytes") else "")
+    return f"did you mean {quote(found)}?"
