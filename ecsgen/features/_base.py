@@ -9,6 +9,9 @@ from ecsgen.columns import Column
 from ecsgen.model import Component
 
 
+ROLES = ("placement", "map", "instances")
+
+
 @dataclass(frozen=True, slots=True)
 class Mutant:
     """A way to break a manager that its generated tests must notice.
@@ -35,6 +38,7 @@ class Feature:
 
     name: str
     applies: Callable[[Component], bool]
-    order: int = 50  # smaller comes first; only maps (10) and placements (0) care
+    order: int = 50  # smaller comes first: placements (0), maps (10), lists (20)
+    roles: tuple[str, ...] = ()  # names by which other features' blocks call this one's
     columns: Callable[[Component], tuple[Column, ...]] = _no_columns
     mutants: tuple[Mutant, ...] = ()

@@ -6,4 +6,5 @@ FEATURE = Feature(
     name="direct",
     applies=lambda c: c.lookup == "direct",
     order=0,
+    roles=("placement", "instances"),
 )

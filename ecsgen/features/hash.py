@@ -6,4 +6,5 @@ FEATURE = Feature(
     name="hash",
     applies=lambda c: c.owner == "entity" and c.lookup == "hash",
     order=10,
+    roles=("map",),
 )

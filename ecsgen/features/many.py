@@ -20,5 +20,6 @@ FEATURE = Feature(
     name="many",
     applies=lambda c: c.instances == "many",
     order=20,
+    roles=("instances",),
     columns=_columns,
 )

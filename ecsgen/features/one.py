@@ -6,4 +6,5 @@ FEATURE = Feature(
     name="one",
     applies=lambda c: c.owner == "entity" and c.instances == "one" and c.lookup != "direct",
     order=20,
+    roles=("instances",),
 )

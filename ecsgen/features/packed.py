@@ -6,4 +6,5 @@ FEATURE = Feature(
     name="packed",
     applies=lambda c: c.lookup != "direct",
     order=0,
+    roles=("placement",),
 )

@@ -6,4 +6,5 @@ FEATURE = Feature(
     name="sparse",
     applies=lambda c: c.owner == "entity" and c.lookup == "sparse",
     order=10,
+    roles=("map",),
 )

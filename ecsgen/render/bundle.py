@@ -17,6 +17,7 @@ MODULES = (
     "rows",
     "sparse",
     "hashed",
+    "direct",
     "chains",
     "callbacks",
     "convert",

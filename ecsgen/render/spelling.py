@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from ecsgen.columns import Column
 from ecsgen.layout import Layout, layout
-from ecsgen.model import Base, Component, Field
-from ecsgen.render.quoting import literal
+from ecsgen.model import Base, Component, Field, FieldType
+from ecsgen.render.calls import call
+from ecsgen.render.quoting import WIDTH, literal
 
 NUMPY = {
     "bool": "np.bool_",
@@ -23,6 +24,17 @@ STRUCT = {
     **dict(zip(("u8", "u16", "u32", "u64"), "BHIQ", strict=True)),
     "f32": "f",
     "f64": "d",
+}
+CONVERTERS = {
+    Base.BOOL: "BoolField",
+    Base.INT: "IntField",
+    Base.FLOAT: "FloatField",
+    Base.ENTITY: "HandleField",
+    Base.ID: "HandleField",
+    Base.ENUM: "EnumField",
+    Base.STR: "TextField",
+    Base.BYTES: "BytesField",
+    Base.OBJECT: "ObjectField",
 }
 SPELLED_OUT = 8
 """Tuples of up to this many elements are spelled out in annotations."""
@@ -53,13 +65,32 @@ class Spelling:
         return self.column.field
 
     @property
+    def _type(self) -> FieldType:
+        assert self.column.field is not None
+        return self.column.field.type
+
+    @property
+    def own(self) -> str:
+        """The column as its data object's method names it."""
+        return f"self.{self.name}"
+
+    @property
+    def cell_of(self) -> str:
+        return self.cell()
+
+    @property
     def is_object(self) -> bool:
         return self.column.is_object
 
     @property
     def is_packed(self) -> bool:
-        """Whether a cell is several bytes for `struct`, not one scalar."""
-        return bool(self.column.shape) or self.column.scalar.startswith("S")
+        """Whether a cell is several scalars, which `struct` reads and writes at once."""
+        return bool(self.column.shape)
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether a memoryview stands beside the column, for one cell at a time."""
+        return not self.is_object and not self.column.scalar.startswith("S")
 
     @property
     def nbytes(self) -> int:
@@ -75,38 +106,69 @@ class Spelling:
     @property
     def struct(self) -> str:
         """The name of the packer of one cell."""
-        return f"_{self.name.upper()}_STRUCT"
+        return f"{self.name.upper()}_STRUCT"
 
     @property
     def struct_format(self) -> str:
-        scalar = self.column.scalar
-        code = f"{scalar[1:]}s" if scalar.startswith("S") else STRUCT[scalar]
-        return f"={code}" if not self.column.shape else f"={self.column.count}{code}"
+        return f"={self.column.count}{STRUCT[self.column.scalar]}"
 
     @property
-    def converter(self) -> str:
-        """The expression that makes the field's converter."""
-        assert self.field is not None
-        kind = self.field.type
-        name = literal(f"{self.component}.{self.name}")
-        shape = f", {literal(kind.shape)}" if kind.shape else ""
-        match kind.base:
-            case Base.BOOL:
-                return f"BoolField({name}{shape})"
-            case Base.INT:
-                return f'IntField({name}, "{kind.scalar}"{shape})'
-            case Base.FLOAT:
-                return f'FloatField({name}, "{kind.scalar}"{shape})'
-            case Base.ENTITY | Base.ID:
-                return f"HandleField({name}{shape})"
-            case Base.ENUM:
-                return f'EnumField({name}, {kind.target}, "{kind.scalar}"{shape})'
-            case Base.STR:
-                return f"TextField({name}, {kind.size})"
-            case Base.BYTES:
-                return f"BytesField({name}, {kind.size})"
-            case Base.OBJECT:
-                return f"ObjectField({name})"
+    def converter_class(self) -> str:
+        """The runtime class that checks the field's values."""
+        return CONVERTERS[self._type.base]
+
+    @property
+    def converter_arguments(self) -> list[str]:
+        """What the converter is made with: its name for messages, its type, its shape."""
+        kind = self._type
+        arguments = [literal(f"{self.component}.{self.name}")]
+        if kind.base is Base.ENUM:
+            arguments.append(kind.target)
+        if kind.base in (Base.INT, Base.FLOAT, Base.ENUM):
+            arguments.append(literal(kind.scalar))
+        if kind.base in (Base.STR, Base.BYTES):
+            arguments.append(str(kind.size))
+        return [*arguments, literal(kind.shape)] if kind.shape else arguments
+
+    @property
+    def layout_arguments(self) -> list[str]:
+        """The arguments of the column's entry in LAYOUT."""
+        column = self.column
+        return [
+            literal(self.name),
+            f"np.dtype({self.dtype})",
+            literal(column.shape),
+            str(column.nbytes),
+            literal(column.tags),
+            str(self.before),
+        ]
+
+    # --- docs ------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> str:
+        """The docstring of the field's accessor."""
+        return sentence(self.doc or f"The {self.name}") + self._unit_text
+
+    @property
+    def column_summary(self) -> str:
+        """The docstring of the field's column."""
+        what = sentence(self.doc or f"The {self.name} of each row")
+        return f"{what}{self._unit_text} Shape {self.shape}."
+
+    @property
+    def _unit_text(self) -> str:
+        return f" [{self.unit}]" if self.unit else ""
+
+    @property
+    def bounds_doc(self) -> str:
+        """What the setter's docstring says of the values it takes."""
+        kind = self._type
+        if kind.base is Base.STR:
+            return f": at most {kind.size} bytes of UTF-8"
+        if kind.base is Base.BYTES:
+            return f": at most {kind.size} bytes, padded with zeros"
+        return f": {self.column.count} values" if kind.shape else ""
 
     # --- types -----------------------------------------------------------------------------------
 
@@ -194,38 +256,47 @@ class Spelling:
 
     def cell(self, row: str = "row") -> str:
         """The expression that reads one cell as the accessor returns it."""
-        if self.is_object:
-            return f"data._{self.name}_column[{row}]"
-        if not self.is_packed:
+        if self.is_packed:
+            stored = f"{self.struct}.unpack_from(data._{self.name}_cells, {self.nbytes} * {row})"
+            stored = f"map({self.scalar_type}, {stored})" if self._is_enum else stored
+            is_nested = self._is_enum or len(self.column.shape) > 1
+            return f"nested({stored}, {literal(self.column.shape)})" if is_nested else stored
+        if self.has_cells:
             stored = f"data._{self.name}_cells[{row}]"
             return f"{self.scalar_type}({stored})" if self._is_enum else stored
-        stored = f"{self.struct}.unpack_from(data._{self.name}_cells, {self.nbytes} * {row})"
-        if self.column.scalar.startswith("S"):
-            is_text = self.field is not None and self.field.type.base is Base.STR
-            return f'{stored}[0].rstrip(b"\\0").decode()' if is_text else f"{stored}[0]"
-        if self._is_enum:
-            stored = f"map({self.scalar_type}, {stored})"
-        if self._is_enum or len(self.column.shape) > 1:
-            return f"nested({stored}, {literal(self.column.shape)})"
-        return stored
-
-    def store(self, value: str, row: str = "row") -> str:
-        """The statement that writes one converted value into one cell."""
+        stored = f"data._{self.name}_column[{row}]"
         if self.is_object:
-            return f"data._{self.name}_column[{row}] = {value}"
-        if not self.is_packed:
-            return f"data._{self.name}_cells[{row}] = {value}"
-        values = value if self.column.scalar.startswith("S") else f"*{value}"
-        return f"{self.struct}.pack_into(data._{self.name}_cells, {self.nbytes} * {row}, {values})"
+            return stored
+        is_text = self._type.base is Base.STR
+        return f"{stored}.decode()" if is_text else f'{stored}.ljust({self.nbytes}, b"\\0")'
+
+    def store(self, value: str, indent: int) -> str:
+        """The statement that writes one converted value into one cell of `row`."""
+        if self.is_packed:
+            arguments = [f"data._{self.name}_cells", f"{self.nbytes} * row", f"*{value}"]
+            return call(f"{self.struct}.pack_into", arguments, indent)
+        kind = "cells" if self.has_cells else "column"
+        return f"{' ' * indent}data._{self.name}_{kind}[row] = {value}"
 
     @property
     def _is_enum(self) -> bool:
         return self.field is not None and self.field.type.base is Base.ENUM
 
 
+def sentence(text: str) -> str:
+    """Return text that ends as a sentence does."""
+    text = " ".join(text.split())
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def literal_shape(first: str, shape: tuple[int, ...]) -> str:
     """Return a shape such as `(n,)` or `(n, 3)`."""
     return f"({', '.join([first, *map(str, shape)])}{',' if not shape else ''})"
+
+
+def literal_names(names: list[str]) -> str:
+    """Return names as the display of a tuple."""
+    return f"({', '.join(names)},)" if len(names) == 1 else f"({', '.join(names)})"
 
 
 def _tuple_type(scalar: str, shape: tuple[int, ...]) -> str:
@@ -255,10 +326,27 @@ class ComponentSpelling:
         self.fields = [by_name[field.name] for field in component.fields]
 
     @property
+    def summary(self) -> str:
+        """The policies of the component in a few words."""
+        c = self.component
+        parts = [f"lookup {c.lookup}", f"instances {c.instances}", f"destroy {c.destroy}"]
+        return ", ".join([*parts, *(["release"] if c.release else [])])
+
+    @property
     def enums(self) -> list[str]:
         """The enums that the fields use."""
         types = (field.type for field in self.component.fields)
         return sorted({kind.target for kind in types if kind.base is Base.ENUM})
+
+    @property
+    def data_attributes(self) -> list[str]:
+        """The columns' attributes in the data class."""
+        names: list[str] = []
+        for s in self.columns:
+            names += [f"_{s.name}_cells"] if s.has_cells else []
+            names += [f"_{s.name}_column"]
+            names += [f"_{s.name}_items"] if s.column.shape else []
+        return sorted(names)
 
     @property
     def sort_keys(self) -> list[str]:
@@ -266,9 +354,60 @@ class ComponentSpelling:
         return [s.name for s in self.fields if not s.column.shape and not s.is_object]
 
     @property
-    def views(self) -> list[Spelling]:
-        """Columns whose cells an argument may be a view of: all but scalars and objects."""
-        return [s for s in self.fields if s.column.shape]
+    def sort_keys_lines(self) -> str:
+        """The constant that lists them."""
+        names = [literal(name) for name in self.sort_keys]
+        if len(names) == 1:
+            return f"SORT_KEYS: Final = ({names[0]},)"
+        return call("SORT_KEYS: Final = ", names, 0)
+
+    @property
+    def sort_key_type(self) -> str:
+        return "str | ArrayLike" if self.sort_keys else "ArrayLike"
+
+    @property
+    def sort_key_doc(self) -> str:
+        return " by a scalar field, by name, or by a key" if self.sort_keys else " by a key"
+
+    @property
+    def borrowed_one(self) -> str:
+        """The arguments of `create` that may be views of a row, as `_allocate` takes them."""
+        names = [s.name for s in self.fields if s.column.shape]
+        return f", {literal_names(names)}" if names else ""
+
+    @property
+    def borrowed_many(self) -> str:
+        """The arguments of a bulk creation that may be views of columns."""
+        names = ["_borrowed", *(s.name for s in self.fields if not s.is_object)]
+        if len(line := f"    data._allocate(capacity, {literal_names(names)})") <= WIDTH - 8:
+            return line
+        return "\n".join(
+            ["    data._allocate(", "        capacity,", call("", names, 8, ","), "    )"]
+        )
+
+    @property
+    def keywords(self) -> list[str]:
+        """The fields as keyword arguments of a call."""
+        return [f"{s.name}={s.name}" for s in self.fields]
+
+    @property
+    def unpacked(self) -> str:
+        """The targets that a tuple of all columns is unpacked into."""
+        names = ", ".join(f"_{s.name}" for s in self.fields)
+        return f"({names},)" if len(self.fields) == 1 else names
+
+    @property
+    def capacity(self) -> int:
+        """Rows at construction: whole cache lines of every column."""
+        return -(-self.component.capacity // 64) * 64
+
+    def tag_class(self, tag: str) -> str:
+        """The NamedTuple of the columns that bear a tag."""
+        return f"{self.name}{''.join(part.capitalize() for part in tag.split('_'))}Columns"
+
+    @property
+    def tag_result(self) -> str:
+        return " | ".join(self.tag_class(tag) for tag in self.tagged())
 
     def tagged(self) -> dict[str, list[Spelling]]:
         """The tags, and the fields that bear each."""

@@ -15,6 +15,11 @@ def hash_lookup(rows: dict[int, int], entities: EntityArray) -> RowArray:
     return np.fromiter(found, np.intp, len(entities))
 
 
+def remember(rows: dict[int, int], entities: EntityArray, places: RowArray) -> None:
+    """Enter the row of each entity."""
+    rows.update(zip(entities.tolist(), places.tolist(), strict=True))
+
+
 def forget(rows: dict[int, int], entities: EntityArray) -> None:
     """Remove entities that are in the map."""
     for entity in entities.tolist():

@@ -24,6 +24,11 @@ _DENSE = 16
 """Sets of more than one row in 16 are sorted and checked through a mask, smaller ones by sorting."""
 
 
+def is_integer(value: object) -> bool:
+    """Return whether a value can be a handle or a row at all."""
+    return hasattr(value, "__index__")
+
+
 def row_in_use(row: object, n: int, manager: str) -> int:
     """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
     number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer

@@ -1,0 +1,6 @@
+"""Renders a checked project: which files the generated package has, and what each is made from."""
+
+from ecsgen.render.output import Output
+from ecsgen.render.package import outputs
+
+__all__ = ["Output", "outputs"]

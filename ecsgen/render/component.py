@@ -1,0 +1,78 @@
+"""Makes the module of one component: the manager's template, filled with its features' blocks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ecsgen import features
+from ecsgen.layout import table
+from ecsgen.model import Component
+from ecsgen.render.environment import environment
+from ecsgen.render.imports import import_lines
+from ecsgen.render.spelling import ComponentSpelling
+
+MARKER = "<<imports>>"
+NOTHING = "\0"  # stands alone on a line where no feature has anything to say; the line goes
+
+
+def component_module(component: Component) -> str:
+    """Return the unformatted module of a component."""
+    steps = Steps(component)
+    text = environment().get_template("manager.py.j2").render(steps.context)
+    text = re.sub(f"^ *{NOTHING}\n", "", text, flags=re.MULTILINE)
+    return text.replace(MARKER, import_lines(text, steps.spelling.enums))
+
+
+class Steps:
+    """The active features' blocks: `step("moved_one", 8)` is their text, one after another, indented.
+
+    A feature with a role (`map`, `instances`, `placement`) can be called by it: `map.set_one(…)`.
+    """
+
+    def __init__(self, component: Component) -> None:
+        self.spelling = ComponentSpelling(component)
+        self.modules: dict[str, Any] = {}
+        self.roles: dict[str, Any] = {}
+        self.context: dict[str, Any] = {
+            "c": self.spelling,
+            "step": self,
+            "imports_marker": MARKER,
+            "layout_table": "\n".join(f"    {line}" for line in table(component).splitlines()),
+            **{role: Role(self, role) for role in features.ROLES},
+        }
+        for feature in features.active(component):
+            template = environment().get_template(f"features/{feature.name}.py.j2")
+            self.modules[feature.name] = module = template.make_module(self.context)
+            self.roles |= dict.fromkeys(feature.roles, module)
+
+    def __call__(self, block: str, indent: int) -> str:
+        """Return one block of every active feature that has it."""
+        modules = (module for module in self.modules.values() if hasattr(module, block))
+        text = "".join(_indented(getattr(module, block)(), indent) for module in modules)
+        return text.removesuffix("\n") or " " * indent + NOTHING
+
+    def inline(self, block: str, before: str = "") -> str:
+        """Return a block of one line as a part of a line, with `before` in front of each feature's."""
+        modules = (module for module in self.modules.values() if hasattr(module, block))
+        return "".join(before + getattr(module, block)().strip() for module in modules)
+
+    def names(self, block: str) -> list[str]:
+        """Return the names that a block of annotations declares."""
+        return sorted(line.split(":")[0] for line in self(block, 0).splitlines() if ":" in line)
+
+
+class Role:
+    """Whichever feature plays a role; known only when all are loaded."""
+
+    def __init__(self, steps: Steps, role: str) -> None:
+        self._steps = steps
+        self._role = role
+
+    def __getattr__(self, block: str) -> Any:
+        return getattr(self._steps.roles[self._role], block)
+
+
+def _indented(text: str, indent: int) -> str:
+    pad = " " * indent
+    return "".join(pad + line if line.strip() else line for line in text.splitlines(keepends=True))

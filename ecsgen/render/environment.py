@@ -1,0 +1,55 @@
+"""The jinja2 environment: where templates are, and the few filters they need."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.runtime import Context
+from jinja2.utils import pass_context
+
+from ecsgen.render.calls import call
+from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def template_folder() -> Path:
+    """Return the folder of templates: beside the package in a checkout, inside it when installed."""
+    inside = PACKAGE / "templates"
+    return inside if inside.is_dir() else PACKAGE.parent / "templates"
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment that all templates are made with."""
+    env = Environment(
+        loader=FileSystemLoader(template_folder()),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # Python, not HTML; schema text only comes through the filters below
+    )
+    env.filters |= {"doc": doc, "comment": comment_text, "literal": literal, "around": around}
+    env.globals |= {"call": call}
+    return env
+
+
+def doc(text: str, indent: int = 0) -> str:
+    """Return schema text for a docstring whose lines stand `indent` columns in."""
+    return docstring_text(text, WIDTH - indent - 3).replace("\n", "\n" + " " * indent)
+
+
+@pass_context
+def around(context: Context, body: str) -> str:
+    """Wrap a method's body in the `with` statements that the active features ask for."""
+    for header in context["step"]("around", 0).splitlines():
+        if not header.startswith("with"):  # no feature asks for one
+            continue
+        pad = re.match(" *", body).group()  # type: ignore[union-attr]  # matches always
+        inner = "".join(f"    {line}" if line.strip() else line for line in body.splitlines(True))
+        body = f"{pad}{header}\n{inner}"
+    return body

@@ -1,0 +1,76 @@
+"""Imports of a generated module: exactly the names that its text uses."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+
+from ecsgen.render.bundle import runtime_source
+from ecsgen.render.quoting import WIDTH
+
+STANDARD = {
+    "Callable": "collections.abc",
+    "Iterator": "collections.abc",
+    "contextmanager": "contextlib",
+    "index": "operator",
+    "Random": "random",
+    "Struct": "struct",
+    **dict.fromkeys(
+        ("Any", "ClassVar", "Final", "Literal", "NamedTuple", "TypedDict", "overload"), "typing"
+    ),
+}
+NUMPY = {"ArrayLike": "numpy.typing", "NDArray": "numpy.typing"}
+PACKAGE = {"EntityManager": ".entities", "INDEX_MASK": ".entities"}
+
+# Names count where they stand as code: not in strings or comments, nor as attributes or keywords.
+_TEXT = re.compile(r'""".*?"""|"(?:\\.|[^"\\\n])*"|#[^\n]*', re.DOTALL)
+_NAME = re.compile(r"(?<![\w.])[A-Za-z]\w*")
+
+
+def import_lines(text: str, enums: list[str]) -> str:
+    """Return the import statements of a module with this text, as isort and black lay them out."""
+    used = set(_NAME.findall(_TEXT.sub("", text)))
+    package = PACKAGE | dict.fromkeys(runtime_names(), "._runtime") | dict.fromkeys(enums, ".enums")
+    groups = [
+        _from_lines(STANDARD, used),
+        ["import numpy as np", *_from_lines(NUMPY, used)] if "np" in used else _from_lines(NUMPY, used),
+        _from_lines(package, used),
+    ]
+    return "\n\n".join("\n".join(group) for group in groups if group)
+
+
+@cache
+def runtime_names() -> frozenset[str]:
+    """Return the public names that `_runtime.py` defines."""
+    names: set[str] = set()
+    for node in ast.parse(runtime_source()).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return frozenset(name for name in names if not name.startswith("_"))
+
+
+def _from_lines(origins: dict[str, str], used: set[str]) -> list[str]:
+    modules: dict[str, list[str]] = {}
+    for name in origins.keys() & used:
+        modules.setdefault(origins[name], []).append(name)
+    return [import_line(module, modules[module]) for module in sorted(modules)]
+
+
+def import_line(module: str, names: list[str]) -> str:
+    """Return one import: on a line if it fits, else one name per line; constants first, as isort."""
+    ordered = sorted(names, key=isort_key)
+    line = f"from {module} import {', '.join(ordered)}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join([f"from {module} import (", *(f"    {name}," for name in ordered), ")"])
+
+
+def isort_key(name: str) -> tuple[int, str]:
+    if name.isupper():
+        return 0, name
+    return (1 if name[0].isupper() else 2), name

@@ -1,0 +1,101 @@
+"""The files of a generated package, and what each of them is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from ecsgen import fingerprint
+from ecsgen.config import Options
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Enum, Project, World
+from ecsgen.render.bundle import runtime_source
+from ecsgen.render.component import component_module
+from ecsgen.render.environment import environment
+from ecsgen.render.imports import import_line, isort_key
+from ecsgen.render.output import Output
+from ecsgen.render.unsupported import report_unsupported
+
+EXPORTED = (
+    "CapacityError",
+    "DuplicateInstanceError",
+    "EcsError",
+    "Entity",
+    "EntityArray",
+    "HierarchyError",
+    "Id",
+    "Instance",
+    "MissingInstanceError",
+    "NIL",
+    "NULL_ENTITY",
+    "RowArray",
+    "StaleEntityError",
+    "StaleIdError",
+    "StaleInstanceError",
+    "StaleViewWarning",
+    "StructureLockedError",
+)
+"""What users see of the runtime."""
+
+
+def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> list[Output]:
+    """Return every file of the package; cheap, nothing is rendered yet.
+
+    Schema keys whose code can't be generated yet are reported as diagnostics.
+    """
+    report_unsupported(project, diagnostics)
+    return [*_package(project), *_managers(project)]
+
+
+def _package(project: Project) -> Iterator[Output]:
+    names = tuple((c.name, c.module) for c in project.components)
+    enums = tuple(enum.name for enum in project.enums)
+    yield _output("__init__.py", package_module, names, enums, project.world.name)
+    yield _output("_runtime.py", runtime_source)
+    yield _output("py.typed", _empty)
+    yield _output("entities.py", entities_module, project.world)
+    if project.enums:
+        yield _output("enums.py", enums_module, project.enums)
+
+
+def _managers(project: Project) -> Iterator[Output]:
+    for component in project.components:
+        yield _output(f"{component.module}.py", component_module, component)
+
+
+def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
+    """Return an output whose key digests everything that it is made from."""
+    return Output(path, fingerprint.digest(repr((path, subjects)).encode()), partial(make, *subjects))
+
+
+def _empty() -> str:
+    return ""
+
+
+def entities_module(world: World) -> str:
+    """Return the entity manager with this project's layout of handles."""
+    return environment().get_template("entities.py.j2").render(
+        index_bits=world.index_bits,
+        generation_bits=world.generation_bits,
+        min_free=world.min_free,
+    )
+
+
+def enums_module(enums: tuple[Enum, ...]) -> str:
+    """Return the module of all enums."""
+    return environment().get_template("enums.py.j2").render(enums=enums)
+
+
+def package_module(
+    components: tuple[tuple[str, str], ...], enums: tuple[str, ...], world: str
+) -> str:
+    """Return the package's `__init__`: everything that users import."""
+    origins = {"._runtime": list(EXPORTED), ".entities": ["EntityManager"]}
+    origins |= {f".{module}": [name, f"{name}Manager"] for name, module in components}
+    if enums:
+        origins[".enums"] = list(enums)
+    names = sorted((name for found in origins.values() for name in found), key=isort_key)
+    imports = [import_line(module, origins[module]) for module in sorted(origins)]
+    template = environment().get_template("package.py.j2")
+    return template.render(world=world, imports=imports, names=names)

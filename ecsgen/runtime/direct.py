@@ -1,0 +1,53 @@
+"""Direct lookup: an entity's index is its row, and a row without an owner is a hole."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .errors import StaleInstanceError
+from .handles import NIL, EntityArray, RowArray
+from .rows import row_in_use, rows_in_use
+
+SCAN: Final = 4096
+"""Rows looked at per step when the last owner is searched from behind."""
+
+
+def present_row(row: object, owners: EntityArray, manager: str) -> int:
+    """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
+    number = row_in_use(row, len(owners), manager)
+    if owners[number] == 0:
+        raise StaleInstanceError(f"{manager}: row {number} is not in use: its entity has no instance")
+    return number
+
+
+def present_rows(rows: ArrayLike, owners: EntityArray, manager: str) -> RowArray:
+    """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
+    given = rows_in_use(rows, len(owners), manager)
+    holes = owners[given] == 0
+    if holes.any():
+        present_row(int(given[holes.argmax()]), owners, manager)
+    return given
+
+
+def direct_lookup(owners: EntityArray, entities: EntityArray, index_mask: int) -> RowArray:
+    """Return the row of each entity, NIL where it has none; O(k)."""
+    if len(owners) == 0:
+        return np.full(len(entities), NIL, np.intp)
+    rows = (entities & np.uint64(index_mask)).view(np.intp)
+    found = owners.take(rows, mode="clip") == entities
+    found &= entities != 0
+    return np.where(found, rows, NIL)
+
+
+def last_owner(owners: EntityArray, n: int) -> int:
+    """Return one more than the highest row below n that has an owner; steps back from n."""
+    while n > 0:
+        start = max(0, n - SCAN)
+        used = np.flatnonzero(owners[start:n])
+        if len(used):
+            return start + int(used[-1]) + 1
+        n = start
+    return 0
