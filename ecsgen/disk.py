@@ -108,7 +108,7 @@ def schema_digests(root: Path) -> dict[str, str]:
 def _digest_or_none(path: str) -> str:
     """Empty for a file that can't be read: loading it will say why."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             return digest(file.read())
     except OSError:
         return ""
@@ -129,7 +129,7 @@ def _look(file: str) -> Standing:
     except FileNotFoundError:
         return Standing(Kind.NOTHING)
     if stat.S_ISREG(mode):
-        with open(file, "rb") as opened:
+        with open(file, "rb", buffering=0) as opened:
             return Standing(Kind.FILE, digest(opened.read()))
     if stat.S_ISLNK(mode):
         return Standing(Kind.LINK)

@@ -54,8 +54,12 @@ def test_promises(
 
 
 def test_each_state() -> None:
-    wanted = dict.fromkeys("kept changed missing edited foreign linked half".split(), "new")
-    last = dict.fromkeys("kept changed edited extra extra_edited gone half".split(), "old")
+    wanted = dict.fromkeys(
+        ["kept", "changed", "missing", "edited", "foreign", "linked", "half"], "new"
+    )
+    last = dict.fromkeys(
+        ["kept", "changed", "edited", "extra", "extra_edited", "gone", "half"], "old"
+    )
     found = {
         "kept": Standing(Kind.FILE, "new"),
         "changed": Standing(Kind.FILE, "old"),

@@ -1,0 +1,72 @@
+"""The wheel has all that a build needs: installed elsewhere, it makes the same package."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+pytestmark = pytest.mark.slow
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    # Nothing of this checkout may be importable, and no setting of the caller's may leak in.
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    ended = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=clean, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def test_the_wheel_has_every_template_and_the_licence(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    templates = {p.relative_to(ROOT).as_posix() for p in (ROOT / "templates").rglob("*.j2")}
+    assert templates
+    assert {f"ecsgen/{name}" for name in templates} <= names
+    assert any(name.endswith("/LICENSE") for name in names)
+    assert not any(name.startswith(("tests/", "templates/", "generated/")) for name in names)
+
+
+def test_an_installed_wheel_builds_what_is_committed(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    binaries = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin")
+    pip = [binaries / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    # The versions of this environment: another black may format differently.
+    here = [f"{name}=={version(name)}" for name in ("black", "numpy")]
+    run(*pip, "install", wheel, *here, cwd=tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run(binaries / "ecsgen", "build", ROOT / "schemas", "-o", "made", cwd=elsewhere)
+    assert files(elsewhere / "made") == files(ROOT / "generated")
+
+
+def version(distribution: str) -> str:
+    from importlib.metadata import version
+
+    return version(distribution)
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Every generated file; the manifest also says what only spares work, and is left out."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.name != ".ecsgen.json"
+    }
