@@ -1,0 +1,136 @@
+"""Values to arrays that hold exactly what was given.
+
+`np.asarray` alone turns `[2**63, 1]` into floats, `[True, 2]` into integers and cuts NULs off text.
+Here a list becomes a typed array only when all its leaves are of one type, otherwise an array of
+the leaves themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import chain
+from reprlib import Repr
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SHOWN: Final = 80
+"""Characters of a value that an error message shows."""
+
+_SINGLE: Final = (float, int, str, bytes, bytearray, np.generic, Mapping)
+"""Types of one value, elements or `__array__` notwithstanding."""
+
+_ARRAY_PROTOCOLS: Final = ("__array__", "__array_interface__", "__array_struct__")
+
+
+def shown(value: object) -> str:
+    """Return a short `repr` for error messages, whatever the value is."""
+    short = Repr()
+    short.maxstring = short.maxother = short.maxlong = _SHOWN
+    try:
+        text = short.repr(value)
+    except Exception:  # integers of over 4300 digits, broken __repr__ of a nested value
+        return f"<{type(value).__name__}>"
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def is_array_like(kind: type) -> bool:
+    """Whether values of a type have elements: sequences and arrays, 0-d arrays included."""
+    if kind is list or kind is tuple or kind is np.ndarray:
+        return True
+    if issubclass(kind, _SINGLE):
+        return False
+    # `hasattr` would find what a metaclass defines, such as the length of an enum.
+    defined = set(chain.from_iterable(map(vars, kind.__mro__)))
+    return not defined.isdisjoint(_ARRAY_PROTOCOLS) or {"__len__", "__getitem__"} <= defined
+
+
+def gathered(value: Any, depth: int, name: str) -> NDArray[Any]:
+    """Return an array-like as an array of a plain type or of objects; O(elements).
+
+    An array is returned as it is, unless it is one of objects. Lists may be nested `depth` levels.
+
+    Raises:
+        TypeError: an element is masked.
+        ValueError: the lists are nested deeper, or of different lengths.
+    """
+    if isinstance(value, np.ndarray):
+        array = value if type(value) is np.ndarray else _unmasked(value, name)
+        if array.dtype.kind != "O" or array.ndim == 0 or array.size == 0:
+            return array
+        return _from_sequence(array.tolist(), max(depth, array.ndim), name)
+    if isinstance(value, list | tuple):
+        return _from_sequence(value, depth, name)
+    if any(hasattr(type(value), protocol) for protocol in _ARRAY_PROTOCOLS):
+        return gathered(np.asarray(value), depth, name)
+    try:
+        view = memoryview(value)
+    except TypeError:
+        return _from_sequence(list(value), depth, name)
+    return np.asarray(view)
+
+
+def _unmasked(array: NDArray[Any], name: str) -> NDArray[Any]:
+    # Only subclasses get here, because numpy.ma is imported on first use.
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise TypeError(f"{name}: an element of the array is masked")
+    return np.asarray(array)
+
+
+def _from_sequence(items: Collection[Any], depth: int, name: str) -> NDArray[Any]:
+    if depth == 0:
+        raise ValueError(f"{name}: {shown(items)} has too many dimensions")
+    kinds = set(map(type, items))
+    if len(kinds) == 1:
+        (kind,) = kinds
+        if kind is float or kind is bool or issubclass(kind, np.number | np.bool_):
+            return np.array(items)
+        if kind is int:
+            return _from_ints(items)
+        if kind is list or kind is tuple:
+            return _from_rows(items, depth, name)
+    if any(is_array_like(kind) for kind in kinds):
+        return _from_parts(items, depth, name)
+    return np.fromiter(items, object, len(items))
+
+
+def _from_ints(items: Collection[int]) -> NDArray[Any]:
+    """Return integers as int64 or uint64, or as objects if they fit into neither."""
+    try:
+        return np.array(items, np.int64)
+    except OverflowError:
+        wide = min(items) < 0 or max(items) >= 2**64
+        return np.array(items, object if wide else np.uint64)
+
+
+def _from_rows(rows: Collection[Any], depth: int, name: str) -> NDArray[Any]:
+    """Return a list of lists: the leaves gathered at once, then shaped."""
+    lengths = set(map(len, rows))
+    if len(lengths) > 1:
+        raise ValueError(f"{name}: the rows of {shown(rows)} differ in length")
+    if depth == 1:
+        raise ValueError(f"{name}: {shown(rows)} has too many dimensions")
+    leaves = _from_sequence(list(chain.from_iterable(rows)), depth - 1, name)
+    return leaves.reshape(len(rows), lengths.pop(), *leaves.shape[1:])
+
+
+def _from_parts(items: Collection[Any], depth: int, name: str) -> NDArray[Any]:
+    """Return a sequence of arrays, lists and single values, all of one shape."""
+    parts = [
+        (
+            gathered(item, depth - 1, name)
+            if is_array_like(type(item))
+            else np.fromiter((item,), object, 1).reshape(())
+        )
+        for item in items
+    ]
+    shape = parts[0].shape
+    if any(part.shape != shape for part in parts):
+        raise ValueError(f"{name}: the rows of {shown(items)} differ in shape")
+    if all(part.dtype == parts[0].dtype for part in parts):
+        return np.stack(parts)
+    leaves = chain.from_iterable(part.flat for part in parts)
+    count = len(parts) * parts[0].size
+    return np.fromiter(leaves, object, count).reshape(len(parts), *shape)

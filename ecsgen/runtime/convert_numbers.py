@@ -1,0 +1,258 @@
+"""Fields of bools, integers, handles and floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isinf, isnan
+from operator import index
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .convert_arrays import shown
+from .convert_base import Field, ShapedField
+
+_BITS_OF_F64: Final = 53
+
+_ROUNDS_TO_INF: Final = {"f32": float.fromhex("0x1.ffffffp127"), "f64": inf}
+"""Where rounding makes a finite number infinite: half a step over the largest finite one."""
+
+
+_NOT_REAL: Final = (
+    bool,
+    np.bool_,
+    np.complexfloating,
+    np.flexible,
+    np.datetime64,
+    np.timedelta64,
+)
+"""Types that have `__float__` or `__index__` all the same."""
+
+
+class BoolField(Field):
+    """Bools, and nothing that merely looks like one."""
+
+    __slots__ = ()
+
+    _kinds: ClassVar[str] = "b"
+
+    def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> BoolField:
+        return super().__new__(_ShapedBoolField if shape else cls)
+
+    def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, "bool", shape, "bool")
+
+    def cell(self, value: Any) -> Any:
+        if value is True or value is False:
+            return value
+        value = self._element(value)
+        if isinstance(value, bool | np.bool_):
+            return bool(value)
+        raise self._wrong_type(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
+
+class _ShapedBoolField(ShapedField, BoolField):
+    __slots__ = ()
+
+
+class IntField(Field):
+    """Integers of 8 to 64 bits: whatever has `__index__`, bools apart, if it fits."""
+
+    __slots__ = ("_high", "_low")
+
+    _kinds: ClassVar[str] = "iu"
+
+    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> IntField:
+        return super().__new__(_ShapedIntField if shape else cls)
+
+    def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
+        bits = int(scalar[1:])
+        super().__init__(name, f"{scalar[0]}{bits // 8}", shape, scalar)
+        signed = scalar[0] == "i"
+        self._low = -(2 ** (bits - 1)) if signed else 0
+        self._high = 2 ** (bits - signed) - 1
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is int and self._low <= value <= self._high:
+            return value
+        number = self._integer(value)
+        if self._low <= number <= self._high:
+            return number
+        raise self._does_not_fit(number)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype == self.dtype:
+            return array
+        if not np.can_cast(array.dtype, self.dtype) and not self._holds(array):
+            self._blame(array)
+        return array.astype(self.dtype)
+
+    def _holds(self, array: NDArray[Any]) -> bool:
+        if array.size == 0:
+            return True
+        return self._low <= int(array.min()) and int(array.max()) <= self._high
+
+
+class _ShapedIntField(ShapedField, IntField):
+    __slots__ = ()
+
+
+class HandleField(IntField):
+    """Handles of entities and ids: integers of 64 bits, alive or not."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> HandleField:
+        return object.__new__(_ShapedHandleField if shape else cls)
+
+    def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, "u64", shape)
+
+
+class _ShapedHandleField(ShapedField, HandleField):
+    __slots__ = ()
+
+
+class FloatField(Field):
+    """Real numbers, rounded to the float's precision; finite ones never become infinite."""
+
+    __slots__ = ("_limit",)
+
+    _kinds: ClassVar[str] = "fiu"
+
+    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> FloatField:
+        shaped = _FLOATS_BY_SHAPE.get(shape, _ShapedFloatField)
+        return super().__new__(shaped if shape else cls)
+
+    def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, f"f{int(scalar[1:]) // 8}", shape, scalar)
+        self._limit = _ROUNDS_TO_INF[scalar]
+
+    def cell(self, value: Any) -> Any:
+        limit = self._limit
+        if type(value) is float and -limit < value < limit:
+            return value
+        return self._real(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype == self.dtype:
+            return array
+        if array.dtype.kind != "f" or np.can_cast(array.dtype, self.dtype):
+            return array.astype(self.dtype)
+        with np.errstate(all="ignore"):
+            rounded = array.astype(self.dtype)
+        if not np.isfinite(rounded).all() and (np.isinf(rounded) & np.isfinite(array)).any():
+            self._blame(array)
+        return rounded
+
+    def _real(self, value: Any) -> float:
+        value = self._element(value)
+        try:
+            if isinstance(value, np.floating):
+                return self._from_numpy(value)
+            if isinstance(value, _NOT_REAL):
+                raise self._wrong_type(value)
+            if hasattr(type(value), "__index__"):
+                number = float(self._sticky(index(value)))
+            elif hasattr(type(value), "__float__"):
+                number = float(value)
+            else:
+                raise self._wrong_type(value)
+        except OverflowError:
+            raise self._does_not_fit(value) from None
+        except ValueError as error:  # a signalling NaN
+            raise ValueError(f"{self.name}: wanted {self.wanted}, not {shown(value)}") from error
+        if -self._limit < number < self._limit or isnan(number):
+            return number
+        if isinf(number) and number == value:  # it was infinite before
+            return number
+        raise self._does_not_fit(value)
+
+    def _from_numpy(self, value: np.floating[Any]) -> float:
+        with np.errstate(all="ignore"):
+            number = float(value.astype(self.dtype))
+        if isinf(number) and not np.isinf(value):
+            raise self._does_not_fit(value)
+        return number
+
+    def _sticky(self, number: int) -> int:
+        """Return an integer that is exact as f64 and rounds to f32 as the given one does."""
+        spare = number.bit_length() - _BITS_OF_F64
+        if spare <= 0 or self.dtype.itemsize == 8:
+            return number
+        size = abs(number)
+        kept = size >> spare
+        kept |= (kept << spare) != size
+        return (kept if number > 0 else -kept) << spare
+
+
+class _ShapedFloatField(ShapedField, FloatField):
+    __slots__ = ()
+
+    def _row(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        limit = self._limit
+        for value in values:
+            if type(value) is not float or not -limit < value < limit:
+                break
+        else:
+            if len(values) == self.shape[0]:
+                return tuple(values)
+        return super()._row(values)
+
+
+class _FloatPairField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple and len(value) == 2:
+            x, y = value
+            if type(x) is float and type(y) is float:
+                limit = self._limit
+                if -limit < x < limit and -limit < y < limit:
+                    return value
+        return super().one(value)
+
+
+class _FloatTripleField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple and len(value) == 3:
+            x, y, z = value
+            if type(x) is float and type(y) is float and type(z) is float:
+                limit = self._limit
+                if -limit < x < limit and -limit < y < limit and -limit < z < limit:
+                    return value
+        return super().one(value)
+
+
+class _FloatQuadField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple and len(value) == 4:
+            x, y, z, w = value
+            if type(x) is float and type(y) is float and type(z) is float and type(w) is float:
+                limit = self._limit
+                finite = -limit < x < limit and -limit < y < limit
+                if finite and -limit < z < limit and -limit < w < limit:
+                    return value
+        return super().one(value)
+
+
+# Tuples of the common sizes are taken apart by hand: a loop costs half as much again.
+_FLOATS_BY_SHAPE: Final[dict[tuple[int, ...], type[_ShapedFloatField]]] = {
+    (2,): _FloatPairField,
+    (3,): _FloatTripleField,
+    (4,): _FloatQuadField,
+}
