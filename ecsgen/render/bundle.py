@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import ecsgen.runtime
 
 FOLDER = Path(ecsgen.runtime.__file__).parent
-MODULES = (
-    "errors",
-    "handles",
-    "handle_arrays",
-    "buffers",
-    "rows",
-    "sparse",
-    "hashed",
-    "direct",
-    "chains",
-    "callbacks",
-    "convert",
-)
 HEADER = '''"""What is the same for every schema: errors, handles, buffers, rows, callbacks, values."""
 
 from __future__ import annotations
@@ -31,10 +19,9 @@ from __future__ import annotations
 @cache
 def runtime_source() -> str:
     """Return the runtime as one module: imports first, then each module's body verbatim."""
-    modules = [(FOLDER / f"{name}.py").read_text(encoding="utf-8") for name in _names()]
     imports: dict[str, set[str]] = {}
     bodies: list[str] = []
-    for source in modules:
+    for source in _sources():
         found, body = _split(source)
         for module, names in found.items():
             imports.setdefault(module, set()).update(names)
@@ -42,17 +29,24 @@ def runtime_source() -> str:
     return "\n\n".join([HEADER + "\n" + _import_lines(imports), *bodies])
 
 
-def _names() -> list[str]:
-    """Return the modules in their order; one that is split has its parts (`convert_text`) with it."""
-    found = {path.stem for path in FOLDER.glob("*.py")} - {"__init__"}
+def _sources() -> list[str]:
+    """Return the modules' texts, each behind those that it imports from."""
+    paths = (path for path in FOLDER.glob("*.py") if path.stem != "__init__")
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(paths)}
+    order = TopologicalSorter({name: _needs(source) for name, source in sources.items()})
+    order.prepare()
     names: list[str] = []
-    for name in MODULES:
-        parts = sorted(part for part in found if part.startswith(f"{name}_") and part not in MODULES)
-        names += [*parts, *([name] if name in found else [])]
-    unknown = found - set(names)
-    if unknown:
-        raise AssertionError(f"runtime modules without a place in the bundle: {sorted(unknown)}")
-    return names
+    while order.is_active():
+        ready = sorted(order.get_ready())
+        names += ready
+        order.done(*ready)
+    return [sources[name] for name in names]
+
+
+def _needs(source: str) -> set[str]:
+    """Return the runtime modules that a runtime module imports from."""
+    nodes = (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom))
+    return {node.module for node in nodes if node.level == 1 and node.module}
 
 
 def _split(source: str) -> tuple[dict[str, set[str]], str]:

@@ -191,7 +191,7 @@ class Spelling:
     def scalar_type(self) -> str:
         """What one element is in Python."""
         if self.field is None:
-            return "Entity" if self.name == "entity" else "Instance"
+            return "Entity" if self.name == "entity" else "int"
         kind = self.field.type
         return {
             Base.BOOL: "bool",
@@ -268,7 +268,9 @@ class Spelling:
         if self.is_object:
             return stored
         is_text = self._type.base is Base.STR
-        return f"{stored}.decode()" if is_text else f'{stored}.ljust({self.nbytes}, b"\\0")'
+        if is_text:
+            return f'str({stored}, "utf-8")'
+        return f'bytes({stored}).ljust({self.nbytes}, b"\\0")'
 
     def store(self, value: str, indent: int) -> str:
         """The statement that writes one converted value into one cell of `row`."""
@@ -378,7 +380,7 @@ class ComponentSpelling:
     @property
     def borrowed_many(self) -> str:
         """The arguments of a bulk creation that may be views of columns."""
-        names = ["_borrowed", *(s.name for s in self.fields if not s.is_object)]
+        names = ["_entities", *(s.name for s in self.fields if not s.is_object)]
         if len(line := f"    data._allocate(capacity, {literal_names(names)})") <= WIDTH - 8:
             return line
         return "\n".join(

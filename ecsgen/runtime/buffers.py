@@ -84,12 +84,12 @@ def copy_rows(
 
 def cells(column: NDArray[Any]) -> memoryview[Any]:
     """Return a memoryview of a column of scalars: reads and writes one cell in half numpy's time."""
-    return memoryview(column)
+    return column.data
 
 
 def cell_bytes(column: NDArray[Any]) -> memoryview[Any]:
     """Return the bytes of a column, for `Struct.unpack_from` and `pack_into`."""
-    return memoryview(column.reshape(-1).view(np.uint8))
+    return column.reshape(-1).view(np.uint8).data
 
 
 def items(column: NDArray[Any]) -> NDArray[np.void]:

@@ -20,7 +20,7 @@ ROUNDS: Final = 64
 """Steps along all chains at once before a scan of the owners is cheaper."""
 
 
-def chain(nexts: memoryview[int], first: int) -> RowArray:
+def walk(nexts: memoryview[int], first: int) -> RowArray:
     """Return the rows of the chain that begins at `first`, in its order; O(length)."""
     rows = []
     row = first
@@ -41,9 +41,9 @@ def chain_lengths(
         if len(active) == 0:
             return counts
         counts[active] += 1
-        here = nexts[here]
-        more = here != NIL
-        active, here = active[more], here[more]
+        following = nexts[here]
+        more = following != NIL
+        active, here = active[more], following[more].astype(np.intp)
     ordered = np.sort(owners)
     rest = entities[active]
     counts[active] = ordered.searchsorted(rest, "right") - ordered.searchsorted(rest, "left")
@@ -54,11 +54,11 @@ def chain_rows(
     nexts: Links, owners: EntityArray, entities: EntityArray, heads: RowArray
 ) -> RowArray:
     """Return all rows of the entities' chains, ascending and distinct."""
-    here = np.unique(heads[heads != NIL])
+    here: RowArray = np.unique(heads[heads != NIL])
     found = [here]
     for _ in range(ROUNDS):
-        here = nexts[here]
-        here = here[here != NIL].astype(np.intp)
+        following = nexts[here]
+        here = following[following != NIL].astype(np.intp)
         if len(here) == 0:
             break
         found.append(here)
@@ -144,4 +144,5 @@ def remap_links(nexts: Links, previous: Links, src: RowArray, dst: RowArray, n: 
     nexts[before[~is_first]] = dst[~is_first]
     followed = after != NIL
     previous[after[followed]] = dst[followed]
-    return dst[is_first]
+    first: RowArray = dst[is_first]
+    return first

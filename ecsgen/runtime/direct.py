@@ -42,6 +42,13 @@ def direct_lookup(owners: EntityArray, entities: EntityArray, index_mask: int) -
     return np.where(found, rows, NIL)
 
 
+def end_of(entities: EntityArray | None, index_mask: int) -> int:
+    """Return one more than the highest index of the entities, 0 without any; O(k)."""
+    if entities is None or len(entities) == 0:
+        return 0
+    return int((entities & np.uint64(index_mask)).max()) + 1
+
+
 def last_owner(owners: EntityArray, n: int) -> int:
     """Return one more than the highest row below n that has an owner; steps back from n."""
     while n > 0:

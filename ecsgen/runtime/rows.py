@@ -7,7 +7,7 @@ several columns or managers in step relies: ascending holes take ascending survi
 from __future__ import annotations
 
 from operator import index
-from typing import Any
+from typing import Any, SupportsIndex, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ _DENSE = 16
 """Sets of more than one row in 16 are sorted and checked through a mask, smaller ones by sorting."""
 
 
-def is_integer(value: object) -> bool:
+def is_integer(value: object) -> TypeGuard[SupportsIndex]:
     """Return whether a value can be a handle or a row at all."""
     return hasattr(value, "__index__")
 
@@ -177,6 +177,12 @@ def missing(manager: str, entity: object) -> MissingInstanceError:
 def duplicate(manager: str, entity: object) -> DuplicateInstanceError:
     """Return the error of a second instance where one is allowed."""
     return DuplicateInstanceError(f"{manager}: entity {entity:#x} has an instance already")
+
+
+def has_row(rows: RowArray) -> NDArray[np.bool_]:
+    """Return which of the rows are not NIL."""
+    present: NDArray[np.bool_] = rows != NIL
+    return present
 
 
 def first_missing(manager: str, entities: EntityArray, rows: RowArray) -> None:
