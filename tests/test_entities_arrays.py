@@ -131,29 +131,24 @@ actions = st.lists(
 
 @given(actions)
 def test_the_queue_is_a_queue(steps: list[tuple[str, int]]) -> None:
-    queue, model, popped, number = IndexQueue(), deque[int](), list[int](), 0
-    for step, n in steps:
+    queue, model = IndexQueue(), deque[int]()
+    for number, (step, n) in enumerate(steps):
+        many = range(number * 100, number * 100 + n)
         if step == "push":
             queue.push(number)
             model.append(number)
         elif step == "push_many":
-            queue.push_many(np.arange(number, number + n))
-            model.extend(range(number, number + n))
+            queue.push_many(np.array(many, np.int64))
+            model.extend(many)
+        elif step == "put_back":
+            queue.put_back(np.array(many, np.int64))
+            model.extendleft(reversed(many))
         elif step == "pop" and model:
-            popped.append(model.popleft())
-            assert queue.pop() == popped[-1]
+            assert queue.pop() == model.popleft()
         elif step == "drop":
             n = min(n, len(model))
-            assert queue.first(n).tolist() == list(model)[:n]
+            assert queue.first(n).tolist() == [model.popleft() for _ in range(n)]
             queue.drop(n)
-            popped += [model.popleft() for _ in range(n)]
-        elif step == "put_back":
-            n = min(n, len(popped))
-            queue.put_back(n)
-            model.extendleft(popped.pop() for _ in range(n))
-        if step.startswith("push"):
-            popped.clear()
-            number += n + 1
         assert queue.count == len(model)
         assert queue.first(queue.count).tolist() == list(model)
 

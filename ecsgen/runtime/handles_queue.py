@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 
 
 class IndexQueue:
-    """First in, first out: indices below 2**32 in a ring, one at a time or in bulk by slices.
-
-    What was popped can be put back to the front as long as nothing was pushed since.
-    """
+    """First in, first out: indices below 2**32 in a ring, one at a time or in bulk by slices."""
 
     __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
 
@@ -20,9 +17,6 @@ class IndexQueue:
         self.count = 0
         self._head = 0
         self._place(np.empty(64, np.uint32))
-
-    def __len__(self) -> int:
-        return self.count
 
     @property
     def nbytes(self) -> int:
@@ -51,10 +45,7 @@ class IndexQueue:
     def push_many(self, indices: NDArray[np.int64]) -> None:
         """Append all, in order. O(k) amortised."""
         self.reserve(self.count + len(indices))
-        start = (self._head + self.count) & self._mask
-        room = len(self._ring) - start
-        self._ring[start : start + len(indices)] = indices[:room]
-        self._ring[: max(0, len(indices) - room)] = indices[room:]
+        self._fill((self._head + self.count) & self._mask, indices)
         self.count += len(indices)
 
     def first(self, n: int) -> NDArray[np.int64]:
@@ -70,9 +61,18 @@ class IndexQueue:
         self._head = (self._head + n) & self._mask
         self.count -= n
 
-    def put_back(self, n: int) -> None:
-        """Undo the pops of the last n. O(1)."""
-        self.drop(-n)
+    def put_back(self, indices: NDArray[np.int64]) -> None:
+        """Insert all at the front, in order: they are the next to be popped. O(k) amortised."""
+        self.reserve(self.count + len(indices))
+        start = (self._head - len(indices)) & self._mask
+        self._fill(start, indices)
+        self._head = start
+        self.count += len(indices)
+
+    def _fill(self, start: int, indices: NDArray[np.int64]) -> None:
+        room = len(self._ring) - start
+        self._ring[start : start + len(indices)] = indices[:room]
+        self._ring[: max(0, len(indices) - room)] = indices[room:]
 
     def _grow(self, count: int) -> None:
         ring = np.empty(1 << (count - 1).bit_length(), np.uint32)
