@@ -48,7 +48,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing is half done that the next build does not mend", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click itself exits when a pipe is broken
         return BROKEN_PIPE
     except Exception as error:  # whatever it is, it must not look like a schema error
         traceback.print_exc()
