@@ -123,7 +123,9 @@ CODES: Final[dict[str, Code]] = {
     "E304": Code("value of the wrong kind", "Text, number, list or mapping: another was expected."),
     "E305": Code("not one of the choices", "The key takes one of a few words."),
     "E306": Code("number out of range", "The number is too small or too large for the key."),
-    "E307": Code("empty or too long", "The list, mapping or text is shorter or longer than allowed."),
+    "E307": Code(
+        "empty or too long", "The list, mapping or text is shorter or longer than allowed."
+    ),
     # --- keys that contradict each other
     "E401": Code(
         "keys that contradict each other",
@@ -179,8 +181,8 @@ CODES: Final[dict[str, Code]] = {
     # --- generated files
     "E701": Code(
         "out of step",
-        "`ecsgen check` found a generated file that is CHANGED, MISSING or EXTRA: not what the schemas "
-        "make now. `ecsgen build` mends it.",
+        "`ecsgen check` found a generated file that is CHANGED, MISSING or EXTRA: not what the "
+        "schemas make now. `ecsgen build` mends it.",
     ),
     "E702": Code(
         "edited by hand",
@@ -198,7 +200,9 @@ CODES: Final[dict[str, Code]] = {
         "A kernel named `update` tells a reader nothing: name it after what it does to the data, "
         "such as `integrate` or `apply_damage`.",
     ),
-    "H102": Code("a tag much like a built-in one", "Only `hot` and `cold` decide about the layout."),
+    "H102": Code(
+        "a tag much like a built-in one", "Only `hot` and `cold` decide about the layout."
+    ),
     "H103": Code(
         "indices that are never reused",
         "Freed indices are reused once more than `min_free` of them are free. With so few index "

@@ -8,13 +8,19 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, closest, quote
 from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction
-from ecsgen.schema.defaults import BadDefault, check_default, empty_default
+from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel, build_reduction
-from ecsgen.schema.language import ComponentSpec, FieldSpec, GrowthSpec, HierarchySpec, PartitionSpec
+from ecsgen.schema.language import (
+    ComponentSpec,
+    FieldSpec,
+    GrowthSpec,
+    HierarchySpec,
+    PartitionSpec,
+)
 from ecsgen.schema.names import check_member, module_name
 from ecsgen.schema.policies import check_policies
-from ecsgen.schema.types import Known, Problem, parse_type
+from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 _TAG: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _BUILT_IN_TAGS: Final = ("hot", "cold")
@@ -84,7 +90,7 @@ class _Builder:
             mark = self._draft.key("fields", name)
             if check_member(name, "a field", mark, self._diagnostics):
                 self._claims.claim(name, "a field", mark)
-            spec = form if isinstance(form, FieldSpec) else FieldSpec.model_construct(type=form)
+            spec = form if isinstance(form, FieldSpec) else FieldSpec(type=form)
             field = self._field(name, spec, short=not isinstance(form, FieldSpec))
             if field is not None:
                 fields.append(field)
@@ -97,7 +103,7 @@ class _Builder:
             self._check_tags(name, spec)
         try:
             type_ = parse_type(spec.type, self._known, f"field {quote(name)}")
-        except Problem as problem:
+        except BadTypeError as problem:
             self._diagnostics.add(problem.code, problem.message, place, hint=problem.hint)
             return None
         if spec.split and (not type_.shape or type_.base in _UNSPLIT):
@@ -122,7 +128,7 @@ class _Builder:
         if node is not None:
             try:
                 return check_default(node, type_, enum)
-            except BadDefault as bad:
+            except BadDefaultError as bad:
                 self._diagnostics.add(
                     bad.code, f"field {quote(name)}: {bad.message}", bad.mark, hint=bad.hint
                 )

@@ -14,8 +14,7 @@ from ecsgen.schema.structure import describe
 from ecsgen.source import Node
 
 
-
-class BadDefault(Exception):
+class BadDefaultError(Exception):
     """Why and where a default is wrong."""
 
     def __init__(self, code: str, message: str, mark: Mark, hint: str = "") -> None:
@@ -29,7 +28,7 @@ def empty_default(type_: FieldType, enum: Enum | None) -> Default:
 
 
 def check_default(node: Node, type_: FieldType, enum: Enum | None) -> Default:
-    """The default at `node`, completed to the type's shape. Raises BadDefault."""
+    """The default at `node`, completed to the type's shape. Raises BadDefaultError."""
     if type_.shape and isinstance(node.value, list):
         return _nested(node, type_, type_.shape, enum)
     value = _scalar(node, type_, enum)
@@ -67,7 +66,7 @@ def _nested(node: Node, type_: FieldType, shape: tuple[int, ...], enum: Enum | N
         given = f"{len(items)} values" if isinstance(items, list) else describe(node)
         wanted = "x".join(str(length) for length in type_.shape)
         message = f"the shape {wanted} wants a list of {shape[0]} here, not {given}"
-        raise BadDefault("E108", message, node.mark)
+        raise BadDefaultError("E108", message, node.mark)
     return tuple(_nested(item, type_, shape[1:], enum) for item in items)
 
 
@@ -90,7 +89,7 @@ def _scalar(node: Node, type_: FieldType, enum: Enum | None) -> Default:
             return None
         case Base.ENTITY | Base.ID if value is None or (value == 0 and type(value) is int):
             return 0
-    raise BadDefault("E106", f"{_wanted(type_)}, not {describe(node)}", node.mark)
+    raise BadDefaultError("E106", f"{_wanted(type_)}, not {describe(node)}", node.mark)
 
 
 def _wanted(type_: FieldType) -> str:
@@ -121,7 +120,7 @@ def _integer(value: int, type_: FieldType, mark: Mark) -> int:
     if low <= value <= high:
         return value
     shown = quote(str(value))[1:-1]
-    raise BadDefault("E107", f"{shown} does not fit {type_.scalar}: {low} to {high}", mark)
+    raise BadDefaultError("E107", f"{shown} does not fit {type_.scalar}: {low} to {high}", mark)
 
 
 def _float(value: int | float, type_: FieldType, mark: Mark) -> float:
@@ -132,17 +131,17 @@ def _float(value: int | float, type_: FieldType, mark: Mark) -> float:
     except OverflowError:
         shown = quote(str(value))[1:-1]
         message = f"{shown} would become infinite in {type_.scalar}"
-        raise BadDefault("E107", message, mark) from None
+        raise BadDefaultError("E107", message, mark) from None
     return number
 
 
 def _text(value: str, type_: FieldType, mark: Mark) -> str:
     length = len(value.encode("utf-8"))
     if "\0" in value:
-        raise BadDefault("E107", f"{quote(type_.text)} takes no NUL", mark)
+        raise BadDefaultError("E107", f"{quote(type_.text)} takes no NUL", mark)
     if length > type_.size:
         message = f"the text has {length} UTF-8 bytes; {quote(type_.text)} takes {type_.size}"
-        raise BadDefault("E107", message, mark)
+        raise BadDefaultError("E107", message, mark)
     return value
 
 
@@ -151,14 +150,14 @@ def _bytes(node: Node, type_: FieldType) -> bytes:
     if isinstance(value, str):
         if not value.isascii():
             message = "only ASCII text can be a default of bytes"
-            raise BadDefault("E106", message, node.mark, "write a list of numbers instead")
+            raise BadDefaultError("E106", message, node.mark, "write a list of numbers instead")
         data = value.encode("ascii")
     else:
         assert isinstance(value, list)
         data = bytes(_byte(item) for item in value)
     if len(data) > type_.size:
         message = f"{len(data)} bytes are given; {quote(type_.text)} takes {type_.size}"
-        raise BadDefault("E107", message, node.mark)
+        raise BadDefaultError("E107", message, node.mark)
     return data.ljust(type_.size, b"\0")
 
 
@@ -166,7 +165,9 @@ def _byte(node: Node) -> int:
     value = node.value
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 255:
         return value
-    raise BadDefault("E106", f"a byte is a number from 0 to 255, not {describe(node)}", node.mark)
+    raise BadDefaultError(
+        "E106", f"a byte is a number from 0 to 255, not {describe(node)}", node.mark
+    )
 
 
 def _member(value: int | str, enum: Enum, mark: Mark) -> int:
@@ -180,7 +181,7 @@ def _member(value: int | str, enum: Enum, mark: Mark) -> int:
             fits = value >= 0 and value & ~mask == 0
         if not fits:
             shown = quote(str(value))[1:-1]
-            raise BadDefault("E106", f"{shown} is not a number of {enum.name}", mark)
+            raise BadDefaultError("E106", f"{shown} is not a number of {enum.name}", mark)
         return value
     total = 0
     for name in value.split("|") if enum.flags else (value,):
@@ -188,6 +189,6 @@ def _member(value: int | str, enum: Enum, mark: Mark) -> int:
         if name not in numbers:
             found = closest(name, numbers)
             hint = f"did you mean {quote(found)}?" if found else ""
-            raise BadDefault("E106", f"{enum.name} has no member {quote(name)}", mark, hint)
+            raise BadDefaultError("E106", f"{enum.name} has no member {quote(name)}", mark, hint)
         total |= numbers[name]
     return total

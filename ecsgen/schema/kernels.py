@@ -17,7 +17,7 @@ from ecsgen.schema.language import (
     WorldKernelSpec,
 )
 from ecsgen.schema.names import check_member
-from ecsgen.schema.types import Known, Problem, parse_type
+from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 _HOWS = ("sum", "min", "max", "mean", "count")
 _NUMBERS = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM)
@@ -92,8 +92,8 @@ def _arguments(
         try:
             type_ = parse_type(text, known, f"argument {quote(argument)}")
             if type_.base not in _NUMBERS:
-                raise Problem("E304", f"a kernel computes with numbers, not {quote(text)}")
-        except Problem as problem:
+                raise BadTypeError("E304", f"a kernel computes with numbers, not {quote(text)}")
+        except BadTypeError as problem:
             diagnostics.add(problem.code, problem.message, place, hint=problem.hint)
         arguments.append((argument, text, unit))
     return tuple(arguments)

@@ -4,11 +4,9 @@ the reference page.
 What pydantic can't say (names, field types, keys that contradict each other) comes after it.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 MAX_CAPACITY: Final = 0xFFFF_FFC0  # the last multiple of 64 rows below NIL
 MAX_TEXT: Final = 16_384
@@ -83,8 +81,9 @@ class BaseKernel(Strict):
     )
     where: Text = Field(default="", description="A condition: only rows for which it is true.")
     parallel: bool = Field(
-        default=False, description="Let the numba backend use every core. Off by default: it can "
-        "be much slower on a busy machine."
+        default=False,
+        description="Let the numba backend use every core. Off by default: it can "
+        "be much slower on a busy machine.",
     )
 
 
@@ -164,7 +163,8 @@ class ComponentSpec(Strict):
     )
     doc: Text = Field(default="", description="What it is; the first line of the docstrings.")
     fields_: dict[str, FieldForm] = Field(
-        alias="fields", default={},
+        alias="fields",
+        default={},
         description="Name → type, or a mapping. No fields: a tag component, which only says which "
         "entities have it.",
     )
@@ -277,7 +277,9 @@ class WorldSpec(Strict):
 
     world: Text = Field(description="The name of the class; `World` is always an alias.")
     doc: Text = Field(default="", description="What it is; the docstring.")
-    entity: EntitySpec = Field(default=EntitySpec(), description="The layout of entity handles.")
+    entity: EntitySpec = Field(
+        default_factory=EntitySpec, description="The layout of entity handles."
+    )
     bundles: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
         default={},
         description="Name → components and other bundles: sets to spawn from.",
@@ -305,6 +307,8 @@ KINDS: Final[dict[str, type[Strict]]] = {
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of one document, for editors."""
+    from pydantic import TypeAdapter  # not needed for validating
+
     adapter: TypeAdapter[Any] = TypeAdapter(ComponentSpec | EnumSpec | WorldSpec)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -15,30 +15,35 @@ from ecsgen.model import Mark
 
 MAX_LENGTH: Final = 64
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
 FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
-    "methods of managers": frozenset(
+    "methods of managers": _words(
         "create create_many ensure lookup lookup_many require require_many has has_many destroy "
         "destroy_many remove remove_many entity entities row data capacity nbytes reserve "
-        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD".split()
+        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD"
     ),
-    "methods of policies": frozenset(
+    "methods of policies": _words(
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
         "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
         "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
-        "children roots levels".split()
+        "children roots levels"
     ),
-    "attributes of `data`": frozenset(
-        "n allocated buffer entity tagged present active cold hot row rows slot".split()
+    "attributes of `data`": _words(
+        "n allocated buffer entity tagged present active cold hot row rows slot"
     ),
     "methods of named tuples": frozenset(("count", "index")),
-    "parameters and modules in generated code": frozenset(
-        "self rows entities columns order key rng callback np".split()
+    "parameters and modules in generated code": _words(
+        "self rows entities columns order key rng callback np"
     ),
-    "builtins that generated code uses": frozenset(
+    "builtins that generated code uses": _words(
         "bool int float str bytes object tuple list dict set slice len range property super "
-        "memoryview isinstance next iter zip".split()
+        "memoryview isinstance next iter zip"
     ),
 }
 RESERVED_FIELD_NAMES: Final = frozenset().union(*FIELD_GROUPS.values()) | set(keyword.kwlist)
@@ -47,25 +52,25 @@ RESERVED_PREFIXES: Final = ("set_",)
 # --- components, enums and worlds, which become classes -------------------------------------
 
 CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
-    "what the package exports": frozenset(
+    "what the package exports": _words(
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError HierarchyError StructureLockedError CapacityError "
-        "StaleViewWarning".split()
+        "StaleViewWarning"
     ),
-    "what its modules import": frozenset(
+    "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
         "Generic IntEnum IntFlag Iterable Iterator Literal Mapping NDArray NamedTuple NewType "
         "Optional Path Protocol Random Self Sequence SupportsIndex TypeAlias TypeVar TypedDict "
-        "Union Unpack Warning".split()
+        "Union Unpack Warning"
     ),
-    "builtins": frozenset(
+    "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
         "BufferError Ellipsis Exception ExceptionGroup False FloatingPointError IndexError "
         "KeyError LookupError MemoryError NameError None NotImplemented NotImplementedError "
         "OSError OverflowError RecursionError ReferenceError ResourceWarning RuntimeError "
         "RuntimeWarning StopIteration SystemError True TypeError UserWarning ValueError "
-        "ZeroDivisionError".split()
+        "ZeroDivisionError"
     ),
 }
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
@@ -75,31 +80,28 @@ DERIVED_CLASSES: Final = ("Manager", "Data")
 
 # --- what becomes an attribute of the world or a module -------------------------------------
 
-WORLD_NAMES: Final = frozenset(
+WORLD_NAMES: Final = _words(
     "entities spawn destroy destroy_many gc collect components empty_entities signature "
-    "signatures archetypes self n np".split()
+    "signatures archetypes self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
-    "modules of the generated package": frozenset(
-        "entities enums world tests conftest runtime".split()
-    ),
+    "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
     | frozenset(("entity", "rows", "sort", "count", "index")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
-    "names of devices on Windows": frozenset(
-        ("aux", "con", "nul", "prn")
-        + tuple(f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10))
+    "names of devices on Windows": _words("aux con nul prn").union(
+        f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
     ),
 }
 RESERVED_MODULE_NAMES: Final = frozenset().union(*MODULE_GROUPS.values()) | set(keyword.kwlist)
 
 # --- members of enums -----------------------------------------------------------------------
 
-RESERVED_MEMBER_NAMES: Final = frozenset(
+RESERVED_MEMBER_NAMES: Final = _words(
     "name value mro as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag "
-    "is_integer numerator real to_bytes".split()
+    "is_integer numerator real to_bytes"
 ) | set(keyword.kwlist)
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -196,15 +198,15 @@ def _check_length(name: str, what: str, mark: Mark, diagnostics: Diagnostics) ->
 def _report_name(
     name: str, what: str, rule: str, mark: Mark, diagnostics: Diagnostics, suggestion: str = ""
 ) -> None:
-    message = f"{quote(name)} cannot be the name of {what}: it {rule}"
     odd = next((char for char in name if not char.isascii()), "")
     if odd:
         letter = unicodedata.name(odd, f"U+{ord(odd):04X}")
-        message = f"{quote(name)} cannot be the name of {what}: {quote(odd)} ({letter}) is not ASCII"
+        rule = f"has {quote(odd)} ({letter}), which is not ASCII"
         suggestion = unicodedata.normalize("NFKC", name)
     elif name.startswith("_"):
-        message = f"{quote(name)} cannot be the name of {what}: it begins with an underscore"
+        rule = "begins with an underscore"
         suggestion = name.strip("_")
+    message = f"{quote(name)} cannot be the name of {what}: it {rule}"
     usable = suggestion != name and _IDENTIFIER.fullmatch(suggestion) is not None
     hint = f"did you mean {quote(suggestion)}?" if usable else ""
     diagnostics.add("E101", message, mark, hint=hint)

@@ -35,9 +35,7 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
         report_contradiction(draft, "capacity", "growth", diagnostics)
     if not draft.node.complete:
         return
-    cold = any(
-        "cold" in form.tags for form in spec.fields_.values() if isinstance(form, FieldSpec)
-    )
+    cold = any("cold" in form.tags for form in spec.fields_.values() if isinstance(form, FieldSpec))
     fields = draft.node.at("fields")
     if spec.cold == "indirect" and not cold and (fields is None or fields.complete):
         message = "'cold: indirect' without a field that is tagged cold"

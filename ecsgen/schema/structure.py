@@ -155,9 +155,7 @@ def _report_length(
     diagnostics.add("E307", message, node.mark)
 
 
-def _report_type(
-    error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics
-) -> None:
+def _report_type(error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics) -> None:
     wanted = _WANTED.get(error["type"], error["msg"])
     if SHORT in error["loc"] and error["type"] in ("string_type", "list_type"):
         wanted = f"{wanted} or a mapping"
@@ -187,9 +185,7 @@ def _head(document: Node) -> Mark:
 
 def _keys(model: type[BaseModel]) -> dict[str, Any]:
     """The keys as written, with their annotations."""
-    return {
-        field.alias or name: field.annotation for name, field in model.model_fields.items()
-    }
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
 
 
 def _model_at(spec: type[BaseModel], location: Path) -> type[BaseModel] | None:

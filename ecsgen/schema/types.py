@@ -53,7 +53,7 @@ _ID: Final = re.compile(r"id<([^<>]*)>")
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
 
 
-class Problem(Exception):
+class BadTypeError(Exception):
     """Why a text is no field type."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
@@ -70,7 +70,7 @@ class Known:
 
 
 def parse_type(text: str, known: Known, of: str) -> FieldType:
-    """Take a field type apart; `of` says whose it is, for messages. Raises Problem."""
+    """Take a field type apart; `of` says whose it is, for messages. Raises BadTypeError."""
     found = _TYPE.fullmatch(text)
     if found is None:
         raise _unknown(text, "", known, of)
@@ -84,7 +84,7 @@ def parse_type(text: str, known: Known, of: str) -> FieldType:
         if base in (Base.STR, Base.BYTES):
             return FieldType(text, base, "", size=_size(name, brackets))
         if base is Base.OBJECT and brackets is not None:
-            raise Problem("E105", f"{quote(text)}: an object takes no shape")
+            raise BadTypeError("E105", f"{quote(text)}: an object takes no shape")
         return FieldType(text, base, scalar, _shape(name, brackets))
     if name in known.enums:
         enum = known.enums[name]
@@ -97,10 +97,10 @@ def _check_target(name: str, known: Known, of: str) -> None:
     has_ids = known.components.get(name)
     if has_ids is None:
         message = f"unknown component {quote(name)} in the type of {of}"
-        raise Problem("E501", message, did_you_mean(name, known.components))
+        raise BadTypeError("E501", message, did_you_mean(name, known.components))
     if not has_ids:
         message = f"the component {quote(name)} has no ids, so {of} cannot refer to one"
-        raise Problem("E502", message, f"give {name} the key 'ids: true'")
+        raise BadTypeError("E502", message, f"give {name} the key 'ids: true'")
 
 
 def _shape(name: str, brackets: str | None) -> tuple[int, ...]:
@@ -111,29 +111,31 @@ def _shape(name: str, brackets: str | None) -> tuple[int, ...]:
         shape = tuple(int(part) for part in parts)
         if len(shape) > MAX_DIMENSIONS or math.prod(shape) > MAX_ELEMENTS:
             limit = f"{MAX_DIMENSIONS} dimensions and {MAX_ELEMENTS} elements"
-            raise Problem("E105", f"the shape [{quote(brackets)[1:-1]}] has more than {limit}")
+            raise BadTypeError("E105", f"the shape [{quote(brackets)[1:-1]}] has more than {limit}")
         return shape
     exact = ",".join(part.strip().lstrip("0") for part in parts)
     usable = all(_NUMBER.fullmatch(part) for part in exact.split(","))
     hint = f"did you mean {quote(f'{name}[{exact}]')}?" if usable else ""
-    raise Problem("E105", f"{quote(f'[{brackets}]')} is not a shape such as [3] or [4,4]", hint)
+    raise BadTypeError(
+        "E105", f"{quote(f'[{brackets}]')} is not a shape such as [3] or [4,4]", hint
+    )
 
 
 def _size(name: str, brackets: str | None) -> int:
     if brackets is None:
-        raise Problem("E105", f"{quote(name)} needs a size", f"did you mean '{name}[32]'?")
+        raise BadTypeError("E105", f"{quote(name)} needs a size", f"did you mean '{name}[32]'?")
     if not _NUMBER.fullmatch(brackets) or int(brackets) > MAX_SIZE:
         message = f"{quote(f'[{brackets}]')} is not a size of 1 to {MAX_SIZE} bytes"
-        raise Problem("E105", message)
+        raise BadTypeError("E105", message)
     return int(brackets)
 
 
-def _unknown(name: str, suffix: str, known: Known, of: str) -> Problem:
+def _unknown(name: str, suffix: str, known: Known, of: str) -> BadTypeError:
     message = f"unknown type {quote(name + suffix)} for {of}"
     if name in known.components:
         owner = f"{name} is a component"
-        return Problem("E104", message, f"{owner}: 'entity' or 'id<{name}>' refer to one")
-    return Problem("E104", message, _suggest(name, suffix, known.enums))
+        return BadTypeError("E104", message, f"{owner}: 'entity' or 'id<{name}>' refer to one")
+    return BadTypeError("E104", message, _suggest(name, suffix, known.enums))
 
 
 def _suggest(name: str, suffix: str, enums: Iterable[str]) -> str:

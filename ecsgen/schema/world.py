@@ -280,9 +280,7 @@ class _Builder:
                 mark = self._draft.value("kernels", name, "over")
                 hint = did_you_mean(kernel.over, sources)
                 self._diagnostics.add("E508", message, mark, hint=hint)
-            built = build_kernel(
-                self._draft, name, kernel, frozenset(), known, self._diagnostics
-            )
+            built = build_kernel(self._draft, name, kernel, frozenset(), known, self._diagnostics)
             kernels.append(built)
         return tuple(kernels)
 
