@@ -17,8 +17,8 @@ test: $(STAMP)
 
 lint: $(STAMP)
 	$(BIN)/ruff check $(SOURCES) generated
-	$(BIN)/black --quiet --check $(SOURCES)
-	$(BIN)/black --quiet --check --line-length 88 generated
+	$(BIN)/black --quiet --check --extend-exclude ecsgen/runtime $(SOURCES)
+	$(BIN)/black --quiet --check --line-length 88 generated ecsgen/runtime
 
 types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated

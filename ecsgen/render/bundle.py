@@ -8,6 +8,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import ecsgen.runtime
+from ecsgen.render.calls import import_line
 
 FOLDER = Path(ecsgen.runtime.__file__).parent
 HEADER = '''"""What is the same for every schema: errors, handles, buffers, rows, callbacks, values."""
@@ -26,7 +27,7 @@ def runtime_source() -> str:
         for module, names in found.items():
             imports.setdefault(module, set()).update(names)
         bodies.append(body)
-    return "\n\n".join([HEADER + "\n" + _import_lines(imports), *bodies])
+    return HEADER + "\n" + _import_lines(imports) + "\n" + "\n\n".join(bodies)
 
 
 def _sources() -> list[str]:
@@ -79,6 +80,5 @@ def _import_lines(imports: dict[str, set[str]]) -> str:
     for text in plain:
         lines["numpy" in text].append(text)
     for module in sorted(set(imports) - set(plain)):
-        names = ", ".join(sorted(imports[module]))
-        lines["numpy" in module].append(f"from {module} import {names}")
+        lines["numpy" in module].append(import_line(module, list(imports[module])))
     return "\n".join([*lines[False], "", *lines[True]]) + "\n"

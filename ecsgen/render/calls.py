@@ -1,4 +1,4 @@
-"""Lays out calls as black does, so that black finds nothing to change."""
+"""Lays out calls and imports as black and isort do, so that black finds nothing to change."""
 
 from __future__ import annotations
 
@@ -21,3 +21,39 @@ def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int
         return f"{lead}{head}(\n{pad}    {inner}\n{pad}){end}"
     body = "".join(f"{pad}    {argument},\n" for argument in arguments)
     return f"{lead}{head}(\n{body}{pad}){end}"
+
+
+def collection(head: str, items: list[str], indent: int) -> str:
+    """Return `head(items)` as black lays a tuple out: on one line, or one item per line."""
+    pad = " " * indent
+    inner = ", ".join(items) + ("," if len(items) == 1 else "")
+    line = f"{pad}{head}({inner})"
+    if len(line) <= WIDTH:
+        return line
+    body = "".join(f"{pad}    {item},\n" for item in items)
+    return f"{pad}{head}(\n{body}{pad})"
+
+
+def signature(name: str, parameters: list[str], returns: str, indent: int) -> str:
+    """Return the line or lines that begin a function of few parameters."""
+    pad = " " * indent
+    inner = ", ".join(parameters)
+    line = f"{pad}def {name}({inner}) -> {returns}:"
+    if len(line) <= WIDTH:
+        return line
+    return f"{pad}def {name}(\n{pad}    {inner}\n{pad}) -> {returns}:"
+
+
+def import_line(module: str, names: list[str]) -> str:
+    """Return one import: on a line if it fits, else one name per line; constants first, as isort."""
+    ordered = sorted(names, key=isort_key)
+    line = f"from {module} import {', '.join(ordered)}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join([f"from {module} import (", *(f"    {name}," for name in ordered), ")"])
+
+
+def isort_key(name: str) -> tuple[int, str]:
+    if name.isupper():
+        return 0, name
+    return (1 if name[0].isupper() else 2), name

@@ -7,7 +7,7 @@ import re
 from functools import cache
 
 from ecsgen.render.bundle import runtime_source
-from ecsgen.render.quoting import WIDTH
+from ecsgen.render.calls import import_line
 
 STANDARD = {
     "Callable": "collections.abc",
@@ -59,18 +59,3 @@ def _from_lines(origins: dict[str, str], used: set[str]) -> list[str]:
     for name in origins.keys() & used:
         modules.setdefault(origins[name], []).append(name)
     return [import_line(module, modules[module]) for module in sorted(modules)]
-
-
-def import_line(module: str, names: list[str]) -> str:
-    """Return one import: on a line if it fits, else one name per line; constants first, as isort."""
-    ordered = sorted(names, key=isort_key)
-    line = f"from {module} import {', '.join(ordered)}"
-    if len(line) <= WIDTH:
-        return line
-    return "\n".join([f"from {module} import (", *(f"    {name}," for name in ordered), ")"])
-
-
-def isort_key(name: str) -> tuple[int, str]:
-    if name.isupper():
-        return 0, name
-    return (1 if name[0].isupper() else 2), name

@@ -13,7 +13,7 @@ from ecsgen.model import Enum, Project, World
 from ecsgen.render.bundle import runtime_source
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
-from ecsgen.render.imports import import_line, isort_key
+from ecsgen.render.calls import import_line, isort_key
 from ecsgen.render.output import Output
 from ecsgen.render.unsupported import report_unsupported
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ecsgen.columns import Column
 from ecsgen.layout import Layout, layout
 from ecsgen.model import Base, Component, Field, FieldType
-from ecsgen.render.calls import call
+from ecsgen.render.calls import call, collection, signature
 from ecsgen.render.quoting import WIDTH, literal
 
 NUMPY = {
@@ -76,7 +76,13 @@ class Spelling:
 
     @property
     def cell_of(self) -> str:
-        return self.cell()
+        """The expression that reads the cell for a whole row."""
+        return f"self.{self.name}(row)" if self.is_nested else self.cell()
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the scalars of a cell are more than what `struct` returns."""
+        return self.is_packed and (self._is_enum or len(self.column.shape) > 1)
 
     @property
     def is_object(self) -> bool:
@@ -257,10 +263,7 @@ class Spelling:
     def cell(self, row: str = "row") -> str:
         """The expression that reads one cell as the accessor returns it."""
         if self.is_packed:
-            stored = f"{self.struct}.unpack_from(data._{self.name}_cells, {self.nbytes} * {row})"
-            stored = f"map({self.scalar_type}, {stored})" if self._is_enum else stored
-            is_nested = self._is_enum or len(self.column.shape) > 1
-            return f"nested({stored}, {literal(self.column.shape)})" if is_nested else stored
+            return f"{self.struct}.unpack_from(data._{self.name}_cells, {self.nbytes} * {row})"
         if self.has_cells:
             stored = f"data._{self.name}_cells[{row}]"
             return f"{self.scalar_type}({stored})" if self._is_enum else stored
@@ -271,6 +274,20 @@ class Spelling:
         if is_text:
             return f'str({stored}, "utf-8")'
         return f'bytes({stored}).ljust({self.nbytes}, b"\\0")'
+
+    @property
+    def accessor_lines(self) -> str:
+        """The statements that return one cell."""
+        if not self.is_nested:
+            return f"        return {self.cell()}"
+        values = f"map({self.scalar_type}, cell)" if self._is_enum else "cell"
+        shape = literal(self.column.shape)
+        return f"        cell = {self.cell()}\n        return nested({values}, {shape})"
+
+    @property
+    def accessor_line(self) -> str:
+        """The line that begins the accessor."""
+        return signature(self.name, ["self", "row: Instance", "/"], self.read_type, 4)
 
     def store(self, value: str, indent: int) -> str:
         """The statement that writes one converted value into one cell of `row`."""
@@ -294,6 +311,11 @@ def sentence(text: str) -> str:
 def literal_shape(first: str, shape: tuple[int, ...]) -> str:
     """Return a shape such as `(n,)` or `(n, 3)`."""
     return f"({', '.join([first, *map(str, shape)])}{',' if not shape else ''})"
+
+
+def _inner(lines: str) -> str:
+    """Return lines laid out for a depth of 12 as they stand in a block that is indented by 8."""
+    return "\n".join(line[8:] for line in lines.split("\n"))
 
 
 def literal_names(names: list[str]) -> str:
@@ -358,10 +380,7 @@ class ComponentSpelling:
     @property
     def sort_keys_lines(self) -> str:
         """The constant that lists them."""
-        names = [literal(name) for name in self.sort_keys]
-        if len(names) == 1:
-            return f"SORT_KEYS: Final = ({names[0]},)"
-        return call("SORT_KEYS: Final = ", names, 0)
+        return collection("SORT_KEYS: Final = ", [literal(name) for name in self.sort_keys], 0)
 
     @property
     def sort_key_type(self) -> str:
@@ -371,32 +390,23 @@ class ComponentSpelling:
     def sort_key_doc(self) -> str:
         return " by a scalar field, by name, or by a key" if self.sort_keys else " by a key"
 
-    @property
-    def borrowed_one(self) -> str:
-        """The arguments of `create` that may be views of a row, as `_allocate` takes them."""
-        names = [s.name for s in self.fields if s.column.shape]
-        return f", {literal_names(names)}" if names else ""
+    def grow_for_one(self, rows: str) -> str:
+        """The call that grows the buffer for `create`; arguments may be views of a row."""
+        views = [s.name for s in self.fields if s.column.shape]
+        arguments = [f"grown(data._allocated, {rows})", *([literal_names(views)] if views else [])]
+        return _inner(call("data._allocate", arguments, 12))
 
     @property
     def borrowed_many(self) -> str:
         """The arguments of a bulk creation that may be views of columns."""
         names = ["_entities", *(s.name for s in self.fields if not s.is_object)]
-        if len(line := f"    data._allocate(capacity, {literal_names(names)})") <= WIDTH - 8:
-            return line
-        return "\n".join(
-            ["    data._allocate(", "        capacity,", call("", names, 8, ","), "    )"]
-        )
+        borrowed = call("", names, 16) if len(names) > 1 else literal_names(names)
+        return _inner(call("data._allocate", ["capacity", borrowed.lstrip()], 12))
 
     @property
     def keywords(self) -> list[str]:
         """The fields as keyword arguments of a call."""
         return [f"{s.name}={s.name}" for s in self.fields]
-
-    @property
-    def unpacked(self) -> str:
-        """The targets that a tuple of all columns is unpacked into."""
-        names = ", ".join(f"_{s.name}" for s in self.fields)
-        return f"({names},)" if len(self.fields) == 1 else names
 
     @property
     def capacity(self) -> int:
@@ -406,10 +416,6 @@ class ComponentSpelling:
     def tag_class(self, tag: str) -> str:
         """The NamedTuple of the columns that bear a tag."""
         return f"{self.name}{''.join(part.capitalize() for part in tag.split('_'))}Columns"
-
-    @property
-    def tag_result(self) -> str:
-        return " | ".join(self.tag_class(tag) for tag in self.tagged())
 
     def tagged(self) -> dict[str, list[Spelling]]:
         """The tags, and the fields that bear each."""

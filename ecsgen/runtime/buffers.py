@@ -98,9 +98,7 @@ def items(column: NDArray[Any]) -> NDArray[np.void]:
     return column.reshape(-1).view(f"V{nbytes}")
 
 
-
-
-def nested(values: Iterable[Any], shape: tuple[int, ...]) -> Any:
+def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Return the flat values of one cell as (nested) tuples of its shape."""
     cell = tuple(values)
     for size in reversed(shape[1:]):
@@ -126,7 +124,9 @@ def _references(buffer: NDArray[np.uint8]) -> int:
 _UNSHARED: Final = _references(allocate(1, CACHE_LINE))
 
 
-def warn_if_viewed(buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]) -> None:
+def warn_if_viewed(
+    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
+) -> None:
     """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
 
     `buffer` is the manager's last reference to the old allocation; every view of it counts as one
@@ -148,7 +148,10 @@ def _outside_level() -> int:
     package = os.path.dirname(__file__)
     level = 2
     frame = sys._getframe(level)
-    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == package:
+    while (
+        frame.f_back is not None
+        and os.path.dirname(frame.f_code.co_filename) == package
+    ):
         frame = frame.f_back
         level += 1
     return level

@@ -19,7 +19,9 @@ def present_row(row: object, owners: EntityArray, manager: str) -> int:
     """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
     number = row_in_use(row, len(owners), manager)
     if owners[number] == 0:
-        raise StaleInstanceError(f"{manager}: row {number} is not in use: its entity has no instance")
+        raise StaleInstanceError(
+            f"{manager}: row {number} is not in use: its entity has no instance"
+        )
     return number
 
 
@@ -32,7 +34,9 @@ def present_rows(rows: ArrayLike, owners: EntityArray, manager: str) -> RowArray
     return given
 
 
-def direct_lookup(owners: EntityArray, entities: EntityArray, index_mask: int) -> RowArray:
+def direct_lookup(
+    owners: EntityArray, entities: EntityArray, index_mask: int
+) -> RowArray:
     """Return the row of each entity, NIL where it has none; O(k)."""
     if len(owners) == 0:
         return np.full(len(entities), NIL, np.intp)

@@ -18,7 +18,7 @@ Id = NewType("Id", int)
 
 EntityArray: TypeAlias = NDArray[np.uint64]
 RowArray: TypeAlias = NDArray[np.intp]
-Columns: TypeAlias = tuple[NDArray[Any], ...]
+Columns: TypeAlias = dict[str, NDArray[Any]]
 
 NULL_ENTITY: Final = Entity(0)
 """Never alive: generations start at 1."""

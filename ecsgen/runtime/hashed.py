@@ -28,4 +28,6 @@ def forget(rows: dict[int, int], entities: EntityArray) -> None:
 
 def dict_bytes(rows: dict[int, int]) -> int:
     """Return the bytes of the map: its table, and an int object for each key and row."""
-    return sys.getsizeof(rows) + len(rows) * (sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16))
+    return sys.getsizeof(rows) + len(rows) * (
+        sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16)
+    )

@@ -35,7 +35,9 @@ def row_in_use(row: object, n: int, manager: str) -> int:
     if 0 <= number < n:
         return number
     given = "NIL" if number == NIL else str(number)
-    raise StaleInstanceError(f"{manager}: row {given} is not in use; rows are 0 to {n - 1}")
+    raise StaleInstanceError(
+        f"{manager}: row {given} is not in use; rows are 0 to {n - 1}"
+    )
 
 
 def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
@@ -176,7 +178,9 @@ def missing(manager: str, entity: object) -> MissingInstanceError:
 
 def duplicate(manager: str, entity: object) -> DuplicateInstanceError:
     """Return the error of a second instance where one is allowed."""
-    return DuplicateInstanceError(f"{manager}: entity {entity:#x} has an instance already")
+    return DuplicateInstanceError(
+        f"{manager}: entity {entity:#x} has an instance already"
+    )
 
 
 def has_row(rows: RowArray) -> NDArray[np.bool_]:
@@ -206,4 +210,6 @@ def first_repeated(manager: str, entities: EntityArray) -> None:
     ordered = np.sort(entities)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(again):
-        raise DuplicateInstanceError(f"{manager}: entity {int(again[0]):#x} is given twice")
+        raise DuplicateInstanceError(
+            f"{manager}: entity {int(again[0]):#x} is given twice"
+        )

@@ -31,7 +31,10 @@ def indices(entities: EntityArray, index_mask: int) -> RowArray:
 
 
 def sparse_lookup(
-    rows_of: NDArray[np.uint32], owners: EntityArray, entities: EntityArray, index_mask: int
+    rows_of: NDArray[np.uint32],
+    owners: EntityArray,
+    entities: EntityArray,
+    index_mask: int,
 ) -> RowArray:
     """Return the row of each entity, NIL where it has none; 3 ns per entity.
 
