@@ -53,7 +53,8 @@ def _flag_list(draft: Draft[EnumSpec], diagnostics: Diagnostics) -> list[tuple[s
 def _checked(
     draft: Draft[EnumSpec], values: list[tuple[str, int]], diagnostics: Diagnostics
 ) -> list[tuple[str, int]]:
-    if not values and draft.node.complete:
+    node = draft.node.at("values")
+    if not values and node is not None and node.complete:
         diagnostics.add("E111", "an enum needs at least one member", draft.key("values"))
     claims = Claims(diagnostics)
     listed = isinstance(draft.spec.values, list)

@@ -15,6 +15,9 @@ from ecsgen.model import Mark
 
 MAX_LENGTH: Final = 64
 
+# The same in every Python that ecsgen runs on.
+KEYWORDS: Final = frozenset(keyword.kwlist)
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -46,7 +49,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "memoryview isinstance next iter zip"
     ),
 }
-RESERVED_FIELD_NAMES: Final = frozenset().union(*FIELD_GROUPS.values()) | set(keyword.kwlist)
+RESERVED_FIELD_NAMES: Final = frozenset().union(*FIELD_GROUPS.values()) | KEYWORDS
 RESERVED_PREFIXES: Final = ("set_",)
 
 # --- components, enums and worlds, which become classes -------------------------------------
@@ -89,20 +92,23 @@ WORLD_PREFIXES: Final = ("spawn_",)
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
-    | frozenset(("entity", "rows", "sort", "count", "index")),
+    | frozenset(("entity", "sort", "count", "index")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
     ),
 }
-RESERVED_MODULE_NAMES: Final = frozenset().union(*MODULE_GROUPS.values()) | set(keyword.kwlist)
+RESERVED_MODULE_NAMES: Final = frozenset().union(*MODULE_GROUPS.values()) | KEYWORDS
 
 # --- members of enums -----------------------------------------------------------------------
 
-RESERVED_MEMBER_NAMES: Final = _words(
-    "name value mro as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag "
-    "is_integer numerator real to_bytes"
-) | set(keyword.kwlist)
+RESERVED_MEMBER_NAMES: Final = (
+    _words(
+        "name value mro as_integer_ratio bit_count bit_length conjugate denominator from_bytes "
+        "imag is_integer numerator real to_bytes"
+    )
+    | KEYWORDS
+)
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LOWER: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -171,7 +177,7 @@ def _reserved(
     mark: Mark,
     diagnostics: Diagnostics,
 ) -> bool:
-    if name in keyword.kwlist:
+    if name in KEYWORDS:
         message = f"{quote(name)} cannot be the name of {what}: it is a Python keyword"
         diagnostics.add("E102", message, mark)
         return True

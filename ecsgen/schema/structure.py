@@ -146,21 +146,19 @@ def _report_length(
     error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics
 ) -> None:
     context = error["ctx"]
-    unit = "characters" if error["type"] == "string_too_long" else "items"
-    if "min_length" in context:
-        bound = f"at least {context['min_length']}"
-    else:
-        bound = f"at most {context['max_length']}"
-    message = f"{_thing(location)} must have {bound} {unit}"
+    bound = "at least" if "min_length" in context else "at most"
+    limit = context.get("min_length", context.get("max_length"))
+    unit = "character" if error["type"] == "string_too_long" else "item"
+    message = f"{_thing(location)} must have {bound} {limit} {unit}{'' if limit == 1 else 's'}"
     diagnostics.add("E307", message, node.mark)
 
 
 def _report_type(error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics) -> None:
     wanted = _WANTED.get(error["type"], error["msg"])
-    if SHORT in error["loc"] and error["type"] in ("string_type", "list_type"):
-        wanted = f"{wanted} or a mapping"
     hint = ""
-    if error["type"] == "string_type" and isinstance(node.value, (bool, int, float)):
+    if error["loc"][-1] == SHORT:
+        wanted = f"{wanted} or a mapping"
+    elif error["type"] == "string_type" and isinstance(node.value, (bool, int, float)):
         hint = "put it in quotes"
     message = f"{_thing(location)} must be {wanted}, not {describe(node)}"
     diagnostics.add("E304", message, node.mark, hint=hint)

@@ -236,6 +236,9 @@ class Builder:
             self._add("E215", _TABS, mark, "use spaces")
             return
         problem = " ".join(part for part in (error.problem, error.context) if part)
+        began: _Position = error.context_mark
+        if began is not None and began.line + 1 != mark.line:
+            problem += f" that began on line {began.line + 1}"
         hint = ""
         if _TYPE_WITH_SHAPE.match(text, max(0, index - 1)):
             hint = 'inside braces a type with a shape needs quotes, as in "f32[3]"'

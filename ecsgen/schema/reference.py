@@ -1,0 +1,223 @@
+"""The pages docs/schema.md and docs/diagnostics.md, made from the model and the list of codes.
+
+`python -m ecsgen.schema.reference` rewrites them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from ecsgen.codes import CODES
+from ecsgen.schema import language, names, types
+from ecsgen.source import MAX_BYTES, MAX_DEPTH, MAX_NODES
+
+_SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
+    ("`component:`", language.ComponentSpec),
+    ("A field", language.FieldSpec),
+    ("`partition`", language.PartitionSpec),
+    ("`hierarchy`", language.HierarchySpec),
+    ("`growth`", language.GrowthSpec),
+    ("A kernel", language.KernelSpec),
+    ("An argument of a kernel", language.ArgumentSpec),
+    ("A reduction", language.ReductionSpec),
+    ("`enum:`", language.EnumSpec),
+    ("`world:`", language.WorldSpec),
+    ("`entity`", language.EntitySpec),
+    ("A query", language.QuerySpec),
+    ("A kernel of the world", language.WorldKernelSpec),
+    ("`archetypes`", language.ArchetypesSpec),
+)
+
+_INTRODUCTION: Final = f"""# The schema language
+
+<!-- Made by `python -m ecsgen.schema.reference`; change the model, not this page. -->
+
+Schemas are plain YAML files, `**/*.yaml` and `**/*.yml` below the schema folder, read in order of
+their paths. A file has any number of documents, separated by `---`; each has one kind key:
+`component`, `enum` or `world`.
+
+```yaml
+component: PointMass
+doc: A point mass moved by explicit integration.
+fields:
+  mass:     {{type: f32, default: 1.0, unit: kg, doc: Mass of the object.}}
+  position: {{type: "f32[3]", unit: m}}
+  velocity: "f32[3]"
+  label:    {{type: "str[24]", tags: [cold]}}
+lookup: hash
+```
+
+They are read as YAML 1.2: keys are always text (`on`, `yes` and `y` are names), only `true` and
+`false` are booleans, and `012`, `1_000`, `12:30` and dates are text. Anchors, aliases, merge keys,
+tags and duplicate keys are errors. A file is UTF-8, at most {MAX_BYTES // 2**20} MiB,
+{MAX_DEPTH} levels deep, with {MAX_NODES:,} keys and values. Inside braces a type with a shape needs
+quotes, as above.
+
+`ecsgen schema` prints the same as JSON Schema, for editors. What is wrong with a schema, and what
+to do about it, is in [the list of diagnostics](diagnostics.md).
+"""
+
+_TYPES: Final = f"""## Field types
+
+| type | a cell holds |
+| --- | --- |
+| `bool` | `True` or `False` |
+| `i8` `i16` `i32` `i64` | a signed integer |
+| `u8` `u16` `u32` `u64` | an unsigned integer |
+| `f32` `f64` | a float |
+| `entity` | the handle of an entity, 0 for none |
+| `id<Component>` | a stable id of an instance of a component that has ids, 0 for none |
+| `Mode` | a member of the enum `Mode`, in the smallest unsigned type that fits |
+| `str[N]` | text of at most N UTF-8 bytes, without NUL |
+| `bytes[N]` | exactly N bytes; shorter values are padded with zeros |
+| `object` | any Python object, in a column beside the buffer |
+
+All but the last three can have a fixed shape: `f32[3]`, `f32[4,4]`, `id<Sprite>[4]`, up to
+{types.MAX_DIMENSIONS} dimensions and {types.MAX_ELEMENTS:,} elements. N is at most
+{types.MAX_SIZE:,}. Names are exact.
+"""
+
+_NAMES: Final = f"""## Names
+
+Components, enums and worlds are CamelCase; fields, kernels, members and arguments are identifiers;
+queries, groups and bundles are identifiers in lower case. All are ASCII, at most {names.MAX_LENGTH}
+characters long, and do not begin with an underscore. Names that stand beside each other differ in
+more than upper and lower case.
+
+Generated code keeps some names for itself. The lists do not depend on policies, so switching a
+policy on never breaks a name. Python's keywords are reserved everywhere.
+"""
+
+
+def schema_page() -> str:
+    """docs/schema.md."""
+    parts = [_INTRODUCTION]
+    for title, model in _SECTIONS:
+        parts.append(_section(title, model))
+        if model is language.FieldSpec:
+            parts.append(_TYPES)
+    parts.append(_NAMES)
+    parts.append(_reserved())
+    return "\n".join(parts)
+
+
+def diagnostics_page() -> str:
+    """docs/diagnostics.md."""
+    parts = [
+        "# Diagnostics\n",
+        "<!-- Made by `python -m ecsgen.schema.reference`; change `ecsgen/codes.py`. -->\n",
+        "Every error of every file is reported in one run, with the line and column (from 1) where "
+        "it begins:\n",
+        "```text\n"
+        "schemas/point_mass.yaml:4:18: error[E104]: unknown type 'f33' for field 'mass'; did you "
+        "mean 'f32'?\n"
+        "  mass:  {type:  f33, unit: kg}\n"
+        "                 ^~~\n"
+        "```\n",
+        "Hints (codes with H) stop nothing. `--format json` prints an array of objects with "
+        "`path`, `line`, `column`, `length`, `severity`, `code`, `message` and `hint` on standard "
+        "output, `--format github` workflow commands. Line 0 stands for a file as a whole.\n",
+    ]
+    for code, entry in CODES.items():
+        parts.append(f"## {code}: {entry.title}\n\n{entry.explanation}\n")
+    return "\n".join(parts)
+
+
+def _section(title: str, model: type[BaseModel]) -> str:
+    lines = [f"## {title}", "", " ".join((model.__doc__ or "").split()), ""]
+    lines += ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        row = (f"`{key}`", _value(field), _default(field), field.description or "")
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _value(field: FieldInfo) -> str:
+    if field.annotation is Any:
+        return "a value of the type"
+    return " or ".join(_alternatives(field.annotation))
+
+
+def _alternatives(annotation: Any) -> Iterator[str]:
+    """What a key takes, in words."""
+    simple = {str: "text", int: "number", bool: "`true`, `false`"}
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation in simple:
+        yield simple[annotation]
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield "mapping"
+    elif origin is list:
+        yield "list of " + " or ".join(_alternatives(arguments[0]))
+    elif origin is dict:
+        yield "name → " + " or ".join(_alternatives(arguments[1]))
+    elif type(annotation).__name__ == "_LiteralGenericAlias":
+        yield ", ".join(f"`{choice}`" for choice in arguments)
+    elif hasattr(annotation, "__metadata__"):
+        yield from _alternatives(annotation.__origin__)
+    else:
+        for argument in arguments:
+            if argument is not type(None):
+                yield from _alternatives(argument)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    default = field.default
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    if isinstance(default, (int, str)) and default != "":
+        return f"`{default}`"
+    return ""
+
+
+def _reserved() -> str:
+    parts = [
+        _groups("fields, kernels, reductions and arguments", names.FIELD_GROUPS),
+        "Names of fields do not begin with `set_` either.\n",
+        _groups("components, enums and worlds", names.CLASS_GROUPS),
+        "A component `Foo` also makes "
+        + " and ".join(f"`Foo{suffix}`" for suffix in names.DERIVED_CLASSES)
+        + ".\n",
+        _groups(
+            "components, as names of modules (`PointMass` makes `point_mass`)",
+            names.MODULE_GROUPS,
+        ),
+        _groups(
+            "queries, groups and kernels of the world",
+            {"attributes of the world": names.WORLD_NAMES},
+        ),
+        "Names in the world do not begin with `spawn_` either.\n",
+        _groups("members of enums", {"attributes of Python's enums": names.RESERVED_MEMBER_NAMES}),
+    ]
+    return "\n".join(parts)
+
+
+def _groups(title: str, groups: dict[str, frozenset[str]]) -> str:
+    lines = [f"### Reserved for {title}", ""]
+    for group, reserved in groups.items():
+        listed = " ".join(f"`{name}`" for name in sorted(reserved - names.KEYWORDS))
+        lines.append(f"- {group}: {listed}")
+    return "\n".join(lines) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """File name in docs/ → text."""
+    return {"schema.md": schema_page(), "diagnostics.md": diagnostics_page()}
+
+
+def main(folder: Path) -> None:
+    """Write the pages into `folder`."""
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))
