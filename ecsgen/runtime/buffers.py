@@ -98,6 +98,11 @@ def items(column: NDArray[Any]) -> NDArray[np.void]:
     return column.reshape(-1).view(f"V{nbytes}")
 
 
+def apart(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return the array, or a copy of it if it may be a view of the buffer."""
+    return array.copy() if np.may_share_memory(array, buffer) else array
+
+
 def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Return the flat values of one cell as (nested) tuples of its shape."""
     cell = tuple(values)

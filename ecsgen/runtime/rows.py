@@ -68,19 +68,18 @@ def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
         raise ValueError(f"{manager}: {what} must have one dimension, not {array.ndim}")
     if len(array) == 0 and not isinstance(values, np.ndarray):
         return array.astype(np.intp)
-    if array.dtype == np.object_:
-        return _object_integers(array)
-    if array.dtype.kind not in "iub":
-        raise TypeError(f"{manager}: {what} must be integers, not {array.dtype}")
-    if array.dtype == np.bool_ and not hasattr(values, "dtype"):
+    if array.dtype.kind in "iub":
         return array
-    return array
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and array is not values):
+        # numpy makes floats of integers that share no integer type
+        return _from_integers_of_any_size(np.asarray(values, np.object_))
+    raise TypeError(f"{manager}: {what} must be integers, not {array.dtype}")
 
 
-def _object_integers(array: NDArray[Any]) -> NDArray[Any]:
-    """Return integers of any size as int64; what does not fit becomes -1, a row never in use."""
-    numbers = [index(value) for value in array.tolist()]
-    return np.array([value if 0 <= value < NIL else -1 for value in numbers], np.int64)
+def _from_integers_of_any_size(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return integers as int64; what is no row number becomes -1, a row never in use."""
+    numbers = (index(value) for value in array.tolist())
+    return np.array([n if 0 <= n < NIL else -1 for n in numbers], np.int64)
 
 
 def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
@@ -116,7 +115,7 @@ def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
     """Return `order` as rows if it names each of n rows once, or raise ValueError; O(n)."""
     given = integers(order, manager, "the order")
     if given.dtype == np.bool_:
-        raise TypeError(f"{manager}: an order takes row numbers, not a mask")
+        raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
     if len(given) == n and not ((given < 0) | (given >= n)).any():
         seen[given] = True
@@ -171,15 +170,15 @@ def locked(manager: str) -> StructureLockedError:
     )
 
 
-def missing(manager: str, entity: object) -> MissingInstanceError:
+def missing(manager: str, entity: SupportsIndex) -> MissingInstanceError:
     """Return the error of an entity without the component."""
-    return MissingInstanceError(f"{manager}: entity {entity:#x} has no instance")
+    return MissingInstanceError(f"{manager}: entity {index(entity):#x} has no instance")
 
 
-def duplicate(manager: str, entity: object) -> DuplicateInstanceError:
+def duplicate(manager: str, entity: SupportsIndex) -> DuplicateInstanceError:
     """Return the error of a second instance where one is allowed."""
     return DuplicateInstanceError(
-        f"{manager}: entity {entity:#x} has an instance already"
+        f"{manager}: entity {index(entity):#x} has an instance already"
     )
 
 
