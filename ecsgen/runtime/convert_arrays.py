@@ -7,7 +7,7 @@ the leaves themselves.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from reprlib import Repr
 from typing import Any, Final
@@ -61,7 +61,7 @@ def gathered(value: Any, depth: int, name: str) -> NDArray[Any]:
         if array.dtype.kind != "O" or array.ndim == 0 or array.size == 0:
             return array
         return _from_sequence(array.tolist(), max(depth, array.ndim), name)
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return _from_sequence(value, depth, name)
     if any(hasattr(type(value), protocol) for protocol in _ARRAY_PROTOCOLS):
         return gathered(np.asarray(value), depth, name)
@@ -70,6 +70,17 @@ def gathered(value: Any, depth: int, name: str) -> NDArray[Any]:
     except TypeError:
         return _from_sequence(list(value), depth, name)
     return np.asarray(view)
+
+
+def leaves(value: Any, shape: tuple[int, ...]) -> Sequence[Any] | None:
+    """Return the elements of nested lists and tuples of exactly a shape, or None for others."""
+    level: Sequence[Any] = (value,)
+    for size in shape:
+        for row in level:
+            if (type(row) is not tuple and type(row) is not list) or len(row) != size:
+                return None
+        level = list(chain.from_iterable(level))
+    return level
 
 
 def _unmasked(array: NDArray[Any], name: str) -> NDArray[Any]:
@@ -85,7 +96,7 @@ def _from_sequence(items: Collection[Any], depth: int, name: str) -> NDArray[Any
     kinds = set(map(type, items))
     if len(kinds) == 1:
         (kind,) = kinds
-        if kind is float or kind is bool or issubclass(kind, np.number | np.bool_):
+        if kind is float or kind is bool or issubclass(kind, (np.number, np.bool_)):
             return np.array(items)
         if kind is int:
             return _from_ints(items)
@@ -112,8 +123,8 @@ def _from_rows(rows: Collection[Any], depth: int, name: str) -> NDArray[Any]:
         raise ValueError(f"{name}: the rows of {shown(rows)} differ in length")
     if depth == 1:
         raise ValueError(f"{name}: {shown(rows)} has too many dimensions")
-    leaves = _from_sequence(list(chain.from_iterable(rows)), depth - 1, name)
-    return leaves.reshape(len(rows), lengths.pop(), *leaves.shape[1:])
+    flat = _from_sequence(list(chain.from_iterable(rows)), depth - 1, name)
+    return flat.reshape(len(rows), lengths.pop(), *flat.shape[1:])
 
 
 def _from_parts(items: Collection[Any], depth: int, name: str) -> NDArray[Any]:
@@ -131,6 +142,6 @@ def _from_parts(items: Collection[Any], depth: int, name: str) -> NDArray[Any]:
         raise ValueError(f"{name}: the rows of {shown(items)} differ in shape")
     if all(part.dtype == parts[0].dtype for part in parts):
         return np.stack(parts)
-    leaves = chain.from_iterable(part.flat for part in parts)
+    flat = chain.from_iterable(part.flat for part in parts)
     count = len(parts) * parts[0].size
-    return np.fromiter(leaves, object, count).reshape(len(parts), *shape)
+    return np.fromiter(flat, object, count).reshape(len(parts), *shape)

@@ -6,14 +6,13 @@ bulk call. A field class says how to check one element (`cell`) and a typed arra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import index
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .convert_arrays import gathered, is_array_like, shown
+from .convert_arrays import gathered, is_array_like, leaves, shown
 
 
 class Field:
@@ -108,7 +107,7 @@ class Field:
         """Return a single value as it is, a 0-d array's element; ValueError for other arrays."""
         if not is_array_like(type(value)):
             return value
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, (list, tuple)):
             array = gathered(value, 0, self.name)
             if array.ndim == 0:
                 return array[()]
@@ -117,7 +116,7 @@ class Field:
     def _integer(self, value: Any) -> int:
         """Return whatever has `__index__`, bools apart, as an int."""
         value = self._element(value)
-        if not isinstance(value, bool | np.bool_):
+        if not isinstance(value, (bool, np.bool_)):
             try:
                 return index(value)
             except TypeError:
@@ -138,20 +137,13 @@ class ShapedField(Field):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
-        shape = self.shape
-        if len(shape) == 1 and (type(value) is tuple or type(value) is list):
-            return self._row(value)
+        elements = leaves(value, self.shape)
+        if elements is not None:
+            return tuple(map(self.cell, elements))
         if not is_array_like(type(value)):
             self.cell(value)
-            raise ValueError(f"{self.name}: wanted shape {shape}, not {shown(value)}")
-        array = gathered(value, len(shape), self.name)
-        if array.shape != shape:
-            raise ValueError(f"{self.name}: wanted shape {shape}, not {array.shape}")
+            raise ValueError(f"{self.name}: wanted shape {self.shape}, not {shown(value)}")
+        array = gathered(value, len(self.shape), self.name)
+        if array.shape != self.shape:
+            raise ValueError(f"{self.name}: wanted shape {self.shape}, not {array.shape}")
         return tuple(self._converted(array).ravel().tolist())
-
-    def _row(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        if len(values) != self.shape[0]:
-            raise ValueError(
-                f"{self.name}: wanted {self.shape[0]} values, not {len(values)}: {shown(values)}"
-            )
-        return tuple(map(self.cell, values))

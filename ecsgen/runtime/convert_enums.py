@@ -39,7 +39,12 @@ class EnumField(Field):
         self._has_gaps = len(numbers) <= numbers[-1]
 
     def cell(self, value: Any) -> Any:
-        number = value._value_ if type(value) is self._enum else self._number(value)
+        if type(value) is self._enum:
+            number = value._value_
+        elif type(value) is int:
+            number = value
+        else:
+            number = self._number(value)
         if number in self._members or (number & self._mask == number and self._mask):
             return number
         what = "has bits outside" if self._mask else "is no member of"
