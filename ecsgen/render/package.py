@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from ecsgen import fingerprint
 from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.model import Enum, Project, World
+from ecsgen.model import Component, Enum, Project, World
 from ecsgen.render.bundle import runtime_source
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
@@ -55,6 +55,8 @@ def _package(project: Project) -> Iterator[Output]:
     yield _output("_runtime.py", runtime_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
+    owned = tuple(OwnedComponent.of(c) for c in project.components if c.owner == "entity")
+    yield _output("world.py", world_module, project.world, owned)
     if project.enums:
         yield _output("enums.py", enums_module, project.enums)
 
@@ -87,11 +89,36 @@ def enums_module(enums: tuple[Enum, ...]) -> str:
     return environment().get_template("enums.py.j2").render(enums=enums)
 
 
+class OwnedComponent(NamedTuple):
+    """What the world must know of a component: no more, so that few changes concern it."""
+
+    name: str
+    module: str
+    destroy: str
+
+    @classmethod
+    def of(cls, component: Component) -> Self:
+        return cls(component.name, component.module, component.destroy)
+
+
+def world_module(world: World, components: tuple[OwnedComponent, ...]) -> str:
+    """Return the world: all entities, and a manager for each component that has owners."""
+    origins = {"._runtime": ["Columns", "Entity", "EntityArray"], ".entities": ["EntityManager"]}
+    if not components:
+        origins["._runtime"].remove("Columns")
+    for c in components:
+        origins[f".{c.module}"] = [c.name, f"{c.name}Fields", f"{c.name}Manager"]
+    imports = [import_line(module, origins[module]) for module in sorted(origins)]
+    template = environment().get_template("world.py.j2")
+    return template.render(world=world, components=components, imports=imports)
+
+
 def package_module(
     components: tuple[tuple[str, str], ...], enums: tuple[str, ...], world: str
 ) -> str:
     """Return the package's `__init__`: everything that users import."""
     origins = {"._runtime": list(EXPORTED), ".entities": ["EntityManager"]}
+    origins[".world"] = sorted({"World", world})
     origins |= {f".{module}": [name, f"{name}Manager"] for name, module in components}
     if enums:
         origins[".enums"] = list(enums)
