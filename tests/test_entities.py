@@ -220,7 +220,7 @@ def test_all_indices_can_live_and_run_out(layout: tuple[int, int, int]) -> None:
         with pytest.raises(CapacityError):
             entities.create()
         entities.destroy_many(es)
-    with pytest.raises(CapacityError, match=f"{count} retired"):
+    with pytest.raises(CapacityError, match=f"{count} are retired"):
         entities.create()
     with pytest.raises(CapacityError):
         entities.create_many(1)

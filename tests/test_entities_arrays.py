@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsgen.runtime.handle_arrays import all_different, as_entities, first_repeat
+from ecsgen.runtime.handle_arrays import all_different, are_held, as_entities, first_repeat
 from ecsgen.runtime.handles_queue import IndexQueue
 
 integers = st.integers() | st.sampled_from([-1, 2**63 - 1, 2**63, 2**64 - 1, 2**64])
@@ -122,6 +122,16 @@ def test_repetitions_are_found(indices: list[int], bound: int) -> None:
     assert all_different(found, bound) == (len(set(indices)) == len(indices))
     expected = next((i for i, n in enumerate(indices) if n in indices[:i]), len(indices))
     assert first_repeat(found) == expected
+
+
+@given(
+    st.lists(st.integers(0, 2**20), min_size=1, max_size=40), st.integers(0, 40_000), st.integers(1)
+)
+def test_held_handles_are_found_in_blocks(cells: list[int], k: int, seed: int) -> None:
+    held = np.array(cells, np.uint64)
+    es = np.random.default_rng(seed).choice(np.array([*cells, 7, 2**40], np.uint64), k)
+    expected = held[np.minimum(es & 0xFF, len(cells) - 1).astype(int)] == es
+    assert (are_held(held, es, 0xFF) == expected).all()
 
 
 actions = st.lists(
