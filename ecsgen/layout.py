@@ -9,7 +9,7 @@ from ecsgen.columns import Column, field_column
 from ecsgen.model import Component
 
 PAGE = 4096
-OWNER = Column("entity", "u64", doc="The owner of each row.")
+OWNER = "entity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,9 @@ class Layout:
 
 def layout(component: Component) -> Layout:
     """Lay a component out: owner, hot fields, link columns, then cold fields, as the schema orders them."""
-    owner = (OWNER,) if component.owner == "entity" else ()
-    links = tuple(c for f in features.active(component) for c in f.columns(component))
+    asked = tuple(c for f in features.active(component) for c in f.columns(component))
+    owner = tuple(column for column in asked if column.name == OWNER)
+    links = tuple(column for column in asked if column.name != OWNER)
     fields = tuple(field_column(field) for field in component.fields)
     stored = tuple(column for column in fields if not column.is_object)
     hot = tuple(column for column in stored if not column.is_cold)

@@ -9,7 +9,7 @@ from ecsgen.columns import Column
 from ecsgen.model import Component
 
 
-ROLES = ("placement", "map", "instances")
+ROLES = ("owner", "placement", "map", "instances")
 
 
 @dataclass(frozen=True, slots=True)
