@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import array
 import struct
+from array import array
 from collections import UserList, deque
 from typing import Any
 
@@ -64,8 +64,10 @@ def test_shaped_cells_are_builtins(field: Field, value: Any, cell: tuple[Any, ..
 
 @pytest.mark.parametrize(
     "value",
-    [1.0, (1.0, 2.0), (1.0,) * 4, [[1.0, 2.0, 3.0]], ([1.0], [2.0], [3.0]), (), np.ones(2)]
-    + [np.ones((3, 1)), np.float32(1), deque([1.0]), ((1.0, 2.0, 3.0),) * 3],
+    [
+        *(1.0, (1.0, 2.0), (1.0,) * 4, [[1.0, 2.0, 3.0]], ([1.0], [2.0], [3.0]), (), deque([1.0])),
+        *(np.ones(2), np.ones((3, 1)), np.float32(1), ((1.0, 2.0, 3.0),) * 3),
+    ],
 )
 @pytest.mark.parametrize("scalar", ["f32", "f64"])
 def test_a_cell_takes_exactly_its_shape(scalar: str, value: Any) -> None:
@@ -78,7 +80,7 @@ def test_a_cell_takes_exactly_its_shape(scalar: str, value: Any) -> None:
     "field", [FloatField("C.f", "f32"), IntField("C.f", "u8"), TextField("C.f", 2)]
 )
 def test_a_scalar_cell_takes_no_sequence(field: Field, value: Any) -> None:
-    with pytest.raises(ValueError, match=r"^C\.f: .*(wanted one|too many dimensions)"):
+    with pytest.raises(ValueError, match=r"^C\.f: .*wanted one"):
         field.one(value)
 
 
@@ -110,11 +112,15 @@ def test_broadcasting_is_numpys(
 
 @pytest.mark.parametrize(
     "field",
-    [BoolField("C.f"), IntField("C.f", "u8", (2,)), HandleField("C.f"), TextField("C.f", 3)]
-    + [FloatField("C.f", "f32", (2, 2)), BytesField("C.f", 3)],
+    [
+        *(BoolField("C.f"), IntField("C.f", "u8", (2,)), FloatField("C.f", "f32", (2, 2))),
+        *(HandleField("C.f"), TextField("C.f", 3), BytesField("C.f", 3)),
+    ],
 )
 def test_no_rows_take_an_empty_list(field: Field) -> None:
-    for empty in ([], (), deque(), range(0), np.empty((0, *field.shape), field.dtype)):
+    none = np.empty((0, *field.shape), field.dtype)
+    empties: list[Any] = [[], (), deque(), range(0), none]
+    for empty in empties:
         got = field.many(empty, 0)
         assert got.shape == (0, *field.shape)
         assert got.dtype == field.dtype
@@ -130,7 +136,7 @@ def test_what_has_elements_is_an_array() -> None:
         range(1, 4),
         deque([1, 2, 3]),
         UserList([1, 2, 3]),
-        array.array("q", [1, 2, 3]),
+        array("q", [1, 2, 3]),
         memoryview(b"\1\2\3"),
         memoryview(b"\3\2\1")[::-1],
         [np.uint8(1), np.int64(2), np.array(3)],
@@ -161,7 +167,7 @@ def test_rows_of_arrays() -> None:
     rows[0], rows[1] = np.array([1, 2]), (3, 4)
     assert field.many(rows, 2).tolist() == [[1, 2], [3, 4]]
     for ragged in ([[1, 2], [3]], [np.ones(2, int), np.ones(3, int)], [[1, 2], 3]):
-        with pytest.raises(ValueError, match=r"^C\.f: the rows of .* differ in"):
+        with pytest.raises(ValueError, match=r"^C\.f: wanted .* differ in"):
             field.many(ragged, 2)
 
 
@@ -182,7 +188,7 @@ def test_endless_lists_end() -> None:
 def test_the_managers_own_memory_is_copied(scalar: str) -> None:
     field = FloatField("C.f", scalar) if scalar[0] == "f" else IntField("C.f", scalar)
     buffer = np.zeros(64, np.uint8)
-    column = buffer.view(field.dtype)[:4]
+    column: Any = buffer.view(field.dtype)[:4]
     for view in (column, column[::2], column[::-1], memoryview(column), column[:1], column[0:0]):
         got = field.many(view, len(view), buffer)
         assert not np.may_share_memory(got, buffer)

@@ -47,28 +47,29 @@ def is_array_like(kind: type) -> bool:
     return not defined.isdisjoint(_ARRAY_PROTOCOLS) or {"__len__", "__getitem__"} <= defined
 
 
-def gathered(value: Any, depth: int, name: str) -> NDArray[Any]:
+def gathered(value: Any, depth: int, wanted: str) -> NDArray[Any]:
     """Return an array-like as an array of a plain type or of objects; O(elements).
 
     An array is returned as it is, unless it is one of objects. Lists may be nested `depth` levels.
+    Error messages begin with `wanted`.
 
     Raises:
         TypeError: an element is masked.
         ValueError: the lists are nested deeper, or of different lengths.
     """
     if isinstance(value, np.ndarray):
-        array = value if type(value) is np.ndarray else _unmasked(value, name)
+        array = value if type(value) is np.ndarray else _unmasked(value, wanted)
         if array.dtype.kind != "O" or array.ndim == 0 or array.size == 0:
             return array
-        return _from_sequence(array.tolist(), max(depth, array.ndim), name)
+        return _from_sequence(array.tolist(), max(depth, array.ndim), wanted)
     if isinstance(value, (list, tuple)):
-        return _from_sequence(value, depth, name)
+        return _from_sequence(value, depth, wanted)
     if any(hasattr(type(value), protocol) for protocol in _ARRAY_PROTOCOLS):
-        return gathered(np.asarray(value), depth, name)
+        return gathered(np.asarray(value), depth, wanted)
     try:
         view = memoryview(value)
     except TypeError:
-        return _from_sequence(list(value), depth, name)
+        return _from_sequence(list(value), depth, wanted)
     return np.asarray(view)
 
 
@@ -83,16 +84,16 @@ def leaves(value: Any, shape: tuple[int, ...]) -> Sequence[Any] | None:
     return level
 
 
-def _unmasked(array: NDArray[Any], name: str) -> NDArray[Any]:
+def _unmasked(array: NDArray[Any], wanted: str) -> NDArray[Any]:
     # Only subclasses get here, because numpy.ma is imported on first use.
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        raise TypeError(f"{name}: an element of the array is masked")
+        raise TypeError(f"{wanted}, not masked elements")
     return np.asarray(array)
 
 
-def _from_sequence(items: Collection[Any], depth: int, name: str) -> NDArray[Any]:
+def _from_sequence(items: Collection[Any], depth: int, wanted: str) -> NDArray[Any]:
     if depth == 0:
-        raise ValueError(f"{name}: {shown(items)} has too many dimensions")
+        raise ValueError(f"{wanted}, not {shown(items)}")
     kinds = set(map(type, items))
     if len(kinds) == 1:
         (kind,) = kinds
@@ -101,9 +102,9 @@ def _from_sequence(items: Collection[Any], depth: int, name: str) -> NDArray[Any
         if kind is int:
             return _from_ints(items)
         if kind is list or kind is tuple:
-            return _from_rows(items, depth, name)
+            return _from_rows(items, depth, wanted)
     if any(is_array_like(kind) for kind in kinds):
-        return _from_parts(items, depth, name)
+        return _from_parts(items, depth, wanted)
     return np.fromiter(items, object, len(items))
 
 
@@ -116,22 +117,22 @@ def _from_ints(items: Collection[int]) -> NDArray[Any]:
         return np.array(items, object if wide else np.uint64)
 
 
-def _from_rows(rows: Collection[Any], depth: int, name: str) -> NDArray[Any]:
+def _from_rows(rows: Collection[Any], depth: int, wanted: str) -> NDArray[Any]:
     """Return a list of lists: the leaves gathered at once, then shaped."""
     lengths = set(map(len, rows))
     if len(lengths) > 1:
-        raise ValueError(f"{name}: the rows of {shown(rows)} differ in length")
+        raise ValueError(f"{wanted}, not rows that differ in length: {shown(rows)}")
     if depth == 1:
-        raise ValueError(f"{name}: {shown(rows)} has too many dimensions")
-    flat = _from_sequence(list(chain.from_iterable(rows)), depth - 1, name)
+        raise ValueError(f"{wanted}, not {shown(rows)}")
+    flat = _from_sequence(list(chain.from_iterable(rows)), depth - 1, wanted)
     return flat.reshape(len(rows), lengths.pop(), *flat.shape[1:])
 
 
-def _from_parts(items: Collection[Any], depth: int, name: str) -> NDArray[Any]:
+def _from_parts(items: Collection[Any], depth: int, wanted: str) -> NDArray[Any]:
     """Return a sequence of arrays, lists and single values, all of one shape."""
     parts = [
         (
-            gathered(item, depth - 1, name)
+            gathered(item, depth - 1, wanted)
             if is_array_like(type(item))
             else np.fromiter((item,), object, 1).reshape(())
         )
@@ -139,7 +140,7 @@ def _from_parts(items: Collection[Any], depth: int, name: str) -> NDArray[Any]:
     ]
     shape = parts[0].shape
     if any(part.shape != shape for part in parts):
-        raise ValueError(f"{name}: the rows of {shown(items)} differ in shape")
+        raise ValueError(f"{wanted}, not rows that differ in shape: {shown(items)}")
     if all(part.dtype == parts[0].dtype for part in parts):
         return np.stack(parts)
     flat = chain.from_iterable(part.flat for part in parts)

@@ -18,7 +18,7 @@ from .convert_arrays import gathered, is_array_like, leaves, shown
 class Field:
     """One field of a component: checks values and converts them to the column's dtype."""
 
-    __slots__ = ("dtype", "name", "shape", "wanted")
+    __slots__ = ("_wanted_many", "_wanted_one", "dtype", "name", "shape", "wanted")
 
     _kinds: ClassVar[str] = ""
     """The dtype kinds of arrays that `_cast` takes."""
@@ -28,6 +28,9 @@ class Field:
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self.shape = shape
         self.wanted = wanted
+        rows = ", ".join(["rows", *map(str, shape)])
+        self._wanted_one = f"{name}: wanted " + (f"shape {shape}" if shape else f"one {wanted}")
+        self._wanted_many = f"{name}: wanted shape ({rows}{'' if shape else ','})"
 
     def cell(self, value: Any) -> Any:
         """Return one element as the builtin that the column's memoryview stores unchanged; O(1)."""
@@ -54,7 +57,7 @@ class Field:
         """
         if not is_array_like(type(value)):
             return np.array(self.cell(value), self.dtype)
-        array = self._converted(gathered(value, 1 + len(self.shape), self.name))
+        array = self._converted(gathered(value, 1 + len(self.shape), self._wanted_many))
         if array.shape and array.shape != (rows, *self.shape):
             array = self._fitted(array, (rows, *self.shape))
         if buffer is not None and np.may_share_memory(array, buffer):
@@ -108,7 +111,7 @@ class Field:
         if not is_array_like(type(value)):
             return value
         if not isinstance(value, (list, tuple)):
-            array = gathered(value, 0, self.name)
+            array = gathered(value, 0, self._wanted_one)
             if array.ndim == 0:
                 return array[()]
         raise ValueError(f"{self.name}: wanted one {self.wanted}, not {shown(value)}")
@@ -142,8 +145,8 @@ class ShapedField(Field):
             return tuple(map(self.cell, elements))
         if not is_array_like(type(value)):
             self.cell(value)
-            raise ValueError(f"{self.name}: wanted shape {self.shape}, not {shown(value)}")
-        array = gathered(value, len(self.shape), self.name)
+            raise ValueError(f"{self._wanted_one}, not {shown(value)}")
+        array = gathered(value, len(self.shape), self._wanted_one)
         if array.shape != self.shape:
-            raise ValueError(f"{self.name}: wanted shape {self.shape}, not {array.shape}")
+            raise ValueError(f"{self._wanted_one}, not {array.shape}")
         return tuple(self._converted(array).ravel().tolist())
