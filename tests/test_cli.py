@@ -108,7 +108,12 @@ def test_schema(tmp_path: Path) -> None:
 def test_version_and_usage(tmp_path: Path) -> None:
     assert run("--version", cwd=tmp_path).stdout == f"ecsgen, version {__version__}\n"
     assert run("--help", cwd=tmp_path).returncode == 0
-    for wrong in (["bild"], ["build", "--backend", "gpu"], ["build", "--jobs", "0"], ["build", "-x"]):
+    for wrong in (
+        ["bild"],
+        ["build", "--backend", "gpu"],
+        ["build", "--jobs", "0"],
+        ["build", "-x"],
+    ):
         done = run(*wrong, cwd=tmp_path)
         assert done.returncode == 2
         assert "Usage:" in done.stderr
