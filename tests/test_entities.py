@@ -439,6 +439,15 @@ class Follower:
         self.dead += es.tolist()
 
 
+def test_managers_and_callbacks_are_told_in_order_of_registration() -> None:
+    entities, told = manager(), list[tuple[str, int]]()
+    entities.on_destroy(lambda es: told.append(("first", len(follower.dead))))
+    follower = Follower(entities)
+    entities.on_destroy(lambda es: told.append(("last", len(follower.dead))))
+    entities.destroy_many(entities.create_many(3))
+    assert told == [("first", 0), ("last", 3)]
+
+
 def test_a_locked_manager_keeps_entities_alive() -> None:
     entities = manager()
     first, second = Follower(entities), Follower(entities)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from world_package import load, world_package, world_source
+from world_package import load, sources, world_package
 
 SCHEMA = """
 world: Game
@@ -222,7 +222,7 @@ def test_a_world_without_components() -> None:
 
 @pytest.mark.parametrize("text", [SCHEMA, "world: Void", "component: A\nlookup: hash"])
 def test_the_text_is_already_in_blacks_style(text: str) -> None:
-    source = world_source(load(text))
+    source = sources(load(text))["world.py"]
     assert black.format_str(source, mode=black.Mode()) == source
 
 

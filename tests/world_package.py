@@ -14,8 +14,6 @@ from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 from ecsgen.render import outputs
-from ecsgen.render.calls import import_line
-from ecsgen.render.environment import environment
 
 
 def load(text: str) -> Project:
@@ -28,35 +26,23 @@ def load(text: str) -> Project:
     return project
 
 
-def world_source(project: Project) -> str:
-    """Return the text of `world.py`."""
-    origins = {"._runtime": ["Columns", "Entity", "EntityArray"], ".entities": ["EntityManager"]}
-    for c in project.components:
-        origins[f".{c.module}"] = [c.name, f"{c.name}Fields", f"{c.name}Manager"]
-    return (
-        environment()
-        .get_template("world.py.j2")
-        .render(
-            world=project.world,
-            components=project.components,
-            imports=[import_line(module, origins[module]) for module in sorted(origins)],
-        )
+def sources(project: Project) -> dict[str, str]:
+    """Return the text of each file of the package, unformatted, without the tests."""
+    here = Path.cwd()
+    options = Options(
+        schemas=here, output=here, backend="numpy", tests=None, jobs=1, line_length=88
     )
+    made = outputs(project, options, Diagnostics())
+    return {o.path: o.make() for o in made if not o.path.startswith("tests/")}
 
 
 @cache
 def world_package(text: str, name: str) -> ModuleType:
-    """Import the package generated from a schema text."""
-    project = load(text)
+    """Import the world of the package generated from a schema text."""
     folder = Path(mkdtemp())
-    options = Options(
-        schemas=folder, output=folder, backend="numpy", tests=None, jobs=1, line_length=88
-    )
-    for output in outputs(project, options, Diagnostics()):
-        path = folder / name / output.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(output.make(), encoding="utf-8")
-    (folder / name / "world.py").write_text(world_source(project), encoding="utf-8")
+    (folder / name).mkdir()
+    for path, source in sources(load(text)).items():
+        (folder / name / path).write_text(source, encoding="utf-8")
     sys.path.insert(0, str(folder))
     try:
         return importlib.import_module(f"{name}.world")
