@@ -441,6 +441,7 @@ class Follower:
 
 def test_managers_and_callbacks_are_told_in_order_of_registration() -> None:
     entities, told = manager(), list[tuple[str, int]]()
+    follower: Follower
     entities.on_destroy(lambda es: told.append(("first", len(follower.dead))))
     follower = Follower(entities)
     entities.on_destroy(lambda es: told.append(("last", len(follower.dead))))
