@@ -36,7 +36,7 @@ STATEMENTS = st.sampled_from(
         '"""Words.\n\n\ndef no_code(): pass\n\n    def neither(): pass\n"""',
         "def stub(): ...",
         "@decorate\n# why\ndef decorated( a,b ): pass",
-        "def wrapped(self): return a_very_long_name(with_arguments, and_more_of_them, and_one_more)",
+        "def wrapped(self): return a_long_name(with_arguments, and_more_of_them, and_another)",
         "async def waits(): await  x",
         "class Empty: pass",
         "for x in y: pass\nelse: pass",
