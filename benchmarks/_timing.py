@@ -1,0 +1,53 @@
+"""Interleaved timing: every contender of a case runs once per round, so all meet the same machine."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Run: TypeAlias = Callable[[], object]
+"""What is timed."""
+
+Prepare: TypeAlias = Callable[[], Run]
+"""Makes a fresh run, untimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One operation, done `count` times per run by each contender, the first being ours."""
+
+    name: str
+    count: int
+    contenders: Mapping[str, Prepare]
+
+
+def measure(case: Case, rounds: int, warm_up: int = 1) -> dict[str, list[float]]:
+    """Return the ns per operation of each round, by contender; the garbage collector is off."""
+    times: dict[str, list[float]] = {name: [] for name in case.contenders}
+    for round_ in range(warm_up + rounds):
+        for name, prepare in case.contenders.items():
+            run = prepare()
+            gc.disable()
+            began = time.perf_counter()
+            run()
+            elapsed = time.perf_counter() - began
+            gc.enable()
+            if round_ >= warm_up:
+                times[name].append(1e9 * elapsed / case.count)
+    return times
+
+
+def table(cases: list[Case], rounds: int) -> None:
+    """Measure cases and print them as they finish: best and median ns, and our share of the best."""
+    print(f"{'':32}{'ns each: best':>15}{'median':>10}{'ours / theirs':>16}")
+    for case in cases:
+        times = measure(case, rounds)
+        ours = min(next(iter(times.values())))
+        print(f"{case.name}, {case.count:,} times")
+        for name, found in times.items():
+            ratio = f"{ours / min(found):16.2f}" if found is not times[next(iter(times))] else ""
+            print(f"    {name:28}{min(found):15.1f}{statistics.median(found):10.1f}{ratio}")
