@@ -18,11 +18,11 @@ from ecsgen.schema.language import (
     HierarchySpec,
     PartitionSpec,
 )
-from ecsgen.schema.names import check_member, module_name
+from ecsgen.schema.names import DERIVED_CLASSES, check_member, module_name
 from ecsgen.schema.policies import check_policies
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
-_TAG: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
 _BUILT_IN_TAGS: Final = ("hot", "cold")
 _AXES: Final = ("x", "y", "z", "w")
 _UNSPLIT: Final = (Base.STR, Base.BYTES, Base.OBJECT)
@@ -88,8 +88,7 @@ class _Builder:
         fields = []
         for name, form in self._draft.spec.fields_.items():
             mark = self._draft.key("fields", name)
-            if check_member(name, "a field", mark, self._diagnostics):
-                self._claims.claim(name, "a field", mark)
+            self._claim(name, "a field", mark)
             spec = form if isinstance(form, FieldSpec) else FieldSpec(type=form)
             field = self._field(name, spec, short=not isinstance(form, FieldSpec))
             if field is not None:
@@ -135,6 +134,7 @@ class _Builder:
         return empty_default(type_, enum)
 
     def _check_tags(self, name: str, spec: FieldSpec) -> None:
+        seen: set[str] = set()
         for index, tag in enumerate(spec.tags):
             mark = self._draft.value("fields", name, "tags", index)
             near = closest(tag, _BUILT_IN_TAGS, 0.75)
@@ -142,15 +142,16 @@ class _Builder:
             if not _TAG.fullmatch(tag):
                 message = f"{quote(tag)} is not a tag: tags are lower-case words"
                 self._diagnostics.add("E110", message, mark, hint=hint)
-            elif tag in spec.tags[:index]:
+            elif tag in seen:
                 message = f"the tag {quote(tag)} of field {quote(name)} is given twice"
                 self._diagnostics.add("E110", message, mark)
-            elif tag in _BUILT_IN_TAGS and set(_BUILT_IN_TAGS) & set(spec.tags[:index]):
+            elif near == tag and not seen.isdisjoint(_BUILT_IN_TAGS):
                 message = f"the field {quote(name)} cannot be both hot and cold"
                 self._diagnostics.add("E110", message, mark)
             elif near and near != tag:
                 message = f"the tag {quote(tag)} has no meaning of its own"
                 self._diagnostics.add("H102", message, mark, hint=hint)
+            seen.add(tag)
 
     def methods(self) -> tuple[tuple[Kernel, ...], tuple[Reduction, ...]]:
         draft, diagnostics = self._draft, self._diagnostics
@@ -169,7 +170,13 @@ class _Builder:
         return tuple(kernels), tuple(reductions)
 
     def _claim(self, name: str, what: str, mark: Mark) -> None:
-        if check_member(name, what, mark, self._diagnostics):
+        if not check_member(name, what, mark, self._diagnostics):
+            return
+        own = {self._draft.name, *(self._draft.name + suffix for suffix in DERIVED_CLASSES)}
+        if name in own or name in self._known.enums:
+            message = f"{quote(name)} cannot be the name of {what}: it is the name of a class"
+            self._diagnostics.add("E103", message, mark)
+        else:
             self._claims.claim(name, what, mark)
 
     def claim_split_columns(self, fields: tuple[Field, ...]) -> None:

@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Mark, Marks
-from ecsgen.schema.language import KINDS, ComponentSpec, EnumSpec, Strict, WorldSpec
+from ecsgen.schema.forms import Strict
+from ecsgen.schema.language import KINDS, ComponentSpec, EnumSpec, WorldSpec
 from ecsgen.schema.structure import key_mark, validate, value_mark
 from ecsgen.source import Node
 

@@ -1,33 +1,16 @@
-"""The schema language: the one definition that validates, makes the JSON Schema for editors and
-the reference page.
+"""The schema language: one definition validates, makes the JSON Schema and the reference page.
 
 What pydantic can't say (names, field types, keys that contradict each other) comes after it.
 """
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import ConfigDict, Discriminator, Field, Tag
+
+from ecsgen.schema.forms import LONG, SHORT, Strict, Text, form
 
 MAX_CAPACITY: Final = 0xFFFF_FFC0  # the last multiple of 64 rows below NIL
-MAX_TEXT: Final = 16_384
-
-Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
 Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
-
-
-class Strict(BaseModel):
-    """No unknown keys, no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
-
-
-# Tags of unions stand in pydantic's error locations, but not in the text; no key looks like them.
-SHORT: Final = "<short>"
-LONG: Final = "<long>"
-
-
-def _form(value: object) -> str:
-    return LONG if isinstance(value, (dict, BaseModel)) else SHORT
 
 
 class FieldSpec(Strict):
@@ -62,10 +45,10 @@ class ArgumentSpec(Strict):
 
 
 FieldForm: TypeAlias = Annotated[
-    Annotated[FieldSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(_form)
+    Annotated[FieldSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(form)
 ]
 ArgumentForm: TypeAlias = Annotated[
-    Annotated[ArgumentSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(_form)
+    Annotated[ArgumentSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(form)
 ]
 
 
@@ -142,15 +125,15 @@ class GrowthSpec(Strict):
 
 PartitionForm: TypeAlias = Annotated[
     Annotated[PartitionSpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
-    Discriminator(_form),
+    Discriminator(form),
 ]
 HierarchyForm: TypeAlias = Annotated[
     Annotated[HierarchySpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
-    Discriminator(_form),
+    Discriminator(form),
 ]
 GrowthForm: TypeAlias = Annotated[
     Annotated[GrowthSpec, Tag(LONG)] | Annotated[Literal["double"], Tag(SHORT)],
-    Discriminator(_form),
+    Discriminator(form),
 ]
 
 
@@ -223,7 +206,7 @@ class ComponentSpec(Strict):
 
 
 ValuesForm: TypeAlias = Annotated[
-    Annotated[dict[str, int], Tag(LONG)] | Annotated[list[Text], Tag(SHORT)], Discriminator(_form)
+    Annotated[dict[str, int], Tag(LONG)] | Annotated[list[Text], Tag(SHORT)], Discriminator(form)
 ]
 
 

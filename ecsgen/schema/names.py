@@ -23,6 +23,40 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# --- components, enums and worlds, which become classes -------------------------------------
+
+CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
+    "what the package exports": _words(
+        "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
+        "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
+        "DuplicateInstanceError HierarchyError StructureLockedError CapacityError "
+        "StaleViewWarning"
+    ),
+    "what its modules import": _words(
+        "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
+        "Generic INDEX_MASK IntEnum IntFlag Iterable Iterator Literal Mapping NDArray NamedTuple "
+        "NewType Optional Path Protocol Random Self Sequence Struct SupportsIndex TypeAlias "
+        "TypeVar TypedDict Union Unpack Warning"
+    ),
+    "what their runtime defines": _words(
+        "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField Field FloatField "
+        "HandleField IdArray IndexQueue IntField LAST_GENERATION Links ObjectField PAGE Remap "
+        "ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
+    ),
+    "builtins": _words(
+        "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
+        "BufferError Ellipsis Exception ExceptionGroup False FloatingPointError IndexError "
+        "KeyError LookupError MemoryError NameError None NotImplemented NotImplementedError "
+        "OSError OverflowError RecursionError ReferenceError ResourceWarning RuntimeError "
+        "RuntimeWarning StopIteration SystemError True TypeError UserWarning ValueError "
+        "ZeroDivisionError"
+    ),
+}
+RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
+
+# A component named Foo also makes FooManager, FooData and FooFields.
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields")
+
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
 FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
@@ -44,42 +78,17 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "parameters and modules in generated code": _words(
         "self rows entities columns order key rng callback np"
     ),
+    "decorators in generated code": _words("contextmanager overload property"),
     "builtins that generated code uses": _words(
-        "bool int float str bytes object tuple list dict set slice len range property super "
+        "bool int float str bytes object tuple list dict set slice len range super "
         "memoryview isinstance next iter zip"
     ),
 }
-RESERVED_FIELD_NAMES: Final = frozenset().union(*FIELD_GROUPS.values()) | KEYWORDS
+# Annotations in a class body would find the field's accessor instead of the class.
+RESERVED_FIELD_NAMES: Final = (
+    frozenset().union(*FIELD_GROUPS.values()) | RESERVED_CLASS_NAMES | KEYWORDS
+)
 RESERVED_PREFIXES: Final = ("set_",)
-
-# --- components, enums and worlds, which become classes -------------------------------------
-
-CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
-    "what the package exports": _words(
-        "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
-        "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
-        "DuplicateInstanceError HierarchyError StructureLockedError CapacityError "
-        "StaleViewWarning"
-    ),
-    "what its modules import": _words(
-        "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
-        "Generic IntEnum IntFlag Iterable Iterator Literal Mapping NDArray NamedTuple NewType "
-        "Optional Path Protocol Random Self Sequence SupportsIndex TypeAlias TypeVar TypedDict "
-        "Union Unpack Warning"
-    ),
-    "builtins": _words(
-        "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
-        "BufferError Ellipsis Exception ExceptionGroup False FloatingPointError IndexError "
-        "KeyError LookupError MemoryError NameError None NotImplemented NotImplementedError "
-        "OSError OverflowError RecursionError ReferenceError ResourceWarning RuntimeError "
-        "RuntimeWarning StopIteration SystemError True TypeError UserWarning ValueError "
-        "ZeroDivisionError"
-    ),
-}
-RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
-
-# A component named Foo also makes FooManager and FooData.
-DERIVED_CLASSES: Final = ("Manager", "Data")
 
 # --- what becomes an attribute of the world or a module -------------------------------------
 
@@ -92,7 +101,7 @@ WORLD_PREFIXES: Final = ("spawn_",)
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
-    | frozenset(("entity", "sort", "count", "index")),
+    | frozenset(("entity", "rows", "sort", "count", "index")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)

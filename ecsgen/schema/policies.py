@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ecsgen.diagnostics import Diagnostics
+from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
 from ecsgen.schema.drafts import Draft
 from ecsgen.schema.language import ComponentSpec, FieldSpec, GrowthSpec
@@ -84,3 +84,13 @@ def shown(draft: Draft[ComponentSpec], key: str) -> str:
 
 def _order(mark: Mark) -> tuple[int, int]:
     return mark.line, mark.column
+
+
+def check_owned(
+    draft: Draft[ComponentSpec], where: str, mark: Mark, diagnostics: Diagnostics
+) -> None:
+    """Report E507 at `mark` for a component whose rows belong to no entity."""
+    if draft.spec.owner == "none":
+        owner = draft.key("owner")
+        message = f"{quote(draft.name)} cannot be in {where}: it has {shown(draft, 'owner')}"
+        diagnostics.add("E507", f"{message} ({owner.path}:{owner.line})", mark)

@@ -11,7 +11,8 @@ from ecsgen.model import Enum, Mark, Project, World
 from ecsgen.schema.components import build_component, has_ids
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
-from ecsgen.schema.language import ComponentSpec, Strict
+from ecsgen.schema.forms import Strict
+from ecsgen.schema.language import ComponentSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
     check_class,
@@ -26,9 +27,7 @@ Spec = TypeVar("Spec", bound=Strict)
 def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | None:
     """The project, or None when anything is wrong with it."""
     _check_class_names(drafts, diagnostics)
-    enums: dict[str, Enum | None] = {}
-    for enum in drafts.enums:
-        enums.setdefault(enum.name, build_enum(enum, diagnostics))
+    enums = _enums(drafts, diagnostics)
     components = _by_name(drafts.components)
     known = Known(enums, {name: has_ids(draft.spec) for name, draft in components.items()})
     built = [build_component(draft, known, diagnostics) for draft in drafts.components]
@@ -45,6 +44,18 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         world=worlds[0] if worlds else World(),
         root=root,
     )
+
+
+def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:
+    """Enums by name; None for one in error, so that nobody misses its members as well."""
+    found: dict[str, Enum | None] = {}
+    for draft in drafts.enums:
+        before = len(diagnostics)
+        enum = build_enum(draft, diagnostics)
+        values = draft.node.at("values")
+        whole = len(diagnostics) == before and values is not None and values.complete
+        found.setdefault(draft.name, enum if whole else None)
+    return found
 
 
 def _by_name(drafts: Sequence[Draft[ComponentSpec]]) -> dict[str, Draft[ComponentSpec]]:

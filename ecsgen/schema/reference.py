@@ -181,7 +181,7 @@ def _default(field: FieldInfo) -> str:
 def _reserved() -> str:
     parts = [
         _groups("fields, kernels, reductions and arguments", names.FIELD_GROUPS),
-        "Names of fields do not begin with `set_` either.\n",
+        "Nor can they be the name of a class below, of an enum, or begin with `set_`.\n",
         _groups("components, enums and worlds", names.CLASS_GROUPS),
         "A component `Foo` also makes "
         + " and ".join(f"`Foo{suffix}`" for suffix in names.DERIVED_CLASSES)

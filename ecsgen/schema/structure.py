@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Mark
-from ecsgen.schema.language import LONG, SHORT, Strict
+from ecsgen.schema.forms import LONG, SHORT, Strict
 from ecsgen.source import Node
 
 Path = tuple[str | int, ...]

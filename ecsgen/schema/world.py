@@ -7,6 +7,7 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Kernel, Mark, Query, World
+from ecsgen.schema.bundles import check_bundles
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel
 from ecsgen.schema.language import ComponentSpec, WorldSpec
@@ -18,33 +19,31 @@ from ecsgen.schema.names import (
     check_member,
     module_name,
 )
-from ecsgen.schema.policies import other, shown
+from ecsgen.schema.policies import check_owned, other, shown
 from ecsgen.schema.types import Known
 
-Components = Mapping[str, Draft[ComponentSpec] | None]  # None: one that is itself in error
+Components = Mapping[str, Draft[ComponentSpec]]
 
 _WORLD_RESERVED: Final = WORLD_NAMES | FIELD_GROUPS["builtins that generated code uses"]
 _CLAUSES: Final = ("all", "any", "none", "optional")
-_GROUP_FORBIDS: Final = (
-    ("owner", "none"),
-    ("instances", "many"),
-    ("lookup", "direct"),
-    ("partition", None),
-)
-_ARCHETYPE_FORBIDS: Final = (
-    "owner",
-    "instances",
-    "lookup",
-    "destroy",
-    "release",
-    "ids",
-    "partition",
-    "hierarchy",
-    "cold",
-    "growth",
-    "capacity",
-    "kernels",
-    "reductions",
+# Key → the value that keeps a component out; empty: any value but the default.
+_GROUP_FORBIDS: Final = {"instances": "many", "lookup": "direct", "partition": ""}
+_ARCHETYPE_FORBIDS: Final = dict.fromkeys(
+    (
+        "instances",
+        "lookup",
+        "destroy",
+        "release",
+        "ids",
+        "partition",
+        "hierarchy",
+        "cold",
+        "growth",
+        "capacity",
+        "kernels",
+        "reductions",
+    ),
+    "",
 )
 
 
@@ -58,7 +57,7 @@ def build_world(
     spec = draft.spec
     builder.check_groups()
     builder.check_archetypes()
-    builder.check_bundles()
+    check_bundles(draft, components, diagnostics)
     return World(
         name=draft.name,
         doc=spec.doc,
@@ -115,10 +114,9 @@ class _Builder:
         """Attributes of the world, and members of its signature."""
         attributes, signature = Claims(self._diagnostics), Claims(self._diagnostics)
         for name, component in self._components.items():
-            if component is not None:
-                what, mark = f"the component {quote(name)}", component.value("component")
-                attributes.claim(module_name(name), what, mark)
-                signature.claim(module_name(name), what, mark)
+            what, mark = f"the component {quote(name)}", component.value("component")
+            attributes.claim(module_name(name), what, mark)
+            signature.claim(module_name(name), what, mark)
         for key, what in (("queries", "a query"), ("groups", "a group"), ("kernels", "a kernel")):
             for name in getattr(self._draft.spec, key):
                 mark = self._draft.key(key, name)
@@ -137,31 +135,25 @@ class _Builder:
             if check_identifier(name, "a bundle", mark, self._diagnostics, lower=True):
                 signature.claim(name, "a bundle", mark)
 
-    def _members(self, names: Sequence[str], where: str, *path: str) -> list[str]:
-        """The names in a list that are components of entities, each once."""
-        found: list[str] = []
+    def _members(
+        self, names: Sequence[str], where: str, *path: str
+    ) -> Iterator[tuple[Draft[ComponentSpec], Mark]]:
+        """The components of entities in a list of names, each once, with their marks."""
+        seen: set[str] = set()
         for index, name in enumerate(names):
             mark = self._draft.value(*path, index)
-            if name not in self._components:
+            component = self._components.get(name)
+            if component is None:
                 message = f"unknown component {quote(name)} in {where}"
                 hint = did_you_mean(name, self._components)
                 self._diagnostics.add("E501", message, mark, hint=hint)
-            elif name in found:
+            elif name in seen:
                 message = f"{quote(name)} stands twice in {where}"
                 self._diagnostics.add("E509", message, mark)
             else:
-                found.append(name)
-                component = self._components[name]
-                if component is not None and component.spec.owner == "none":
-                    message = (
-                        f"{quote(name)} cannot be in {where}: it has 'owner: none' "
-                        f"({self._place(component.key('owner'))})"
-                    )
-                    self._diagnostics.add("E507", message, mark)
-        return found
-
-    def _place(self, mark: Mark) -> str:
-        return f"{mark.path}:{mark.line}"
+                check_owned(component, where, mark, self._diagnostics)
+                yield component, mark
+            seen.add(name)
 
     def queries(self) -> tuple[Query, ...]:
         queries = []
@@ -179,96 +171,59 @@ class _Builder:
     def _check_query(self, name: str) -> None:
         spec = self._draft.spec.queries[name]
         archetypes = self._draft.spec.archetypes
+        chunked = set(archetypes.components) if archetypes is not None else set()
         seen: dict[str, str] = {}
         for clause in _CLAUSES:
-            names: list[str] = getattr(spec, clause)
-            members = self._members(names, f"query {quote(name)}", "queries", name, clause)
-            for member in members:
-                mark = self._draft.value("queries", name, clause, names.index(member))
-                if member in seen:
-                    message = f"{quote(member)} is in {clause!r} and in {seen[member]!r}"
+            path = ("queries", name, clause)
+            for member, mark in self._members(getattr(spec, clause), f"query {quote(name)}", *path):
+                if member.name in seen:
+                    message = f"{quote(member.name)} is in {clause!r} and in {seen[member.name]!r}"
                     self._diagnostics.add("E509", message, mark)
-                elif archetypes is not None and member in archetypes.components:
-                    message = f"{quote(member)} lives in archetypes, which queries do not reach"
+                elif member.name in chunked:
+                    message = (
+                        f"{quote(member.name)} lives in archetypes, which queries do not reach"
+                    )
                     self._diagnostics.add("E507", message, mark)
-                seen.setdefault(member, clause)
+                seen.setdefault(member.name, clause)
 
     def check_groups(self) -> None:
         taken: dict[str, tuple[str, Mark]] = {}
         for group, names in self._draft.spec.groups.items():
-            for index, name in enumerate(names):
-                if name in names[:index]:
-                    continue
-                mark = self._draft.value("groups", group, index)
-                if name in taken:
-                    other_group, place = taken[name]
-                    message = (
-                        f"{quote(name)} is in the group {quote(other_group)} already, "
-                        f"on line {place.line}"
-                    )
-                    self._diagnostics.add("E505", message, mark)
-                taken.setdefault(name, (group, mark))
-                self._check_group_member(name, group, mark)
-            self._members(names, f"group {quote(group)}", "groups", group)
-
-    def _check_group_member(self, name: str, group: str, mark: Mark) -> None:
-        component = self._components.get(name)
-        if component is None:
-            return
-        for key, value in _GROUP_FORBIDS:
-            given = getattr(component.spec, key)
-            if key != "owner" and (given == value if value else other(component.spec, key)):
-                message = (
-                    f"{quote(name)} cannot be in the group {quote(group)}: it has "
-                    f"{shown(component, key)} ({self._place(component.key(key))})"
-                )
-                self._diagnostics.add("E505", message, mark)
+            for member, mark in self._members(names, f"group {quote(group)}", "groups", group):
+                where = f"the group {quote(group)}"
+                self._refuse(member, _GROUP_FORBIDS, "E505", where, mark)
+                if member.name in taken:
+                    first, place = taken[member.name]
+                    message = f"{quote(member.name)} is in the group {quote(first)} already"
+                    self._diagnostics.add("E505", f"{message}, on line {place.line}", mark)
+                taken.setdefault(member.name, (group, mark))
 
     def check_archetypes(self) -> None:
         archetypes = self._draft.spec.archetypes
         if archetypes is None:
             return
-        path = ("archetypes", "components")
+        where, path = "the archetypes", ("archetypes", "components")
         grouped = {name for names in self._draft.spec.groups.values() for name in names}
-        for name in self._members(archetypes.components, "the archetypes", *path):
-            component = self._components[name]
-            mark = self._draft.value(*path, archetypes.components.index(name))
-            if name in grouped:
-                message = f"{quote(name)} cannot be in the archetypes: it is in a group"
+        for member, mark in self._members(archetypes.components, where, *path):
+            self._refuse(member, _ARCHETYPE_FORBIDS, "E506", where, mark)
+            if member.name in grouped:
+                message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
                 self._diagnostics.add("E506", message, mark)
-            for key in _ARCHETYPE_FORBIDS:
-                if component is not None and key != "owner" and other(component.spec, key):
-                    message = (
-                        f"{quote(name)} cannot be in the archetypes: it has "
-                        f"{shown(component, key)} ({self._place(component.key(key))})"
-                    )
-                    self._diagnostics.add("E506", message, mark)
 
-    def check_bundles(self) -> None:
-        bundles = self._draft.spec.bundles
-        for bundle, names in bundles.items():
-            where = f"bundle {quote(bundle)}"
-            known = {**dict.fromkeys(bundles), **self._components}
-            for index, name in enumerate(names):
-                mark = self._draft.value("bundles", bundle, index)
-                if name in names[:index]:
-                    message = f"{quote(name)} stands twice in {where}"
-                    self._diagnostics.add("E509", message, mark)
-                elif name not in known:
-                    message = f"unknown component or bundle {quote(name)} in {where}"
-                    self._diagnostics.add("E501", message, mark, hint=did_you_mean(name, known))
-                elif (one := known[name]) is not None and one.spec.owner == "none":
-                    message = (
-                        f"{quote(name)} cannot be in {where}: it has 'owner: none' "
-                        f"({self._place(one.key('owner'))})"
-                    )
-                    self._diagnostics.add("E507", message, mark)
-        for circle in _circles(bundles):
-            path = " → ".join((*circle, circle[0]))
-            index = bundles[circle[0]].index(circle[1 % len(circle)])
-            mark = self._draft.value("bundles", circle[0], index)
-            message = f"the bundle {quote(circle[0])} is within itself: {quote(path, 200)[1:-1]}"
-            self._diagnostics.add("E504", message, mark)
+    def _refuse(
+        self,
+        member: Draft[ComponentSpec],
+        forbidden: Mapping[str, str],
+        code: str,
+        where: str,
+        mark: Mark,
+    ) -> None:
+        """Report the keys of a component that keep it out."""
+        for key, value in forbidden.items():
+            if getattr(member.spec, key) == value if value else other(member.spec, key):
+                place = member.key(key)
+                message = f"{quote(member.name)} cannot be in {where}: it has {shown(member, key)}"
+                self._diagnostics.add(code, f"{message} ({place.path}:{place.line})", mark)
 
     def kernels(self, known: Known) -> tuple[Kernel, ...]:
         spec = self._draft.spec
@@ -283,27 +238,3 @@ class _Builder:
             built = build_kernel(self._draft, name, kernel, frozenset(), known, self._diagnostics)
             kernels.append(built)
         return tuple(kernels)
-
-
-def _circles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Circles of bundles, at least one of each knot. Without recursion, in one pass."""
-    circles: list[list[str]] = []
-    finished: set[str] = set()
-    for start in bundles:
-        path: dict[str, Iterator[str]] = {}
-        current: str | None = None if start in finished else start
-        while current is not None or path:
-            if current is not None:
-                path[current] = iter(bundles[current])
-            last = next(reversed(path))
-            current = next((name for name in path[last] if name in bundles), None)
-            if current is None:
-                finished.add(last)
-                del path[last]
-            elif current in path:
-                names = list(path)
-                circles.append(names[names.index(current) :])
-                current = None
-            elif current in finished:
-                current = None
-    return circles

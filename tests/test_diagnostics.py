@@ -1,0 +1,165 @@
+"""Diagnostics: order, carets, hints, and the formats for machines."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecsgen.codes import CODES
+from ecsgen.diagnostics import (
+    Diagnostics,
+    closest,
+    did_you_mean,
+    format_github,
+    format_json,
+    format_text,
+    quote,
+)
+from ecsgen.model import Mark
+
+
+def one(source: str, mark: Mark, message: str = "wrong", hint: str = "") -> Diagnostics:
+    diagnostics = Diagnostics()
+    diagnostics.add_source(mark.path, source)
+    diagnostics.add("E104", message, mark, hint=hint)
+    return diagnostics
+
+
+def test_text_form() -> None:
+    source = "component: PointMass\nfields:\n  mass: {type: f33}\n"
+    mark = Mark("schemas/point_mass.yaml", 3, 16, 3)
+    found = one(
+        source, mark, "unknown type 'f33' for field 'mass'", did_you_mean("f33", ["f32", "u8"])
+    )
+    assert format_text(found) == (
+        "schemas/point_mass.yaml:3:16: error[E104]: unknown type 'f33' for field 'mass'; "
+        "did you mean 'f32'?\n"
+        "  mass: {type: f33}\n"
+        "               ^~~\n"
+    )
+
+
+def test_errors_and_hints_in_order_of_place() -> None:
+    diagnostics = Diagnostics()
+    assert not diagnostics
+    diagnostics.add("H101", "a hint", Mark("b.yaml", 1, 1))
+    assert not diagnostics
+    assert diagnostics.errors == []
+    for path, line, column in [("b.yaml", 2, 1), ("a.yaml", 10, 1), ("a.yaml", 9, 5)]:
+        diagnostics.add("E104", "an error", Mark(path, line, column))
+    diagnostics.add("E104", "an error", Mark("a.yaml", 9, 5))  # told once
+    assert diagnostics
+    assert len(diagnostics) == 4
+    places = [(found.mark.path, found.mark.line) for found in diagnostics]
+    assert places == [("a.yaml", 9), ("a.yaml", 10), ("b.yaml", 1), ("b.yaml", 2)]
+    assert [found.severity for found in diagnostics] == ["error", "error", "hint", "error"]
+    assert len(diagnostics.errors) == 3
+
+
+def test_unknown_codes_are_refused() -> None:
+    with pytest.raises(KeyError):
+        Diagnostics().add("E999", "no such code", Mark("a.yaml", 1, 1))
+
+
+def test_a_file_as_a_whole_has_no_line() -> None:
+    diagnostics = Diagnostics()
+    diagnostics.add("E202", "too large", Mark("a.yaml", 0, 0, 0))
+    assert format_text(diagnostics) == "a.yaml: error[E202]: too large\n"
+    assert format_github(diagnostics) == "::error file=a.yaml,title=E202::too large\n"
+    assert json.loads(format_json(diagnostics))[0]["line"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "length", "caret"),
+    [
+        ("\ta: bad", 4, 3, "\t   ^~~"),
+        ("😀: bad", 3, 3, "    ^~~"),
+        ("日本: bad", 4, 3, "      ^~~"),
+        ("a: 日本", 3, 2, "   ^~~~"),
+        ("e\u0301: bad", 4, 3, "   ^~~"),
+        ("a: bad", 3, 99, "   ^~~"),
+        ("a: ", 3, 1, "   ^"),
+    ],
+)
+def test_caret_stands_under_the_text(line: str, start: int, length: int, caret: str) -> None:
+    text = format_text(one(line, Mark("a.yaml", 1, start + 1, length)))
+    assert text.splitlines()[-1] == caret
+
+
+@given(before=st.integers(0, 500), length=st.integers(1, 200), after=st.integers(0, 500))
+def test_long_lines_are_shown_around_the_place(before: int, length: int, after: int) -> None:
+    line = "a" * before + "B" * length + "c" * after
+    text = format_text(one(line, Mark("a.yaml", 1, before + 1, length)))
+    _, shown, caret = text.splitlines()
+    assert len(shown) <= 120
+    under = shown[caret.index("^") : len(caret)]
+    assert set(under) <= {"B", "…"}
+    assert under[0] == "B"
+    assert len(line) > 120 or (shown == line and len(under) == length)
+
+
+def test_nothing_that_a_terminal_would_obey_is_printed() -> None:
+    found = one("a: \x1b[31mred\u202e", Mark("a\x1b.yaml", 1, 4, 3), "bad \x1b[2J\nword")
+    assert "\x1b" not in format_text(found)
+    assert "\u202e" not in format_text(found)
+    assert len(format_text(found).splitlines()) == 3
+
+
+def test_github_commands_are_escaped() -> None:
+    mark = Mark("a,b:c%.yaml", 1, 2, 3)
+    found = one("", mark, "100% of\r\n::error::lines", "hint")
+    assert format_github(found) == (
+        "::error file=a%2Cb%3Ac%25.yaml,line=1,col=2,endColumn=5,title=E104::"
+        "100%25 of%0D%0A::error::lines; hint\n"
+    )
+    hint = Diagnostics()
+    hint.add("H101", "a hint", Mark("a.yaml", 1, 1))
+    assert format_github(hint).startswith("::notice file=a.yaml")
+
+
+def test_json() -> None:
+    assert json.loads(format_json(Diagnostics())) == []
+    found = one("", Mark("a.yaml", 1, 2, 3), 'a "quoted"\nmessage', "é")
+    assert json.loads(format_json(found)) == [
+        {
+            "path": "a.yaml",
+            "line": 1,
+            "column": 2,
+            "length": 3,
+            "severity": "error",
+            "code": "E104",
+            "message": 'a "quoted"\nmessage',
+            "hint": "é",
+        }
+    ]
+
+
+def test_words() -> None:
+    assert quote("a'b\n") == '"a\'b\\n"'
+    assert len(quote("x" * 1000)) <= 62
+    assert closest("Cold", ["hot", "cold"]) == "cold"
+    assert closest("zzz", ["hot", "cold"]) == ""
+    assert did_you_mean("lokup", ["lookup", "fields"]) == "did you mean 'lookup'?"
+    assert did_you_mean("x" * 10_000, ["x" * 9_999]) == ""
+
+
+def test_codes_are_well_formed() -> None:
+    for code, (title, explanation) in CODES.items():
+        assert re.fullmatch(r"[EH][1-9]\d\d", code)
+        assert title[0].islower() or title.startswith("not ")
+        assert explanation.endswith(".")
+
+
+def test_imports_nothing_heavy() -> None:
+    program = (
+        "import sys, ecsgen.diagnostics\n"
+        "heavy = {'pydantic', 'numpy', 'black', 'jinja2', 'yaml'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
