@@ -1,4 +1,4 @@
-"""Interleaved timing: every contender of a case runs once per round, so all meet the same machine."""
+"""Interleaved timing: each contender of a case runs once per round, on the same machine."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ def measure(case: Case, rounds: int, warm_up: int = 1) -> dict[str, list[float]]
 
 
 def table(cases: list[Case], rounds: int) -> None:
-    """Measure cases and print them as they finish: best and median ns, and our share of the best."""
+    """Measure cases and print best and median ns of each contender as they finish."""
     print(f"{'':32}{'ns each: best':>15}{'median':>10}{'ours / theirs':>16}")
     for case in cases:
         times = measure(case, rounds)
-        ours = min(next(iter(times.values())))
+        first, *_ = times
+        ours = min(times[first])
         print(f"{case.name}, {case.count:,} times")
         for name, found in times.items():
-            ratio = f"{ours / min(found):16.2f}" if found is not times[next(iter(times))] else ""
+            ratio = "" if name == first else f"{ours / min(found):16.2f}"
             print(f"    {name:28}{min(found):15.1f}{statistics.median(found):10.1f}{ratio}")
