@@ -412,6 +412,17 @@ def test_destroying_inside_of_callbacks(
     assert (entities.dispatch.depth, len(entities.dispatch.queue)) == (0, 0)
 
 
+def test_destroying_inside_of_a_managers_callbacks() -> None:
+    """They run in the same dispatch, without `on_destroy` callbacks, too."""
+    entities = manager()
+    a, b, c = entities.create_many(3).tolist()
+    with entities.dispatch:
+        entities.destroy(a)
+        entities.destroy_many([a, b])
+        assert list(entities) == [a, b, c]
+    assert list(entities) == [c]
+
+
 def test_errors_inside_of_callbacks_about_stale_entities() -> None:
     entities = manager()
     a, b = entities.create_many(2).tolist()
