@@ -47,7 +47,7 @@ def build_kernel(
         doc=spec.doc,
         args=arguments,
         where=spec.where,
-        rows=spec.rows if isinstance(spec, KernelSpec) else "",
+        rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.partition != "off" else "",
         over=spec.over if isinstance(spec, WorldKernelSpec) else "",
         parallel=spec.parallel,
         marks=_marks(draft, name, spec),
