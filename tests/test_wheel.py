@@ -7,9 +7,12 @@ import subprocess
 import sys
 import venv
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
+from ecsgen import fingerprint
 
 ROOT = Path(__file__).parent.parent
 
@@ -47,20 +50,18 @@ def test_the_wheel_has_every_template_and_the_licence(wheel: Path) -> None:
 def test_an_installed_wheel_builds_what_is_committed(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "env", with_pip=True)
     binaries = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin")
-    pip = [binaries / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    python = binaries / "python"
     # The versions of this environment: another black may format differently.
     here = [f"{name}=={version(name)}" for name in ("black", "numpy")]
-    run(*pip, "install", wheel, *here, cwd=tmp_path)
+    pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    run(python, *pip, wheel, *here, cwd=tmp_path)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     run(binaries / "ecsgen", "build", ROOT / "schemas", "-o", "made", cwd=elsewhere)
     assert files(elsewhere / "made") == files(ROOT / "generated")
-
-
-def version(distribution: str) -> str:
-    from importlib.metadata import version
-
-    return version(distribution)
+    # Sources and templates have the same digest, so wheel and checkout write one manifest.
+    generator = "from ecsgen import fingerprint; print(fingerprint.generator())"
+    assert run(python, "-c", generator, cwd=elsewhere).strip() == fingerprint.generator()
 
 
 def files(folder: Path) -> dict[str, str]:
