@@ -20,6 +20,11 @@ class Mode(IntEnum):
     RUN = 2
 
 
+class Gap(IntEnum):
+    FIRST = 0
+    THIRD = 2
+
+
 class Sparse(IntEnum):
     LOW = 3
     MIDDLE = 70
@@ -42,8 +47,9 @@ FIELDS = [
     EnumField("C.f", Mode, "u8"),
     EnumField("C.f", Sparse, "u64"),
     EnumField("C.f", Traits, "u8"),
+    EnumField("C.f", Gap, "u8"),
 ]
-ENUMS: list[type[IntEnum] | type[IntFlag]] = [Mode, Sparse, Traits]
+ENUMS: list[type[IntEnum] | type[IntFlag]] = [Mode, Sparse, Traits, Gap]
 
 WHOLE = (int, np.integer)
 
@@ -51,7 +57,9 @@ values = st.one_of(
     st.integers(-2, 80),
     st.sampled_from([*Mode, *Sparse, *Traits, Traits.BOTH, Traits(0), Traits(4), Other.IDLE]),
     st.sampled_from([2**63 + 1, 2**63, 2**64, 2**64 + 3, -(2**63), 10**5000, 256, 259]),
-    st.sampled_from([True, np.True_, 1.0, np.float64(1), None, "IDLE", np.timedelta64(1, "s"), Mode]),
+    st.sampled_from(
+        [True, np.True_, 1.0, np.float64(1), None, "IDLE", np.timedelta64(1, "s"), Mode]
+    ),
     st.integers(-2, 20).map(np.int8),
     st.integers(0, 80).map(np.uint64),
     st.integers(0, 80).map(np.array),
@@ -80,7 +88,7 @@ def _outside(number: Any) -> str:
 
 
 @settings(deadline=None, max_examples=300)
-@given(st.sampled_from(range(3)), values)
+@given(st.sampled_from(range(4)), values)
 @example(2, Traits.BOTH | Traits.BURNS)
 @example(0, Mode)
 def test_members_and_their_numbers(which: int, value: Any) -> None:
@@ -102,7 +110,7 @@ def test_members_and_their_numbers(which: int, value: Any) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(
-    st.sampled_from(range(3)),
+    st.sampled_from(range(4)),
     st.one_of(hnp.integer_dtypes(endianness="?"), hnp.unsigned_integer_dtypes(endianness="?")),
     st.data(),
 )
@@ -121,6 +129,12 @@ def test_arrays_of_numbers(which: int, dtype: np.dtype[Any], data: st.DataObject
         got = FIELDS[which].many(array, len(array))
         assert got.dtype == FIELDS[which].dtype
         assert got.tolist() == each
+
+
+def test_a_gap_is_no_member() -> None:
+    for array in (np.array([2, 1]), np.array([2, 1], np.uint8), [2, 1]):
+        with pytest.raises(ValueError, match=r"^C\.f: 1 is no member of Gap \(at position 1\)$"):
+            FIELDS[3].many(array, 2)
 
 
 def test_shaped_and_in_bulk() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,11 @@ from ecsgen.runtime.convert_arrays import shown
 from ecsgen.runtime.convert_base import Field
 from ecsgen.runtime.convert_numbers import BoolField, FloatField, HandleField, IntField
 from ecsgen.runtime.convert_text import BytesField, TextField
+
+
+class Colour(Enum):
+    RED = 1
+
 
 MASS = FloatField("PointMass.mass", "f32")
 POSITION = FloatField("PointMass.position", "f32", (3,))
@@ -30,6 +36,7 @@ RAW = BytesField("Blob.raw", 4)
         (MASS, [1.0], ValueError, "PointMass.mass: wanted one f32, not [1.0]"),
         (HP, 300, OverflowError, "Health.hp: 300 does not fit into u8"),
         (HP, 3.0, TypeError, "Health.hp: wanted u8, not 3.0 (float)"),
+        (HP, Colour.RED, TypeError, "Health.hp: wanted u8, not <Colour.RED: 1> (Colour)"),
         (TARGET, -1, OverflowError, "Ai.target: -1 does not fit into u64"),
         (ALIVE, 1, TypeError, "Ai.alive: wanted bool, not 1 (int)"),
         (LABEL, b"ab", TypeError, "PointMass.label: wanted str[4], not b'ab' (bytes)"),

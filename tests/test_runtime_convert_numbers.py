@@ -212,6 +212,22 @@ def test_long_doubles(scalar: str) -> None:
                 given_as(huge)
 
 
+@pytest.mark.parametrize("scalar", INTS)
+@pytest.mark.parametrize("given_as", INTS)
+def test_edges_of_integer_arrays(scalar: str, given_as: str) -> None:
+    field = IntField("C.f", scalar)
+    info = np.iinfo(f"{given_as[0]}{bits(given_as) // 8}")
+    for number in (int(info.min), int(info.max)):
+        for dtype in (info.dtype, info.dtype.newbyteorder()):
+            array = np.array([0, number], dtype)
+            wanted = outcome(lambda v: int_oracle(scalar, v), number)
+            if isinstance(wanted, type):
+                with pytest.raises(OverflowError, match=r"\(at position 1\)$"):
+                    field.many(array, 2)
+            else:
+                assert field.many(array, 2).tolist() == [0, number]
+
+
 FIELDS = [BoolField("C.f"), HandleField("C.f"), FloatField("C.f", "f32"), FloatField("C.f", "f64")]
 FIELDS += [IntField("C.f", scalar) for scalar in INTS]
 sizes = hnp.array_shapes(min_dims=1, max_dims=1, min_side=0, max_side=5)

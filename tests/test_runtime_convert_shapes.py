@@ -46,6 +46,19 @@ def _tuples(values: Any) -> Any:
     return tuple(map(_tuples, values)) if isinstance(values, list) else values
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_every_element_of_a_cell_is_checked(size: int) -> None:
+    for place in range(size):
+        values: list[Any] = [1.0] * size
+        for bad, error in ((1e39, OverflowError), (-1e39, OverflowError), (True, TypeError)):
+            values[place] = bad
+            for spelled in (values, tuple(values)):
+                with pytest.raises(error, match=r"^C\.f: "):
+                    FloatField("C.f", "f32", (size,)).one(spelled)
+        values[place] = -float("inf")
+        assert FloatField("C.f", "f32", (size,)).one(tuple(values)) == tuple(values)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "cell"),
     [

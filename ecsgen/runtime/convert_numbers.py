@@ -105,8 +105,8 @@ class IntField(Field):
 
     def _holds(self, array: NDArray[Any]) -> bool:
         given, own = array.dtype, self.dtype
-        widens = given.itemsize < own.itemsize or given == own.newbyteorder()
-        if array.size == 0 or (widens and given.kind in ("u", own.kind)):
+        is_narrower = given.itemsize < own.itemsize and given.kind in ("u", own.kind)
+        if is_narrower or array.size == 0:
             return True
         return self._low <= int(array.min()) and int(array.max()) <= self._high
 

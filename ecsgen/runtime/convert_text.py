@@ -43,9 +43,9 @@ class TextField(Field):
             text = str.encode(value)
         except UnicodeEncodeError:
             raise ValueError(f"{self.name}: {shown(value)} is not valid UTF-8") from None
-        if len(text) <= self._size and b"\0" not in text:
+        if len(text) <= self._size and 0 not in text:
             return text
-        if b"\0" in text:
+        if 0 in text:
             raise ValueError(f"{self.name}: {shown(value)} has a NUL, wanted {self.wanted}")
         raise ValueError(
             f"{self.name}: {shown(value)} takes {len(text)} bytes of UTF-8, wanted {self.wanted}"
