@@ -1,0 +1,147 @@
+"""How a component is spelled in its tests: its fields, its columns, its policies."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from ecsgen.columns import Column
+from ecsgen.model import Base, Component, Default, Field
+from ecsgen.render.calls import call, collection, import_line
+from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.spelling import ComponentSpelling
+
+KINDS = {
+    Base.BOOL: "Bool",
+    Base.INT: "Int",
+    Base.FLOAT: "Float",
+    Base.ENTITY: "Handle",
+    Base.ID: "Handle",
+    Base.ENUM: "Enum",
+    Base.STR: "Text",
+    Base.BYTES: "Bytes",
+    Base.OBJECT: "Object",
+}
+
+
+class ComponentTests:
+    """A component as the template of its tests sees it."""
+
+    def __init__(self, component: Component, module: str, policies: list[str]) -> None:
+        self.spelling = ComponentSpelling(component)
+        self.component = component
+        self.module = module
+        self.policies = policies
+
+    @property
+    def component_import(self) -> str:
+        """The import of the manager and its row."""
+        return import_line(self.module, [self.spelling.name, self.spelling.manager])
+
+    @property
+    def support_import(self) -> str:
+        """The import of the pieces."""
+        modules = {"cases", "machine", "subject", *self.policies}
+        return import_line("._support", [*modules, *(["fields"] if self.component.fields else [])])
+
+    @property
+    def cases_class(self) -> str:
+        """The line of the class of direct cases."""
+        bases = [f"{name}.Cases" for name in [*self.policies, "cases"]]
+        return call(f"class Test{self.spelling.name}", bases, 0, ":")
+
+    @property
+    def machine_class(self) -> str:
+        """The line of the class of the state machine."""
+        return call("class _Machine", [f"{name}.Rules" for name in self.policies], 0, ":")
+
+    @property
+    def fields(self) -> str:
+        """The fields, as an argument of the subject."""
+        return collection("fields=", [_field(f) for f in self.component.fields], 4) + ","
+
+    @property
+    def columns(self) -> str:
+        """The columns of the buffer, in order, as an argument of the subject."""
+        return collection("columns=", [_column(s.column) for s in self.spelling.stored], 4) + ","
+
+    @property
+    def tagged(self) -> str:
+        """The tags with the columns that bear them, as an argument of the subject."""
+        groups = self.spelling.tagged().items()
+        names = {tag: [literal(s.name) for s in group] for tag, group in groups}
+        items = [collection(f'"{tag}": ', group, 0) for tag, group in names.items()]
+        split = [collection(f'"{tag}": ', group, 8) + "," for tag, group in names.items()]
+        line = f"    tagged={{{', '.join(items)}}},"
+        return line if len(line) <= WIDTH else "\n".join(["    tagged={", *split, "    },"])
+
+    @property
+    def create(self) -> str:
+        """The creation of a first row."""
+        arguments = [f"{field.name}={_default(field)}" for field in self.component.fields]
+        return call("row = manager.create", ["entity", *arguments], 4)
+
+    @property
+    def accessors(self) -> list[str]:
+        """A write and a read of each field."""
+        lines = []
+        for field in self.component.fields:
+            lines.append(call(f"manager.set_{field.name}", ["row", _default(field)], 4))
+            arguments = [f"manager.{field.name}(row)", _default(field, is_read=True)]
+            lines.append(call("assert subject.same", arguments, 4))
+        return lines
+
+
+def _field(field: Field) -> str:
+    kind = field.type
+    arguments = [literal(field.name), _default(field)]
+    if kind.base is Base.ENUM:
+        arguments.append(f"enums.{kind.target}")
+    if kind.base in (Base.INT, Base.FLOAT, Base.ENUM):
+        arguments.append(literal(kind.scalar))
+    if kind.base in (Base.STR, Base.BYTES):
+        arguments.append(str(kind.size))
+    if kind.shape:
+        arguments.append(literal(kind.shape))
+    return call(f"fields.{KINDS[kind.base]}", arguments, 8).lstrip()
+
+
+def _column(column: Column) -> str:
+    shape = [literal(column.shape)] if column.shape else []
+    tags = [] if column.tags == ("hot",) else [f"tags={literal(column.tags)}"]
+    arguments = [literal(column.name), literal(_dtype(column.scalar)), *shape, *tags]
+    return call("subject.Column", arguments, 8).lstrip()
+
+
+def _dtype(scalar: str) -> str:
+    """Return numpy's name of a scalar type."""
+    kinds = {"i": "int", "u": "uint", "f": "float"}
+    is_number = scalar[0] in kinds
+    return f"{kinds[scalar[0]]}{scalar[1:]}" if is_number else scalar
+
+
+def _default(field: Field, is_read: bool = False) -> str:
+    """Return a field's default as users write it, or as it reads back."""
+    kind, value = field.type, field.default
+    if kind.base is Base.ENUM:
+        return _mapped(value, lambda number: f"enums.{kind.target}({number})")
+    if kind.base is Base.BYTES and isinstance(value, bytes) and not is_read:
+        return literal(value.rstrip(b"\0"))
+    if kind.scalar == "f32" and is_read:
+        return _mapped(value, lambda number: literal(_rounded(number)))
+    return literal(value)
+
+
+def _mapped(value: Default, spelled: Callable[[Any], str]) -> str:
+    """Return nested tuples of values, each spelled by a function."""
+    if not isinstance(value, tuple):
+        return spelled(value)
+    inner = ", ".join(_mapped(item, spelled) for item in value)
+    return f"({inner},)" if len(value) == 1 else f"({inner})"
+
+
+def _rounded(number: float) -> float:
+    """Return a number as a 32-bit float holds it."""
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded

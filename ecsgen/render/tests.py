@@ -1,0 +1,128 @@
+"""The generated tests: one file per component, over pieces that all components share.
+
+`templates/tests/support/` has a module per policy, named like its feature; a component's tests put
+together those of its own policies. A policy that no component asks for leaves no file.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from typing import Any
+
+from ecsgen import features, fingerprint
+from ecsgen.config import Options, UsageError
+from ecsgen.model import Component, Project
+from ecsgen.render.environment import environment, template_folder
+from ecsgen.render.output import Output
+from ecsgen.render.spelling import ComponentSpelling
+from ecsgen.render.test_spelling import ComponentTests
+
+PARENT = ".."
+"""Where the tests find the package when they are inside of it."""
+
+
+def outputs(project: Project, options: Options) -> Iterator[Output]:
+    """Return the files of the tests' folder; those of a moved folder import the package by name."""
+    package = _package_name(options) if options.tests_moved else PARENT
+    yield _output("tests/__init__.py", folder_module)
+    if options.tests_moved:
+        assert options.tests is not None
+        parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
+        yield _output("tests/conftest.py", conftest_module, package, parent)
+    for name in support_modules(project.components):
+        yield _output(f"tests/_support/{name}.py", support_module, name, package)
+    yield _output("tests/test_entities.py", entities_tests, package)
+    for component in project.components:
+        path = f"tests/test_{component.module}.py"
+        yield _output(path, component_tests, component, package)
+
+
+def _package_name(options: Options) -> str:
+    name = options.output.name
+    if not name.isidentifier():
+        raise UsageError(
+            f"[tool.ecsgen] tests: tests outside the package import it by name, and {name!r} is none"
+        )
+    return name
+
+
+def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
+    """Return an output whose key digests everything that it is made from."""
+    return Output(
+        path, fingerprint.digest(repr((path, subjects)).encode()), partial(make, *subjects)
+    )
+
+
+def folder_module() -> str:
+    """Return the text that makes the tests a package."""
+    return '"""Generated tests: each manager against a naive model, and case by case."""\n'
+
+
+def conftest_module(package: str, parent: str) -> str:
+    """Return the module that lets moved tests find the package, `parent` being its parent folder."""
+    return _render("conftest.py.j2", package=package, parent=parent)
+
+
+def support_module(name: str, package: str) -> str:
+    """Return one of the pieces that all components share."""
+    return _render(f"support/{name}.py.j2", package=package if package != PARENT else "...")
+
+
+def entities_tests(package: str) -> str:
+    """Return the tests of the entity manager."""
+    return _render("entities.py.j2", package=package)
+
+
+def component_tests(component: Component, package: str) -> str:
+    """Return the tests of one component's manager."""
+    return _render(
+        "component.py.j2",
+        package=package,
+        c=ComponentSpelling(component),
+        t=ComponentTests(component, origin(package, component.module), policies(component)),
+    )
+
+
+def origin(package: str, module: str) -> str:
+    """Return where a module of the package is imported from."""
+    return f"{package}{module}" if package == PARENT else f"{package}.{module}"
+
+
+def policies(component: Component) -> list[str]:
+    """Return the support modules of a component's policies."""
+    names = [*(feature.name for feature in features.active(component)), component.destroy]
+    return sorted(set(names) & _available())
+
+
+def support_modules(components: Iterable[Component]) -> list[str]:
+    """Return the support modules that some components need, and what those need themselves."""
+    found = {"__init__"}
+    wanted = ["cases", "machine", *(name for c in components for name in policies(c))]
+    while wanted:
+        name = wanted.pop()
+        if name not in found:
+            found.add(name)
+            wanted += _imports(name)
+    return sorted(found)
+
+
+@cache
+def _available() -> frozenset[str]:
+    folder = template_folder() / "tests" / "support"
+    return frozenset(path.name.removesuffix(".py.j2") for path in folder.glob("*.py.j2"))
+
+
+@cache
+def _imports(name: str) -> tuple[str, ...]:
+    """Return the support modules that one imports."""
+    nodes = ast.walk(ast.parse(support_module(name, PARENT)))
+    relative = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1]
+    own = {node.module for node in relative if node.module}
+    return tuple(sorted(own | {a.name for node in relative if not node.module for a in node.names}))
+
+
+def _render(template: str, **variables: object) -> str:
+    return environment().get_template(f"tests/{template}").render(**variables)
