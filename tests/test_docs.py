@@ -1,0 +1,177 @@
+"""README and docs: code blocks run, links lead somewhere, pictures are as their script makes them.
+
+The yaml blocks of a page are its schemas; its python blocks run one after another, in one namespace,
+with the package generated from them importable as `generated`. An expression that is followed by
+`# → text` must have that repr. In console blocks `ecsgen` runs as given, in a project of the page's
+schemas; of other commands the target or the file must exist.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ecsgen.cli import ecsgen as command
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+KIND = re.compile(r"^(component|enum|world):", re.MULTILINE)
+EXPECTED = re.compile(r"# → (.*)$")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, text and first line in the page."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path, language: str) -> list[Block]:
+    found = []
+    inside: Block | None = None
+    lines: list[str] = []
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if inside is None and line.startswith("```"):
+            inside, lines = Block(line[3:].strip(), "", number + 1), []
+        elif inside is not None and line == "```":
+            found.append(Block(inside.language, "".join(f"{each}\n" for each in lines), inside.line))
+            inside = None
+        else:
+            lines.append(line)
+    assert inside is None, f"{page}: a block that begins at line {inside and inside.line} has no end"
+    return [block for block in found if block.language == language]
+
+
+def names(pages: list[Path], language: str) -> Iterator[object]:
+    for page in pages:
+        if blocks(page, language):
+            yield pytest.param(page, id=page.name)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder to work in, and a `generated` that nobody has imported yet."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = {name: sys.modules.pop(name) for name in _generated()}
+    yield tmp_path
+    for name in _generated():
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+def _generated() -> list[str]:
+    return [name for name in sys.modules if name.split(".")[0] == "generated"]
+
+
+def write_schemas(page: Path, folder: Path) -> None:
+    """Write a page's schemas; a page that shows none works with the shipped ones."""
+    schemas = [block for block in blocks(page, "yaml") if KIND.search(block.text)]
+    if not schemas:
+        shutil.copytree(ROOT / "schemas", folder / "schemas")
+        return
+    (folder / "schemas").mkdir()
+    for block in schemas:
+        path = folder / "schemas" / f"line_{block.line}.yaml"
+        path.write_text(block.text, encoding="utf-8")
+
+
+def ecsgen(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command, arguments)
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("page", names(PAGES, "python"))
+def test_python_blocks_run(page: Path, project: Path) -> None:
+    write_schemas(page, project)
+    status, output = ecsgen("build", "schemas", "-o", "generated")
+    assert status == 0, output
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page, "python"):
+        run(block, page, namespace)
+
+
+def run(block: Block, page: Path, namespace: dict[str, object]) -> None:
+    """Run a block with its page's line numbers, checking the results that it tells."""
+    source = "\n" * (block.line - 1) + block.text
+    lines = source.splitlines()
+    for node in ast.parse(source, str(page)).body:
+        expected = EXPECTED.search(lines[(node.end_lineno or 0) - 1])
+        if isinstance(node, ast.Expr) and expected:
+            code = compile(ast.Expression(node.value), str(page), "eval")
+            value = eval(code, namespace)
+            assert repr(value) == expected[1].strip(), f"{page.name}:{node.lineno}"
+        else:
+            assert not expected, f"{page.name}:{node.lineno}: not an expression"
+            exec(compile(ast.Module([node], []), str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", names(PAGES, "console"))
+def test_console_blocks(page: Path, project: Path) -> None:
+    write_schemas(page, project)
+    for block in blocks(page, "console"):
+        for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            line, _, expected = part.partition("\n")
+            command = shlex.split(line, comments=True)
+            if command[0] == "ecsgen":
+                status, output = ecsgen(*command[1:])
+                assert status in (0, 1), output
+                assert not expected.strip() or output.strip() == expected.strip()
+            else:
+                check_command(command)
+
+
+def check_command(command: list[str]) -> None:
+    """Check that what a shown command names is there."""
+    program, *arguments = command
+    if program == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert set(arguments) <= set(targets)
+    elif program == "python":
+        assert (ROOT / arguments[0]).is_file()
+    else:
+        assert program in ("pip", "pytest", "git")
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
+def test_links(page: Path) -> None:
+    for match in LINK.finditer(page.read_text(encoding="utf-8")):
+        target, anchor = match.groups()
+        if "://" in target:
+            continue
+        path = (page.parent / target).resolve()
+        assert path.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(path), f"{page.name} links to {target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_readme_begins_with_the_two_commands() -> None:
+    first, *_ = blocks(ROOT / "README.md", "console")
+    assert first.text.splitlines()[0].startswith("$ make demo")
+    assert first.text.splitlines()[1].startswith("$ make test")
+
+
+def test_pictures_are_as_their_script_makes_them(tmp_path: Path) -> None:
+    script = ROOT / "docs" / "pictures.py"
+    subprocess.run([sys.executable, script, tmp_path], check=True)
+    for made in tmp_path.iterdir():
+        shown = ROOT / "docs" / made.name
+        assert made.read_text() == shown.read_text(), f"run: python docs/pictures.py ({made.name})"

@@ -1,0 +1,78 @@
+"""The examples run on freshly built managers, and what they print is right."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ecsgen.cli import ecsgen as command
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the examples and a package built from the shipped schemas."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    arguments = ["build", str(ROOT / "schemas"), "-o", str(folder / "generated")]
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def run(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", f"examples/{script}", *arguments]
+    # Isolated from this checkout: the example itself must find `generated`.
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env={"PYTHONUTF8": "1"}, check=False
+    )
+
+
+def test_solar_system(checkout: Path) -> None:
+    picture = checkout / "orbits.svg"
+    done = run(checkout, "solar_system.py", "--years", "2", "--svg", str(picture))
+    assert done.returncode == 0, done.stderr
+
+    errors = dict(re.findall(r"^(\w+) .* ([+-][\d.]+) %$", done.stdout, re.MULTILINE))
+    assert len(errors) == 9
+    for name in ("Mercury", "Venus", "Earth", "Mars"):
+        assert abs(float(errors.pop(name))) < 0.005
+    # The Sun's pull on the Moon, and the planets' on each other, average out over longer times.
+    assert all(abs(float(error)) < 0.2 for error in errors.values())
+
+    drifts = [float(drift) for drift in re.findall(r"\d\.\de-\d\d", done.stdout)]
+    assert drifts[0] < 1e-8
+    assert drifts[1] < 1e-5
+
+    svg = ET.parse(picture).getroot()
+    texts = {text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"Mercury", "Neptune", "Earth"} <= texts
+
+
+def test_particles(checkout: Path) -> None:
+    done = run(checkout, "particles.py", "--count", "5000", "--frames", "5")
+    assert done.returncode == 0, done.stderr
+    match = re.match(r"([\d,]+) particles alive, (\d+) born per frame", done.stdout)
+    assert match
+    alive, born = int(match[1].replace(",", "")), int(match[2])
+    assert born == 83
+    assert 4500 < alive < 5500
+    rows = re.findall(r"^(\w[\w ]*?)\s+([\d.]+)\s+([\d.]+)$", done.stdout, re.MULTILINE)
+    assert [name for name, *_ in rows] == ["spawn", "simulate", "kill", "collect", "whole frame"]
+    assert all(0 < float(best) <= float(median) for _, best, median in rows)
+
+
+@pytest.mark.parametrize("script", ["solar_system.py", "particles.py"])
+def test_without_a_package(script: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    done = run(tmp_path, script)
+    assert done.returncode == 1
+    assert "ecsgen build schemas/" in done.stderr
