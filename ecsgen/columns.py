@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
-from ecsgen.model import Base, Field
+from ecsgen.model import Base, Default, Field
 
 SCALAR_BYTES = {
     "bool": 1,
@@ -31,6 +31,7 @@ class Column:
     doc: str = ""
     unit: str = ""
     field: Field | None = None  # None for owner, link and id columns
+    by_row: bool = True  # False for tables in the buffer that rows do not index, such as slots
 
     @property
     def count(self) -> int:
@@ -54,8 +55,42 @@ class Column:
         return COLD in self.tags
 
 
-def field_column(field: Field) -> Column:
-    """Return the column that stores a field."""
+def field_columns(field: Field) -> tuple[Column, ...]:
+    """Return the columns that store a field: one, or one per element of a split field."""
+    if field.split:
+        return tuple(_column(part) for part in split_parts(field))
+    return (_column(field),)
+
+
+def split_parts(field: Field) -> list[Field]:
+    """Return a split field's elements as scalar fields, in C order."""
+    count = prod(field.type.shape)
+    names = "xyzw"[:count] if count <= 4 else range(count)
+    kind = replace(field.type, text=field.type.text.partition("[")[0], shape=())
+    doc = field.doc.rstrip(". ") or f"The {field.name}"
+    return [
+        replace(
+            field,
+            name=f"{field.name}_{name}",
+            type=kind,
+            default=default,
+            doc=f"{doc}: element {name}.",
+            split=False,
+        )
+        for name, default in zip(names, _flat(field.default), strict=True)
+    ]
+
+
+def _flat(value: Default) -> list[Default]:
+    """Return the scalars of a nested default, in C order."""
+    return (
+        [scalar for item in value for scalar in _flat(item)]
+        if isinstance(value, tuple)
+        else [value]
+    )
+
+
+def _column(field: Field) -> Column:
     return Column(
         name=field.name,
         scalar=_scalar(field),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ecsgen import features
-from ecsgen.columns import Column, field_column
+from ecsgen.columns import Column, field_columns
 from ecsgen.model import Component
 
 PAGE = 4096
@@ -38,7 +38,7 @@ def layout(component: Component) -> Layout:
     asked = tuple(c for f in features.active(component) for c in f.columns(component))
     owner = tuple(column for column in asked if column.name == OWNER)
     links = tuple(column for column in asked if column.name != OWNER)
-    fields = tuple(field_column(field) for field in component.fields)
+    fields = tuple(column for field in component.fields for column in field_columns(field))
     stored = tuple(column for column in fields if not column.is_object)
     hot = tuple(column for column in stored if not column.is_cold)
     cold = tuple(column for column in stored if column.is_cold)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ecsgen.columns import Column
 from ecsgen.model import Component
 
-
-ROLES = ("owner", "placement", "map", "instances")
+ROLES = ("owner", "placement", "map", "instances", "ids")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,5 +39,6 @@ class Feature:
     applies: Callable[[Component], bool]
     order: int = 50  # smaller comes first: placements (0), maps (10), lists (20)
     roles: tuple[str, ...] = ()  # names by which other features' blocks call this one's
+    base: str = ""  # the feature whose blocks stand where this one's template has none
     columns: Callable[[Component], tuple[Column, ...]] = _no_columns
     mutants: tuple[Mutant, ...] = ()

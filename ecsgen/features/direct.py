@@ -1,6 +1,6 @@
 """lookup: direct: the entity's index is the row. Nothing ever moves; the buffer may have holes."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 
 FEATURE = Feature(
     name="direct",

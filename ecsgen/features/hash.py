@@ -1,6 +1,6 @@
 """lookup: hash: a dict from the whole handle to the row, for rare components (Bitsquid's choice)."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 
 FEATURE = Feature(
     name="hash",

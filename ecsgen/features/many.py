@@ -5,7 +5,7 @@ the last row, so that appending is O(1) and a row is the first exactly if next[p
 """
 
 from ecsgen.columns import Column
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 from ecsgen.model import Component
 
 

@@ -1,6 +1,6 @@
 """Fields of type object: columns of Python objects beside the buffer."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 from ecsgen.model import Base, Component
 
 

@@ -1,6 +1,6 @@
 """instances: one: the map holds the entity's only row."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 
 FEATURE = Feature(
     name="one",

@@ -1,7 +1,7 @@
 """owner: entity: every row belongs to an entity, which the entity manager knows to be alive or dead."""
 
 from ecsgen.columns import Column
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 from ecsgen.model import Component
 
 

@@ -1,6 +1,6 @@
 """packed: rows are dense; the last row moves into a hole (Bitsquid's swap-remove)."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 
 FEATURE = Feature(
     name="packed",

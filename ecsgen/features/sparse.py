@@ -1,6 +1,6 @@
 """lookup: sparse: an array from entity index to row."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 
 FEATURE = Feature(
     name="sparse",

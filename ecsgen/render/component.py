@@ -42,9 +42,15 @@ class Steps:
             **{role: Role(self, role) for role in features.ROLES},
         }
         for feature in features.active(component):
-            template = environment().get_template(f"features/{feature.name}.py.j2")
-            self.modules[feature.name] = module = template.make_module(self.context)
-            self.roles |= dict.fromkeys(feature.roles, module)
+            blocks = Blocks(
+                self._module(feature.name), self._module(feature.base) if feature.base else None
+            )
+            self.modules[feature.name] = blocks
+            self.roles |= dict.fromkeys(feature.roles, blocks)
+
+    def _module(self, name: str) -> Any:
+        template = environment().get_template(f"features/{name}.py.j2")
+        return template.make_module(self.context)
 
     def __call__(self, block: str, indent: int) -> str:
         """Return one block of every active feature that has it."""
@@ -60,6 +66,18 @@ class Steps:
     def names(self, block: str) -> list[str]:
         """Return the names that a block of annotations declares."""
         return sorted(line.split(":")[0] for line in self(block, 0).splitlines() if ":" in line)
+
+
+class Blocks:
+    """The blocks of a feature's template, and of its base where the template has none."""
+
+    def __init__(self, module: Any, base: Any) -> None:
+        self._module = module
+        self._base = base
+
+    def __getattr__(self, block: str) -> Any:
+        own = getattr(self._module, block, None)
+        return own or getattr(self._base, block)
 
 
 class Role:

@@ -34,7 +34,11 @@ def import_lines(text: str, enums: list[str]) -> str:
     package = PACKAGE | dict.fromkeys(runtime_names(), "._runtime") | dict.fromkeys(enums, ".enums")
     groups = [
         _from_lines(STANDARD, used),
-        ["import numpy as np", *_from_lines(NUMPY, used)] if "np" in used else _from_lines(NUMPY, used),
+        (
+            ["import numpy as np", *_from_lines(NUMPY, used)]
+            if "np" in used
+            else _from_lines(NUMPY, used)
+        ),
         _from_lines(package, used),
     ]
     return "\n\n".join("\n".join(group) for group in groups if group)

@@ -11,9 +11,9 @@ from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Enum, Project, World
 from ecsgen.render.bundle import runtime_source
+from ecsgen.render.calls import import_line, isort_key
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
-from ecsgen.render.calls import import_line, isort_key
 from ecsgen.render.output import Output
 from ecsgen.render.unsupported import report_unsupported
 
@@ -55,8 +55,8 @@ def _package(project: Project) -> Iterator[Output]:
     yield _output("_runtime.py", runtime_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
-    owned = tuple(OwnedComponent.of(c) for c in project.components if c.owner == "entity")
-    yield _output("world.py", world_module, project.world, owned)
+    members = tuple(Member.of(component) for component in project.components)
+    yield _output("world.py", world_module, project.world, members)
     if project.enums:
         yield _output("enums.py", enums_module, project.enums)
 
@@ -68,7 +68,9 @@ def _managers(project: Project) -> Iterator[Output]:
 
 def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
     """Return an output whose key digests everything that it is made from."""
-    return Output(path, fingerprint.digest(repr((path, subjects)).encode()), partial(make, *subjects))
+    return Output(
+        path, fingerprint.digest(repr((path, subjects)).encode()), partial(make, *subjects)
+    )
 
 
 def _empty() -> str:
@@ -77,10 +79,14 @@ def _empty() -> str:
 
 def entities_module(world: World) -> str:
     """Return the entity manager with this project's layout of handles."""
-    return environment().get_template("entities.py.j2").render(
-        index_bits=world.index_bits,
-        generation_bits=world.generation_bits,
-        min_free=world.min_free,
+    return (
+        environment()
+        .get_template("entities.py.j2")
+        .render(
+            index_bits=world.index_bits,
+            generation_bits=world.generation_bits,
+            min_free=world.min_free,
+        )
     )
 
 
@@ -89,28 +95,31 @@ def enums_module(enums: tuple[Enum, ...]) -> str:
     return environment().get_template("enums.py.j2").render(enums=enums)
 
 
-class OwnedComponent(NamedTuple):
+class Member(NamedTuple):
     """What the world must know of a component: no more, so that few changes concern it."""
 
     name: str
     module: str
+    owner: str
     destroy: str
 
     @classmethod
     def of(cls, component: Component) -> Self:
-        return cls(component.name, component.module, component.destroy)
+        return cls(component.name, component.module, component.owner, component.destroy)
 
 
-def world_module(world: World, components: tuple[OwnedComponent, ...]) -> str:
-    """Return the world: all entities, and a manager for each component that has owners."""
-    origins = {"._runtime": ["Columns", "Entity", "EntityArray"], ".entities": ["EntityManager"]}
-    if not components:
-        origins["._runtime"].remove("Columns")
-    for c in components:
-        origins[f".{c.module}"] = [c.name, f"{c.name}Fields", f"{c.name}Manager"]
+def world_module(world: World, members: tuple[Member, ...]) -> str:
+    """Return the world: all entities, and the manager of every component."""
+    owned = [member for member in members if member.owner == "entity"]
+    unowned = [member for member in members if member.owner == "none"]
+    origins = {"._runtime": ["Entity", "EntityArray"], ".entities": ["EntityManager"]}
+    if owned:
+        origins["._runtime"].append("Columns")
+    origins |= {f".{c.module}": [c.name, f"{c.name}Fields", f"{c.name}Manager"] for c in owned}
+    origins |= {f".{c.module}": [f"{c.name}Manager"] for c in unowned}
     imports = [import_line(module, origins[module]) for module in sorted(origins)]
     template = environment().get_template("world.py.j2")
-    return template.render(world=world, components=components, imports=imports)
+    return template.render(world=world, components=owned, unowned=unowned, imports=imports)
 
 
 def package_module(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
 
-from ecsgen.columns import Column
+from ecsgen.columns import Column, split_parts
 from ecsgen.layout import Layout, layout
 from ecsgen.model import Base, Component, Field, FieldType
 from ecsgen.render.calls import call, collection, signature
-from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.quoting import literal
 
 NUMPY = {
     "bool": "np.bool_",
@@ -289,6 +291,16 @@ class Spelling:
         """The line that begins the accessor."""
         return signature(self.name, ["self", "row: Instance", "/"], self.read_type, 4)
 
+    @property
+    def set_lines(self) -> str:
+        """The statement of the setter: converts and writes one cell."""
+        return self.store(f"{self.constant}.one(value)", 8)
+
+    @property
+    def store_many_lines(self) -> str:
+        """The statement that writes checked values to the new rows `span`."""
+        return f'        data._{self.name}_column[span] = columns["{self.name}"]'
+
     def store(self, value: str, indent: int) -> str:
         """The statement that writes one converted value into one cell of `row`."""
         if self.is_packed:
@@ -300,6 +312,62 @@ class Spelling:
     @property
     def _is_enum(self) -> bool:
         return self.field is not None and self.field.type.base is Base.ENUM
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSpelling(Spelling):
+    """A split field: one value for its users, one column per element."""
+
+    parts: tuple[Spelling, ...]
+
+    @property
+    def accessor_lines(self) -> str:
+        head = "        cell = " if self.is_nested else "        return "
+        cells = collection(head.lstrip(), [part.cell() for part in self.parts], 8)
+        if not self.is_nested:
+            return cells
+        return f"{cells}\n        return nested(cell, {literal(self.column.shape)})"
+
+    @property
+    def is_nested(self) -> bool:
+        return len(self.column.shape) > 1
+
+    @property
+    def cell_of(self) -> str:
+        return f"self.{self.name}(row)"
+
+    @property
+    def set_lines(self) -> str:
+        convert = f"        values = {self.constant}.one(value)"
+        return f"{convert}\n{self.store('values', 8)}"
+
+    def store(self, value: str, indent: int) -> str:
+        return "\n".join(p.store(f"{value}[{i}]", indent) for i, p in enumerate(self.parts))
+
+    @property
+    def store_many_lines(self) -> str:
+        shape = literal_shape("count", self.column.shape)
+        lines = [f'        parts = np.broadcast_to(columns["{self.name}"], {shape})']
+        lines += [
+            f"        data._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
+            for place, part in zip(ndindex(self.column.shape), self.parts, strict=True)
+        ]
+        return "\n".join(lines)
+
+
+def _field_spelling(field: Field, component: str, columns: dict[str, Spelling]) -> Spelling:
+    """Return a field as its users see it."""
+    if not field.split:
+        return columns[field.name]
+    parts = tuple(columns[part.name] for part in split_parts(field))
+    whole = replace(parts[0].column, name=field.name, shape=field.type.shape, field=field)
+    whole = replace(whole, doc=field.doc)
+    return SplitSpelling(whole, component, 0, parts)
+
+
+def ndindex(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Return the places in an array of this shape, in C order."""
+    return product(*map(range, shape))
 
 
 def sentence(text: str) -> str:
@@ -346,8 +414,10 @@ class ComponentSpelling:
         self.stored = stored
         self.objects = objects
         self.columns = [*stored, *objects]
+        self.row_columns = [spelling for spelling in self.columns if spelling.column.by_row]
         by_name = {spelling.name: spelling for spelling in self.columns}
-        self.fields = [by_name[field.name] for field in component.fields]
+        self.fields = [_field_spelling(field, self.name, by_name) for field in component.fields]
+        self.field_columns = [spelling for spelling in self.columns if spelling.field]
 
     @property
     def summary(self) -> str:
@@ -355,6 +425,11 @@ class ComponentSpelling:
         c = self.component
         parts = [f"lookup {c.lookup}", f"instances {c.instances}", f"destroy {c.destroy}"]
         return ", ".join([*parts, *(["release"] if c.release else [])])
+
+    @property
+    def converted(self) -> list[Spelling]:
+        """Fields, and columns of split fields, that have a converter each."""
+        return self.fields + [s for s in self.field_columns if s not in self.fields]
 
     @property
     def enums(self) -> list[str]:
@@ -393,13 +468,17 @@ class ComponentSpelling:
     def grow_for_one(self, rows: str) -> str:
         """The call that grows the buffer for `create`; arguments may be views of a row."""
         views = [s.name for s in self.fields if s.column.shape]
-        arguments = [f"grown(data._allocated, {rows})", *([literal_names(views)] if views else [])]
+        arguments = [
+            f"grown_capacity(data._allocated, {rows})",
+            *([literal_names(views)] if views else []),
+        ]
         return _inner(call("data._allocate", arguments, 12))
 
     @property
     def borrowed_many(self) -> str:
         """The arguments of a bulk creation that may be views of columns."""
-        names = ["_entities", *(s.name for s in self.fields if not s.is_object)]
+        entities = ["_entities"] if self.component.owner == "entity" else []
+        names = [*entities, *(s.name for s in self.fields if not s.is_object)]
         borrowed = call("", names, 16) if len(names) > 1 else literal_names(names)
         return _inner(call("data._allocate", ["capacity", borrowed.lstrip()], 12))
 
@@ -420,7 +499,7 @@ class ComponentSpelling:
     def tagged(self) -> dict[str, list[Spelling]]:
         """The tags, and the fields that bear each."""
         groups: dict[str, list[Spelling]] = {"hot": []}
-        for spelling in self.fields:
+        for spelling in self.field_columns:
             for tag in spelling.column.tags:
                 groups.setdefault(tag, []).append(spelling)
         return groups

@@ -47,7 +47,7 @@ def whole_rows(rows: int) -> int:
     return capacity
 
 
-def grown(allocated: int, rows: int) -> int:
+def grown_capacity(allocated: int, rows: int) -> int:
     """Return the capacity that makes place for `rows`: at least double the present one."""
     return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
 
@@ -117,7 +117,7 @@ def items(column: NDArray[Any]) -> NDArray[np.void]:
     return column.reshape(-1).view(f"V{nbytes}")
 
 
-def apart(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
+def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
     """Return the array, or a copy of it if it may be a view of the buffer."""
     return array.copy() if np.may_share_memory(array, buffer) else array
 

@@ -46,7 +46,7 @@ def direct_lookup(
     return np.where(found, rows, NIL)
 
 
-def end_of(entities: EntityArray | None, index_mask: int) -> int:
+def rows_spanned(entities: EntityArray | None, index_mask: int) -> int:
     """Return one more than the highest index of the entities, 0 without any; O(k)."""
     if entities is None or len(entities) == 0:
         return 0

@@ -17,6 +17,7 @@ Id = NewType("Id", int)
 """A stable id of one instance: `generation << 32 | slot`."""
 
 EntityArray: TypeAlias = NDArray[np.uint64]
+IdArray: TypeAlias = NDArray[np.uint64]
 RowArray: TypeAlias = NDArray[np.intp]
 Columns: TypeAlias = dict[str, NDArray[Any]]
 

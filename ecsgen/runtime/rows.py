@@ -99,6 +99,14 @@ def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
     return ascending
 
 
+def whole_count(manager: str, count: SupportsIndex) -> int:
+    """Return a number of instances, or raise ValueError if it is negative."""
+    number = index(count)
+    if number < 0:
+        raise ValueError(f"{manager}: can't create {number} instances")
+    return number
+
+
 def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     """Return (src, dst): which of n rows move where when the ascending rows `gone` leave.
 
@@ -175,7 +183,7 @@ def missing(manager: str, entity: SupportsIndex) -> MissingInstanceError:
     return MissingInstanceError(f"{manager}: entity {index(entity):#x} has no instance")
 
 
-def duplicate(manager: str, entity: SupportsIndex) -> DuplicateInstanceError:
+def duplicate_instance(manager: str, entity: SupportsIndex) -> DuplicateInstanceError:
     """Return the error of a second instance where one is allowed."""
     return DuplicateInstanceError(
         f"{manager}: entity {index(entity):#x} has an instance already"
@@ -199,7 +207,7 @@ def first_present(manager: str, entities: EntityArray, rows: RowArray) -> None:
     """Raise DuplicateInstanceError for the first entity whose row is not NIL, if there is one."""
     present = rows != NIL
     if present.any():
-        raise duplicate(manager, int(entities[present.argmax()]))
+        raise duplicate_instance(manager, int(entities[present.argmax()]))
 
 
 def first_repeated(manager: str, entities: EntityArray) -> None:

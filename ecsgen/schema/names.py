@@ -38,6 +38,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "NewType Optional Path Protocol Random Self Sequence Struct SupportsIndex TypeAlias "
         "TypeVar TypedDict Union Unpack Warning"
     ),
+    "constants of its modules": _words("COLUMNS MANAGER ROW_BYTES SORT_KEYS"),
     "what their runtime defines": _words(
         "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField Field FloatField "
         "HandleField IdArray IndexQueue IntField LAST_GENERATION Links ObjectField PAGE Remap "
@@ -78,6 +79,11 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "parameters and modules in generated code": _words(
         "self rows entities columns order key rng callback np"
     ),
+    "functions that creations call": _words(
+        "copied_if_view duplicate_instance first_present first_repeated grown_capacity grown_map "
+        "present_row row_in_use rows_spanned whole_count worn_out"
+    ),
+    "columns that are no fields": _words("id_slot id_row id_generation"),
     "decorators in generated code": _words("contextmanager overload property"),
     "builtins that generated code uses": _words(
         "bool int float str bytes object tuple list dict set slice len range super "
