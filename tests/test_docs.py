@@ -55,10 +55,12 @@ def blocks(page: Path, language: str) -> list[Block]:
     return [block for block in found if block.language == language]
 
 
-def names(pages: list[Path], language: str) -> Iterator[object]:
-    for page in pages:
-        if blocks(page, language):
-            yield pytest.param(page, id=page.name)
+def with_blocks(language: str) -> list[Path]:
+    return [page for page in PAGES if blocks(page, language)]
+
+
+def name(page: Path) -> str:
+    return page.name
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def ecsgen(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize("page", names(PAGES, "python"))
+@pytest.mark.parametrize("page", with_blocks("python"), ids=name)
 def test_python_blocks_run(page: Path, project: Path) -> None:
     write_schemas(page, project)
     status, output = ecsgen("build", "schemas", "-o", "generated")
@@ -119,7 +121,7 @@ def run(block: Block, page: Path, namespace: dict[str, object]) -> None:
             exec(compile(ast.Module([node], []), str(page), "exec"), namespace)
 
 
-@pytest.mark.parametrize("page", names(PAGES, "console"))
+@pytest.mark.parametrize("page", with_blocks("console"), ids=name)
 def test_console_blocks(page: Path, project: Path) -> None:
     write_schemas(page, project)
     for block in blocks(page, "console"):
@@ -146,7 +148,7 @@ def check_command(command: list[str]) -> None:
         assert program in ("pip", "pytest", "git")
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links(page: Path) -> None:
     for match in LINK.finditer(page.read_text(encoding="utf-8")):
         target, anchor = match.groups()
