@@ -69,13 +69,17 @@ class Callbacks(Generic[_Argument]):
         return self._append(lambda: callback, None)
 
     def add_weak(
-        self, method: Callable[[_Argument], object], guard: Callable[[], object] | None = None
+        self,
+        method: Callable[[_Argument], object],
+        guard: Callable[[], object] | None = None,
     ) -> Subscription:
         """The same for a bound method, without keeping its object alive.
 
         `guard`, a bound method too, is asked by `check()`; it raises to refuse a run.
         """
-        return self._append(WeakMethod(method), None if guard is None else WeakMethod(guard))
+        return self._append(
+            WeakMethod(method), None if guard is None else WeakMethod(guard)
+        )
 
     def check(self) -> None:
         """Ask every guard; what the first one raises passes through."""
@@ -113,7 +117,9 @@ class Callbacks(Generic[_Argument]):
         return subscription
 
     def _remove(self, subscription: Subscription) -> None:
-        self.entries = tuple(e for e in self.entries if e.subscription is not subscription)
+        self.entries = tuple(
+            e for e in self.entries if e.subscription is not subscription
+        )
 
 
 class Dispatch:

@@ -20,12 +20,20 @@ class EnumField(Field):
     _kinds: ClassVar[str] = "iu"
 
     def __new__(
-        cls, name: str, enum: type[IntEnum | IntFlag], scalar: str, shape: tuple[int, ...] = ()
+        cls,
+        name: str,
+        enum: type[IntEnum | IntFlag],
+        scalar: str,
+        shape: tuple[int, ...] = (),
     ) -> EnumField:
         return super().__new__(_ShapedEnumField if shape else cls)
 
     def __init__(
-        self, name: str, enum: type[IntEnum | IntFlag], scalar: str, shape: tuple[int, ...] = ()
+        self,
+        name: str,
+        enum: type[IntEnum | IntFlag],
+        scalar: str,
+        shape: tuple[int, ...] = (),
     ) -> None:
         super().__init__(name, f"u{int(scalar[1:]) // 8}", shape, enum.__name__)
         numbers = sorted({member.value for member in enum.__members__.values()})
@@ -70,7 +78,9 @@ class EnumField(Field):
         if self._mask:
             bad = bool((numbers & ~self.dtype.type(self._mask)).any())
         elif self._has_gaps:
-            bad = bool((self._sorted[self._sorted.searchsorted(numbers)] != numbers).any())
+            bad = bool(
+                (self._sorted[self._sorted.searchsorted(numbers)] != numbers).any()
+            )
         else:
             bad = False
         if bad:
