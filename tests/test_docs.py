@@ -1,7 +1,7 @@
 """README and docs: code blocks run, links lead somewhere, pictures are as their script makes them.
 
-The yaml blocks of a page are its schemas; its python blocks run one after another, in one namespace,
-with the package generated from them importable as `generated`. An expression that is followed by
+The yaml blocks of a page are its schemas; its python blocks run one after another in one namespace,
+with the package made from them importable as `generated`. An expression that is followed by
 `# → text` must have that repr. In console blocks `ecsgen` runs as given, in a project of the page's
 schemas; of other commands the target or the file must exist.
 """
@@ -47,11 +47,15 @@ def blocks(page: Path, language: str) -> list[Block]:
         if inside is None and line.startswith("```"):
             inside, lines = Block(line[3:].strip(), "", number + 1), []
         elif inside is not None and line == "```":
-            found.append(Block(inside.language, "".join(f"{each}\n" for each in lines), inside.line))
+            found.append(
+                Block(inside.language, "".join(f"{each}\n" for each in lines), inside.line)
+            )
             inside = None
         else:
             lines.append(line)
-    assert inside is None, f"{page}: a block that begins at line {inside and inside.line} has no end"
+    assert (
+        inside is None
+    ), f"{page}: a block that begins at line {inside and inside.line} has no end"
     return [block for block in found if block.language == language]
 
 
@@ -158,6 +162,21 @@ def test_links(page: Path) -> None:
         assert path.exists(), f"{page.name} links to {target}"
         if anchor:
             assert anchor in anchors(path), f"{page.name} links to {target}#{anchor}"
+
+
+def test_named_files_exist() -> None:
+    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    folders = "ecsgen|templates|tests|benchmarks|docs|examples|schemas"
+    named = re.findall(rf"`((?:{folders})/[\w./]*)`", text)
+    assert len(named) > 20
+    examples = {"ecsgen/features/my_policy.py", "templates/features/my_policy.py.j2"}
+    missing = {path for path in named if not (ROOT / path).exists()} - examples
+    assert not missing
+
+
+def test_every_page_is_in_the_index() -> None:
+    linked = set(re.findall(r"\(([\w-]+\.md)\)", (ROOT / "docs" / "index.md").read_text()))
+    assert linked == {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
 
 
 def anchors(page: Path) -> set[str]:
