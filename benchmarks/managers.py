@@ -94,14 +94,16 @@ class ByHand:
         self.n = kept
 
 
-class Position:
-    """A component as esper likes them: an object."""
+class Body:
+    """The same data as esper likes it: an object with attributes."""
 
-    __slots__ = ("x", "y")
+    __slots__ = ("colour", "life", "position", "velocity")
 
-    def __init__(self, x: float, y: float) -> None:
-        self.x = x
-        self.y = y
+    def __init__(self, position: tuple[float, float]) -> None:
+        self.position = position
+        self.velocity = (0.0, 0.0)
+        self.life = 1.0
+        self.colour = (255, 255, 255, 255)
 
 
 def shuffled(entities: NDArray[np.uint64], count: int) -> list[Entity]:
@@ -164,19 +166,17 @@ def one_row(live: int, esper: Any) -> Iterator[Case]:
     writes: dict[str, Run] = {"generated": generated_write, "numpy by hand": hand_write}
     if esper is not None:
         esper.clear_database()
-        theirs = [esper.create_entity(Position(1.0, 2.0)) for _ in range(live)]
+        theirs = [esper.create_entity(Body((1.0, 2.0))) for _ in range(live)]
         some_of_theirs = [theirs[e & NONE] for e in some]
         get = esper.component_for_entity
 
         def esper_read() -> None:
             for e in some_of_theirs:
-                position = get(e, Position)
-                position.x, position.y  # noqa: B018  (reading is what is measured)
+                _ = get(e, Body).position
 
         def esper_write() -> None:
             for e in some_of_theirs:
-                position = get(e, Position)
-                position.x, position.y = 3.0, 4.0
+                get(e, Body).position = (3.0, 4.0)
 
         reads["esper"], writes["esper"] = esper_read, esper_write
     for what, runs in (("read", reads), ("write", writes)):
@@ -218,12 +218,12 @@ def create_and_remove(esper: Any) -> Iterator[Case]:
         def esper_create() -> Run:
             esper.clear_database()
             owners = [esper.create_entity() for _ in range(count)]
-            return each(lambda e: esper.add_component(e, Position(1.0, 2.0)), owners)
+            return each(lambda e: esper.add_component(e, Body((1.0, 2.0))), owners)
 
         def esper_remove() -> Run:
             esper_create()()
             order = np.random.default_rng(0).permutation(count) + 1
-            return each(lambda e: esper.remove_component(e, Position), order.tolist())
+            return each(lambda e: esper.remove_component(e, Body), order.tolist())
 
         creates["esper"], removes["esper"] = esper_create, esper_remove
     yield Case("create", count, creates)
