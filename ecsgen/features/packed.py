@@ -4,7 +4,7 @@ from ecsgen.features._base import Feature
 
 FEATURE = Feature(
     name="packed",
-    applies=lambda c: c.lookup != "direct",
+    applies=lambda c: c.lookup != "direct" and not c.partition,
     order=0,
     roles=("placement",),
 )

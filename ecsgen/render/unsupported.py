@@ -21,7 +21,6 @@ def report_unsupported(project: Project, diagnostics: Diagnostics) -> None:
 
 def _component_keys(component: Component) -> Iterator[str]:
     asked = {
-        "partition": component.partition,
         "hierarchy": component.hierarchy,
         "cold": component.cold == "indirect",
         "growth": component.reserve,

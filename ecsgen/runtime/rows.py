@@ -165,6 +165,8 @@ class Remap:
         if self._table is not None:
             moved = self._table.take(rows, mode="clip")
             return np.where(rows == NIL, rows, moved).astype(rows.dtype, copy=False)
+        if len(self._src) == 0:
+            return rows
         place = np.searchsorted(self._src, rows)
         np.minimum(place, len(self._src) - 1, out=place)
         moved = np.where(self._src[place] == rows, self._dst[place], rows)
