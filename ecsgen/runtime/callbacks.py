@@ -157,9 +157,14 @@ class Dispatch:
             return
         errors, self.errors = self.errors, []
         group = BaseExceptionGroup("callbacks failed", errors)
-        if error is None:
-            raise group
-        _set_innermost_context(error, group)
+        errors.clear()
+        try:
+            if error is None:
+                raise group
+            _set_innermost_context(error, group)
+        finally:
+            # Cycles through tracebacks would keep the frames of managers, with their views.
+            del group
 
     def _empty_queue(self) -> None:
         while self.queue:
