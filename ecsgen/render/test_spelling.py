@@ -37,7 +37,21 @@ class ComponentTests:
     @property
     def component_import(self) -> str:
         """The import of the manager and its row."""
-        return import_line(self.module, [self.spelling.name, self.spelling.manager])
+        # pytest takes whatever is called Test… for tests.
+        names = [self.spelling.name, self.spelling.manager]
+        taken = [f"{n} as _{n}" if n.startswith("Test") else n for n in names]
+        return import_line(self.module, taken)
+
+    @property
+    def row(self) -> str:
+        """The row class as the tests name it."""
+        name = self.spelling.name
+        return f"_{name}" if name.startswith("Test") else name
+
+    @property
+    def manager(self) -> str:
+        """The manager's class as the tests name it."""
+        return f"{self.row}Manager"
 
     @property
     def support_import(self) -> str:

@@ -44,7 +44,7 @@ def _package_name(options: Options) -> str:
     name = options.output.name
     if not name.isidentifier():
         raise UsageError(
-            f"[tool.ecsgen] tests: tests outside the package import it by name, and {name!r} is none"
+            f"[tool.ecsgen] tests: outside the package they import it by name, and {name!r} is none"
         )
     return name
 
@@ -62,7 +62,7 @@ def folder_module() -> str:
 
 
 def conftest_module(package: str, parent: str) -> str:
-    """Return the module that lets moved tests find the package, `parent` being its parent folder."""
+    """Return the module that lets moved tests find the package, which lies in `parent`."""
     return _render("conftest.py.j2", package=package, parent=parent)
 
 
