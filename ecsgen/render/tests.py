@@ -27,6 +27,7 @@ PARENT = ".."
 def outputs(project: Project, options: Options) -> Iterator[Output]:
     """Return the files of the tests' folder; those of a moved folder import the package by name."""
     package = _package_name(options) if options.tests_moved else PARENT
+    modules = tuple(component.module for component in project.components)
     yield _output("tests/__init__.py", folder_module)
     if options.tests_moved:
         assert options.tests is not None
@@ -35,6 +36,7 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
     for name in support_modules(project.components):
         yield _output(f"tests/_support/{name}.py", support_module, name, package)
     yield _output("tests/test_entities.py", entities_tests, package)
+    yield _output("tests/test_world.py", world_tests, project.world.name, modules, package)
     for component in project.components:
         path = f"tests/test_{component.module}.py"
         yield _output(path, component_tests, component, package)
@@ -58,7 +60,7 @@ def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
 
 def folder_module() -> str:
     """Return the text that makes the tests a package."""
-    return '"""Generated tests: each manager against a naive model, and case by case."""\n'
+    return _render("__init__.py.j2")
 
 
 def conftest_module(package: str, parent: str) -> str:
@@ -74,6 +76,11 @@ def support_module(name: str, package: str) -> str:
 def entities_tests(package: str) -> str:
     """Return the tests of the entity manager."""
     return _render("entities.py.j2", package=package)
+
+
+def world_tests(world: str, modules: tuple[str, ...], package: str) -> str:
+    """Return the tests of the world."""
+    return _render("world.py.j2", package=package, world=world, modules=modules)
 
 
 def component_tests(component: Component, package: str) -> str:
@@ -100,7 +107,7 @@ def policies(component: Component) -> list[str]:
 def support_modules(components: Iterable[Component]) -> list[str]:
     """Return the support modules that some components need, and what those need themselves."""
     found = {"__init__"}
-    wanted = ["cases", "machine", *(name for c in components for name in policies(c))]
+    wanted = ["cases", "machine", "world", *(name for c in components for name in policies(c))]
     while wanted:
         name = wanted.pop()
         if name not in found:
