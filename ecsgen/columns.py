@@ -31,6 +31,7 @@ class Column:
     doc: str = ""
     unit: str = ""
     field: Field | None = None  # None for owner, link and id columns
+    holds_rows: bool = False  # of the same manager: link columns
     by_row: bool = True  # False for tables in the buffer that rows do not index, such as slots
 
     @property

@@ -5,19 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ecsgen import features
-from ecsgen.columns import Column, field_columns
+from ecsgen.columns import COLD, Column, field_columns
 from ecsgen.model import Component
 
 PAGE = 4096
 OWNER = "entity"
+COLD_OWNER = Column("row", "u32", tags=(COLD,), doc="The row that each cold row belongs to.")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A component's columns: those of the one buffer, hot before cold, and the objects beside it."""
+    """Columns: those of one buffer, hot before cold, and the objects beside it.
+
+    With indirect cold data, `cold` is the layout of the second buffer.
+    """
 
     columns: tuple[Column, ...]
     objects: tuple[Column, ...]
+    cold: Layout | None = None
 
     @property
     def row_bytes(self) -> int:
@@ -39,17 +44,32 @@ def layout(component: Component) -> Layout:
     owner = tuple(column for column in asked if column.name == OWNER)
     links = tuple(column for column in asked if column.name != OWNER)
     fields = tuple(column for field in component.fields for column in field_columns(field))
-    stored = tuple(column for column in fields if not column.is_object)
-    hot = tuple(column for column in stored if not column.is_cold)
-    cold = tuple(column for column in stored if column.is_cold)
-    objects = tuple(column for column in fields if column.is_object)
-    return Layout((*owner, *hot, *links, *cold), objects)
+    if component.cold == "inline":
+        stored, objects = _apart(fields)
+        hot = tuple(column for column in stored if not column.is_cold)
+        cold = tuple(column for column in stored if column.is_cold)
+        return Layout((*owner, *hot, *links, *cold), objects)
+    hot, objects = _apart(tuple(column for column in fields if not column.is_cold))
+    cold, beside_cold = _apart(tuple(column for column in fields if column.is_cold))
+    return Layout((*owner, *hot, *links), objects, Layout((COLD_OWNER, *cold), beside_cold))
+
+
+def _apart(columns: tuple[Column, ...]) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """Return the columns that a buffer holds, and those of objects."""
+    stored = tuple(column for column in columns if not column.is_object)
+    return stored, tuple(column for column in columns if column.is_object)
 
 
 def table(component: Component, capacity: int = 64) -> str:
-    """Return the layout as a table in text: one line per column, then the totals."""
+    """Return the layout as text: one table per buffer, a line per column, then the totals."""
     plan = layout(component)
-    rows = [("column", "type", "bytes/row", f"offset ({capacity} rows)", "tags")]
+    if plan.cold is None:
+        return _table(plan, capacity)
+    return f"{_table(plan, capacity)}\n{_table(plan.cold, capacity, 'cold column')}"
+
+
+def _table(plan: Layout, capacity: int, heading: str = "column") -> str:
+    rows = [(heading, "type", "bytes/row", f"offset ({capacity} rows)", "tags")]
     for column in plan.columns:
         offset = plan.before(column) * capacity
         rows.append(

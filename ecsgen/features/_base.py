@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ecsgen.columns import Column
 from ecsgen.model import Component
 
-ROLES = ("owner", "placement", "map", "instances", "ids")
+ROLES = ("owner", "placement", "growth", "map", "instances", "ids")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,13 @@ from ecsgen.model import Component
 
 def _columns(component: Component) -> tuple[Column, ...]:
     return (
-        Column("next", "u32", doc="The entity's next row, or NIL."),
-        Column("previous", "u32", doc="The entity's previous row; the first row's is the last."),
+        Column("next", "u32", doc="The entity's next row, or NIL.", holds_rows=True),
+        Column(
+            "previous",
+            "u32",
+            doc="The entity's previous row; the first row's is the last.",
+            holds_rows=True,
+        ),
     )
 
 

@@ -19,8 +19,14 @@ def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int
         return lead + line
     if indent + 4 + len(inner) <= WIDTH:
         return f"{lead}{head}(\n{pad}    {inner}\n{pad}){end}"
+    return lead + exploded(head, arguments, indent).lstrip() + end
+
+
+def exploded(head: str, arguments: list[str], indent: int) -> str:
+    """Return `head(arguments)` with one argument per line, as black keeps it at any depth."""
+    pad = " " * indent
     body = "".join(f"{pad}    {argument},\n" for argument in arguments)
-    return f"{lead}{head}(\n{body}{pad}){end}"
+    return f"{pad}{head}(\n{body}{pad})"
 
 
 def collection(head: str, items: list[str], indent: int) -> str:

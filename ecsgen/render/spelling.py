@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import ClassVar
 
 from ecsgen.columns import Column, split_parts
 from ecsgen.layout import Layout, layout
 from ecsgen.model import Base, Component, Field, FieldType
-from ecsgen.render.calls import call, collection, signature
+from ecsgen.render.calls import call, collection, exploded, signature
 from ecsgen.render.quoting import literal
 
 NUMPY = {
@@ -38,6 +39,8 @@ CONVERTERS = {
     Base.BYTES: "BytesField",
     Base.OBJECT: "ObjectField",
 }
+WRITTEN_OUT = 4
+"""Cells of up to this many elements are written one by one."""
 SPELLED_OUT = 8
 """Tuples of up to this many elements are spelled out in annotations."""
 
@@ -45,6 +48,11 @@ SPELLED_OUT = 8
 @dataclass(frozen=True, slots=True)
 class Spelling:
     """One column as the templates need it: ready pieces of Python."""
+
+    holder: ClassVar[str] = "data"
+    """The expression for what has the column."""
+    place: ClassVar[str] = "row"
+    """The expression for the place of a cell in it."""
 
     column: Column
     component: str
@@ -199,7 +207,8 @@ class Spelling:
     def scalar_type(self) -> str:
         """What one element is in Python."""
         if self.field is None:
-            return "Entity" if self.name == "entity" else "int"
+            links = "Instance" if self.column.holds_rows else "int"
+            return "Entity" if self.name == "entity" else links
         kind = self.field.type
         return {
             Base.BOOL: "bool",
@@ -216,7 +225,7 @@ class Spelling:
     @property
     def cell_type(self) -> str:
         """What the column's memoryview holds."""
-        if self.is_packed or (self.field is not None and self.field.type.base is Base.ENUM):
+        if self._is_enum:
             return "int"
         return self.scalar_type
 
@@ -262,14 +271,14 @@ class Spelling:
 
     # --- one cell --------------------------------------------------------------------------------
 
-    def cell(self, row: str = "row") -> str:
+    def cell(self) -> str:
         """The expression that reads one cell as the accessor returns it."""
         if self.is_packed:
-            return f"{self.struct}.unpack_from(data._{self.name}_cells, {self.nbytes} * {row})"
+            return f"{self.struct}.unpack_from({self._cells}, {self.nbytes} * {self.place})"
         if self.has_cells:
-            stored = f"data._{self.name}_cells[{row}]"
+            stored = f"{self._cells}[{self.place}]"
             return f"{self.scalar_type}({stored})" if self._is_enum else stored
-        stored = f"data._{self.name}_column[{row}]"
+        stored = f"{self.holder}._{self.name}_column[{self.place}]"
         if self.is_object:
             return stored
         is_text = self._type.base is Base.STR
@@ -299,15 +308,34 @@ class Spelling:
     @property
     def store_many_lines(self) -> str:
         """The statement that writes checked values to the new rows `span`."""
-        return f'        data._{self.name}_column[span] = columns["{self.name}"]'
+        values = f'columns["{self.name}"]'
+        if self.is_packed:
+            column = f"data._{self.name}"
+            arguments = [f"{column}_column", f"{column}_items", "span", values]
+            return exploded("put_cells", arguments, 8)
+        return f"        data._{self.name}_column[span] = {values}"
 
     def store(self, value: str, indent: int) -> str:
         """The statement that writes one converted value into one cell of `row`."""
         if self.is_packed:
-            arguments = [f"data._{self.name}_cells", f"{self.nbytes} * row", f"*{value}"]
-            return call(f"{self.struct}.pack_into", arguments, indent)
+            return self._store_scalars(value, indent)
         kind = "cells" if self.has_cells else "column"
-        return f"{' ' * indent}data._{self.name}_{kind}[row] = {value}"
+        return f"{' ' * indent}{self.holder}._{self.name}_{kind}[{self.place}] = {value}"
+
+    def _store_scalars(self, value: str, indent: int) -> str:
+        """The statements that write several scalars: few of them one by one, which is faster."""
+        pad, count = " " * indent, self.column.count
+        if count > WRITTEN_OUT:
+            arguments = [self._cells, f"{self.nbytes} * {self.place}", f"*{value}"]
+            return call(f"{self.struct}.pack_into", arguments, indent)
+        at = ", ".join(f"_to[_at + {i}]" if i else "_to[_at]" for i in range(count))
+        targets = f"{at}," if count == 1 else at
+        place = f"{pad}_to, _at = {self._cells}, {count} * {self.place}"
+        return f"{place}\n{pad}{targets} = {value}"
+
+    @property
+    def _cells(self) -> str:
+        return f"{self.holder}._{self.name}_cells"
 
     @property
     def _is_enum(self) -> bool:
@@ -489,8 +517,8 @@ class ComponentSpelling:
 
     @property
     def capacity(self) -> int:
-        """Rows at construction: whole cache lines of every column."""
-        return -(-self.component.capacity // 64) * 64
+        """Rows at construction: all that are reserved, or whole cache lines of every column."""
+        return self.component.reserve or -(-self.component.capacity // 64) * 64
 
     def tag_class(self, tag: str) -> str:
         """The NamedTuple of the columns that bear a tag."""

@@ -22,8 +22,6 @@ def report_unsupported(project: Project, diagnostics: Diagnostics) -> None:
 def _component_keys(component: Component) -> Iterator[str]:
     asked = {
         "hierarchy": component.hierarchy,
-        "cold": component.cold == "indirect",
-        "growth": component.reserve,
         "kernels": component.kernels,
         "reductions": component.reductions,
     }

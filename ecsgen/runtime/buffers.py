@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import CapacityError, StaleViewWarning
-from .handles import NIL
+from .handles import NIL, RowArray
 
 CACHE_LINE: Final = 64
 """Columns start on cache lines, so the capacity is a multiple of 64 rows."""
@@ -106,15 +106,33 @@ def cells(column: NDArray[Any]) -> memoryview[Any]:
     return column.data
 
 
-def cell_bytes(column: NDArray[Any]) -> memoryview[Any]:
-    """Return the bytes of a column, for `Struct.unpack_from` and `pack_into`."""
-    return column.reshape(-1).view(np.uint8).data
+def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return the scalars of a column of shaped cells, one behind the other."""
+    return column.reshape(-1).data
 
 
-def items(column: NDArray[Any]) -> NDArray[np.void]:
+def items(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column of shaped cells as one opaque item per row: moves in half the time."""
     nbytes = int(np.prod(column.shape[1:])) * column.itemsize
-    return column.reshape(-1).view(f"V{nbytes}")
+    word = nbytes in (1, 2, 4, 8)
+    return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
+
+
+def put_cells(
+    column: NDArray[Any],
+    items: NDArray[Any],
+    rows: slice | RowArray,
+    values: NDArray[Any],
+) -> None:
+    """Fill shaped cells of a column, which `items` shows as one item each, with checked values.
+
+    One value for all goes in as an item: numpy's loop over a few elements takes ten times as long.
+    """
+    if values.ndim < column.ndim:
+        cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
+        items[rows] = cell.reshape(-1).view(items.dtype)
+    else:
+        column[rows] = values
 
 
 def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
@@ -142,10 +160,21 @@ def is_same_view(column: NDArray[Any], values: object) -> bool:
 
 
 def _references(buffer: NDArray[np.uint8]) -> int:
-    return sys.getrefcount(buffer.base)
+    """Count what refers to a buffer, and to the memory that it and its views are views of."""
+    return sys.getrefcount(buffer) + sys.getrefcount(buffer.base)
 
 
-_UNSHARED: Final = _references(allocate(1, CACHE_LINE))
+def _count(buffer: NDArray[np.uint8]) -> int:
+    return _references(buffer)
+
+
+def _unshared() -> int:
+    """Return the count for a buffer that one caller has and passes on, as managers do."""
+    buffer = allocate(1, CACHE_LINE)
+    return _count(buffer)
+
+
+_UNSHARED: Final = _unshared()
 
 
 def warn_if_viewed(
@@ -153,8 +182,8 @@ def warn_if_viewed(
 ) -> None:
     """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
 
-    `buffer` is the manager's last reference to the old allocation; every view of it counts as one
-    reference to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
+    The caller has the last reference to `buffer`; every view of it is one reference more
+    to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
     """
     seen = {id(view) for view in borrowed if getattr(view, "base", None) is buffer.base}
     views = _references(buffer) - _UNSHARED - len(seen)

@@ -1,26 +1,28 @@
-"""Chains: the lists of rows that `instances: many` keeps in its next and previous columns.
+"""Chains: lists of rows through next and previous columns: an entity's instances, a parent's children.
 
-A chain is circular backwards: its first row's `previous` cell holds its last row, whose `next` is NIL.
-Nothing here steps along chains without a bound: one entity may have a million rows.
+Every chain has an owner, the entity or the parent, by which its first row is found. It is circular
+backwards: its first row's `previous` cell holds its last row, whose `next` is NIL.
+Nothing here steps along chains without a bound: one owner may have a million rows.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .handles import NIL, EntityArray, RowArray
+from .handles import NIL, EntityArray, Instance, RowArray
 from .rows import Remap
 
 Links = NDArray[np.uint32]
+_Owner = TypeVar("_Owner", np.uint64, np.intp)
 
 ROUNDS: Final = 64
 """Steps along all chains at once before a scan of the owners is cheaper."""
 
 
-def walk(nexts: memoryview[int], first: int) -> RowArray:
+def walk(nexts: memoryview[Instance], first: int) -> RowArray:
     """Return the rows of the chain that begins at `first`, in its order; O(length)."""
     rows = []
     row = first
@@ -53,9 +55,9 @@ def chain_lengths(
 
 
 def chain_rows(
-    nexts: Links, owners: EntityArray, entities: EntityArray, heads: RowArray
+    nexts: Links, owners: NDArray[Any], wanted: NDArray[Any], heads: RowArray
 ) -> RowArray:
-    """Return all rows of the entities' chains, ascending and distinct."""
+    """Return all rows of the wanted owners' chains, ascending and distinct."""
     here: RowArray = np.unique(heads[heads != NIL])
     found = [here]
     for _ in range(ROUNDS):
@@ -65,16 +67,16 @@ def chain_rows(
             break
         found.append(here)
     else:
-        found.append(np.flatnonzero(np.isin(owners, entities)))
+        found.append(np.flatnonzero(np.isin(owners, wanted)))
     return np.unique(np.concatenate(found))
 
 
 def link(
-    nexts: Links, previous: Links, entities: EntityArray, rows: RowArray
-) -> tuple[RowArray, RowArray, EntityArray]:
-    """Chain new rows by entity, in the order given; return each chain's first, last and owner."""
-    order = np.argsort(entities, kind="stable")
-    owners, ordered = entities[order], rows[order]
+    nexts: Links, previous: Links, owners: NDArray[_Owner], rows: RowArray
+) -> tuple[RowArray, RowArray, NDArray[_Owner]]:
+    """Chain new rows by owner, in the order given; return each chain's first, last and owner."""
+    order = np.argsort(owners, kind="stable")
+    owners, ordered = owners[order], rows[order]
     starts = np.ones(len(rows), np.bool_)
     starts[1:] = owners[1:] != owners[:-1]
     ends = np.roll(starts, -1)
@@ -142,7 +144,11 @@ def remap_links(
     nexts: Links, previous: Links, src: RowArray, dst: RowArray, n: int
 ) -> RowArray:
     """Mend links after rows src[k] were copied to dst[k]; return the moved rows that are first."""
-    remap = Remap(src, dst, n)
+    return mend_links(nexts, previous, dst, Remap(src, dst, n))
+
+
+def mend_links(nexts: Links, previous: Links, dst: RowArray, remap: Remap) -> RowArray:
+    """Mend links after rows were copied to dst; return the moved rows that are first."""
     nexts[dst] = remap(nexts[dst])
     previous[dst] = remap(previous[dst])
     before, after = previous[dst], nexts[dst]

@@ -79,7 +79,7 @@ def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
 def _from_integers_of_any_size(array: NDArray[Any]) -> NDArray[np.int64]:
     """Return integers as int64; what is no row number becomes -1, a row never in use."""
     numbers = (index(value) for value in array.tolist())
-    return np.array([n if 0 <= n < NIL else -1 for n in numbers], np.int64)
+    return np.array([n if 0 <= n <= NIL else -1 for n in numbers], np.int64)
 
 
 def distinct(rows: RowArray, n: int, manager: str) -> RowArray:

@@ -80,8 +80,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "self rows entities columns order key rng callback np"
     ),
     "functions that creations call": _words(
-        "copied_if_view duplicate_instance first_present first_repeated grown_capacity grown_map "
-        "present_row row_in_use rows_spanned whole_count worn_out"
+        "beyond_reserve copied_if_view duplicate_instance first_present first_repeated "
+        "grown_capacity grown_map present_row row_in_use rows_spanned whole_count worn_out"
     ),
     "columns that are no fields": _words("id_slot id_row id_generation"),
     "decorators in generated code": _words("contextmanager overload property"),
@@ -161,7 +161,7 @@ def check_class(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> b
 def check_module(name: str, mark: Mark, diagnostics: Diagnostics) -> bool:
     """Whether a component's module may be called as it would be; reports E102."""
     module = module_name(name)
-    if module in RESERVED_MODULE_NAMES or module.startswith(WORLD_PREFIXES):
+    if module in RESERVED_MODULE_NAMES or module.startswith((*WORLD_PREFIXES, "test_")):
         message = f"the component {quote(name)} would make {quote(module)}, which is reserved"
         diagnostics.add("E102", message, mark)
         return False

@@ -1,0 +1,24 @@
+"""growth: {reserve: N}: address space for N rows is taken once; the system commits it page by page.
+
+Growing never moves a row, so views stay good; more than N rows are a CapacityError.
+"""
+
+from ecsgen.features._base import Feature, Mutant
+
+FEATURE = Feature(
+    name="reserved",
+    applies=lambda c: bool(c.reserve),
+    roles=("growth",),
+    mutants=(
+        Mutant("one row more than reserved", r"raise beyond_reserve\(MANAGER, .*\)", "pass"),
+        Mutant(
+            "pages of rows in use are given back",
+            r"give_back\((.*), self\._n\)",
+            r"give_back(\1, 0)",
+        ),
+        Mutant(
+            "nothing is given back", r"\n +self\._give_back\(\)\n|\n +data\._give_back\(\)\n", "\n"
+        ),
+        Mutant("reserve takes any number", r"if rows > data\._allocated:", "if False:"),
+    ),
+)
