@@ -10,7 +10,7 @@ from ecsgen.layout import table
 from ecsgen.model import Component
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
-from ecsgen.render.spelling import ComponentSpelling
+from ecsgen.render.component_spelling import ComponentSpelling
 
 MARKER = "<<imports>>"
 NOTHING = "\0"  # stands alone on a line where no feature has anything to say; the line goes

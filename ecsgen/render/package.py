@@ -10,6 +10,7 @@ from ecsgen import fingerprint
 from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Enum, Project, World
+from ecsgen.render import tests
 from ecsgen.render.bundle import runtime_source
 from ecsgen.render.calls import import_line, isort_key
 from ecsgen.render.component import component_module
@@ -45,7 +46,9 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
     Schema keys whose code can't be generated yet are reported as diagnostics.
     """
     report_unsupported(project, diagnostics)
-    return [*_package(project), *_managers(project)]
+    tested = options.tests is not None and not diagnostics.errors
+    tests_of = tests.outputs(project, options) if tested else ()
+    return [*_package(project), *_managers(project), *tests_of]
 
 
 def _package(project: Project) -> Iterator[Output]:

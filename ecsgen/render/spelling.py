@@ -8,8 +8,7 @@ from itertools import product
 from typing import ClassVar
 
 from ecsgen.columns import Column, split_parts
-from ecsgen.layout import Layout, layout
-from ecsgen.model import Base, Component, Field, FieldType
+from ecsgen.model import Base, Field, FieldType
 from ecsgen.render.calls import call, collection, exploded, signature
 from ecsgen.render.quoting import literal
 
@@ -383,7 +382,7 @@ class SplitSpelling(Spelling):
         return "\n".join(lines)
 
 
-def _field_spelling(field: Field, component: str, columns: dict[str, Spelling]) -> Spelling:
+def row_field(field: Field, component: str, columns: dict[str, Spelling]) -> Spelling:
     """Return a field as its users see it."""
     if not field.split:
         return columns[field.name]
@@ -409,7 +408,7 @@ def literal_shape(first: str, shape: tuple[int, ...]) -> str:
     return f"({', '.join([first, *map(str, shape)])}{',' if not shape else ''})"
 
 
-def _inner(lines: str) -> str:
+def inner(lines: str) -> str:
     """Return lines laid out for a depth of 12 as they stand in a block that is indented by 8."""
     return "\n".join(line[8:] for line in lines.split("\n"))
 
@@ -428,106 +427,11 @@ def _tuple_type(scalar: str, shape: tuple[int, ...]) -> str:
     return f"tuple[{', '.join([inner] * shape[0])}]"
 
 
-class ComponentSpelling:
-    """A component as its templates see it."""
-
-    def __init__(self, component: Component) -> None:
-        self.component = component
-        self.layout: Layout = layout(component)
-        self.name = component.name
-        self.manager = f"{component.name}Manager"
-        self.data = f"{component.name}Data"
-        stored = [Spelling(c, self.name, self.layout.before(c)) for c in self.layout.columns]
-        objects = [Spelling(c, self.name, 0) for c in self.layout.objects]
-        self.stored = stored
-        self.objects = objects
-        self.columns = [*stored, *objects]
-        self.row_columns = [spelling for spelling in self.columns if spelling.column.by_row]
-        by_name = {spelling.name: spelling for spelling in self.columns}
-        self.fields = [_field_spelling(field, self.name, by_name) for field in component.fields]
-        self.field_columns = [spelling for spelling in self.columns if spelling.field]
-
-    @property
-    def summary(self) -> str:
-        """The policies of the component in a few words."""
-        c = self.component
-        parts = [f"lookup {c.lookup}", f"instances {c.instances}", f"destroy {c.destroy}"]
-        return ", ".join([*parts, *(["release"] if c.release else [])])
-
-    @property
-    def converted(self) -> list[Spelling]:
-        """Fields, and columns of split fields, that have a converter each."""
-        return self.fields + [s for s in self.field_columns if s not in self.fields]
-
-    @property
-    def enums(self) -> list[str]:
-        """The enums that the fields use."""
-        types = (field.type for field in self.component.fields)
-        return sorted({kind.target for kind in types if kind.base is Base.ENUM})
-
-    @property
-    def data_attributes(self) -> list[str]:
-        """The columns' attributes in the data class."""
-        names: list[str] = []
-        for s in self.columns:
-            names += [f"_{s.name}_cells"] if s.has_cells else []
-            names += [f"_{s.name}_column"]
-            names += [f"_{s.name}_items"] if s.column.shape else []
-        return sorted(names)
-
-    @property
-    def sort_keys(self) -> list[str]:
-        """Fields that `sort` takes by name: scalars with an order."""
-        return [s.name for s in self.fields if not s.column.shape and not s.is_object]
-
-    @property
-    def sort_keys_lines(self) -> str:
-        """The constant that lists them."""
-        return collection("SORT_KEYS: Final = ", [literal(name) for name in self.sort_keys], 0)
-
-    @property
-    def sort_key_type(self) -> str:
-        return "str | ArrayLike" if self.sort_keys else "ArrayLike"
-
-    @property
-    def sort_key_doc(self) -> str:
-        return " by a scalar field, by name, or by a key" if self.sort_keys else " by a key"
-
-    def grow_for_one(self, rows: str) -> str:
-        """The call that grows the buffer for `create`; arguments may be views of a row."""
-        views = [s.name for s in self.fields if s.column.shape]
-        arguments = [
-            f"grown_capacity(data._allocated, {rows})",
-            *([literal_names(views)] if views else []),
-        ]
-        return _inner(call("data._allocate", arguments, 12))
-
-    @property
-    def borrowed_many(self) -> str:
-        """The arguments of a bulk creation that may be views of columns."""
-        entities = ["_entities"] if self.component.owner == "entity" else []
-        names = [*entities, *(s.name for s in self.fields if not s.is_object)]
-        borrowed = call("", names, 16) if len(names) > 1 else literal_names(names)
-        return _inner(call("data._allocate", ["capacity", borrowed.lstrip()], 12))
-
-    @property
-    def keywords(self) -> list[str]:
-        """The fields as keyword arguments of a call."""
-        return [f"{s.name}={s.name}" for s in self.fields]
-
-    @property
-    def capacity(self) -> int:
-        """Rows at construction: all that are reserved, or whole cache lines of every column."""
-        return self.component.reserve or -(-self.component.capacity // 64) * 64
-
-    def tag_class(self, tag: str) -> str:
-        """The NamedTuple of the columns that bear a tag."""
-        return f"{self.name}{''.join(part.capitalize() for part in tag.split('_'))}Columns"
-
-    def tagged(self) -> dict[str, list[Spelling]]:
-        """The tags, and the fields that bear each."""
-        groups: dict[str, list[Spelling]] = {"hot": []}
-        for spelling in self.field_columns:
-            for tag in spelling.column.tags:
-                groups.setdefault(tag, []).append(spelling)
-        return groups
+def cell_attributes(columns: list[Spelling]) -> list[str]:
+    """Return the columns' attributes in a data class."""
+    names: list[str] = []
+    for s in columns:
+        names += [f"_{s.name}_cells"] if s.has_cells else []
+        names += [f"_{s.name}_column"]
+        names += [f"_{s.name}_items"] if s.column.shape else []
+    return sorted(names)

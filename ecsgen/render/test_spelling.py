@@ -10,7 +10,7 @@ from ecsgen.columns import Column
 from ecsgen.model import Base, Component, Default, Field
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.quoting import WIDTH, literal
-from ecsgen.render.spelling import ComponentSpelling
+from ecsgen.render.component_spelling import ComponentSpelling
 
 KINDS = {
     Base.BOOL: "Bool",

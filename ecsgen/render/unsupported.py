@@ -21,7 +21,6 @@ def report_unsupported(project: Project, diagnostics: Diagnostics) -> None:
 
 def _component_keys(component: Component) -> Iterator[str]:
     asked = {
-        "hierarchy": component.hierarchy,
         "kernels": component.kernels,
         "reductions": component.reductions,
     }

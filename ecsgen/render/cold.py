@@ -1,0 +1,226 @@
+"""How fields in the second buffer are spelled: by way of the row's cell in `cold_row`."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+from ecsgen.columns import Column, split_parts
+from ecsgen.layout import Layout
+from ecsgen.model import Base, Component, Field
+from ecsgen.render.calls import call
+from ecsgen.render.quoting import literal
+from ecsgen.render.spelling import (
+    STRUCT,
+    Spelling,
+    SplitSpelling,
+    cell_attributes,
+    literal_shape,
+    ndindex,
+)
+
+
+def is_indirect(component: Component, field: Field) -> bool:
+    """Whether a field lives in the second buffer."""
+    return component.cold == "indirect" and "cold" in field.tags
+
+
+class ColdColumn(Spelling):
+    """A column of the second buffer."""
+
+    __slots__ = ()
+    holder = "data._cold"
+    place = "_place"
+
+    @property
+    def own(self) -> str:
+        return f"self._cold.{self.name}"
+
+    @property
+    def default_cell(self) -> str:
+        """The default as one cell of the column takes it from numpy."""
+        assert self.field is not None
+        value = self.field.default
+        return literal(value.encode() if isinstance(value, str) else value)
+
+
+class _Field(Spelling):
+    """What is the same for fields of one column and for split ones."""
+
+    __slots__ = ()
+    holder = "data._cold"
+    place = "_place"
+
+    @property
+    def default_constant(self) -> str:
+        """The name of the default's bytes."""
+        return f"{self.name.upper()}_DEFAULT"
+
+    @property
+    def format(self) -> str:
+        """The struct format of one cell."""
+        scalar = self.column.scalar
+        if scalar.startswith("S"):
+            return f"{scalar[1:]}s"
+        return f"{self.column.count if self.column.shape else ''}{STRUCT[scalar]}"
+
+    @property
+    def default_scalars(self) -> list[str]:
+        """The default as arguments of `Struct.pack`."""
+        assert self.field is not None
+        value = self.field.default
+        if not self.field.type.shape:
+            return [literal(value.encode() if isinstance(value, str) else value)]
+        parts = split_parts(replace(self.field, split=True))
+        return [literal(part.default) for part in parts]
+
+    def packed(self, value: str) -> str:
+        """The converted value as an argument of `Struct.pack`."""
+        return f"*{value}" if self.column.shape else value
+
+    def is_default(self, value: str) -> str:
+        """The condition that a converted value is the default, bit for bit."""
+        if self.is_object:
+            return f"{value} is None"
+        return f"{self.struct}.pack({self.packed(value)}) == {self.default_constant}"
+
+    @property
+    def cell_of(self) -> str:
+        return f"self.{self.name}(row)"
+
+    @property
+    def read_default(self) -> str:
+        """The expression for what the accessor returns of a row without a cold row."""
+        if self.column.shape:
+            cell = f"{self.struct}.unpack({self.default_constant})"
+            if not self.is_nested:
+                return cell
+            scalars = f"map({self.scalar_type}, {cell})" if self._is_enum else cell
+            return f"nested({scalars}, {literal(self.column.shape)})"
+        assert self.field is not None
+        value = self.field.default
+        if self.field.type.base is Base.BYTES:
+            return literal(value)
+        if self.column.scalar == "f32" and isinstance(value, float):
+            return literal(struct.unpack("f", struct.pack("f", value))[0])
+        return self.default
+
+    @property
+    def accessor_lines(self) -> str:
+        guard = [
+            "_place = data._cold_row_cells[row]",
+            "if _place == NIL:",
+            f"    return {self.read_default}",
+        ]
+        return "\n".join([*(f"        {line}" for line in guard), super().accessor_lines])
+
+    @property
+    def set_lines(self) -> str:
+        borrowed = ", (value,)" if self.column.shape else ""
+        lines = [
+            f"_value = {self.constant}.one(value)",
+            "_place = data._cold_row_cells[row]",
+            "if _place == NIL:",
+            f"    if {self.is_default('_value')}:",
+            "        return",
+            f"    _place = data._take_cold_row(row{borrowed})",
+        ]
+        return "\n".join([*(f"        {line}" for line in lines), self.store("_value", 8)])
+
+    @property
+    def store_picked_lines(self) -> str:
+        """The statements that write the rows `wanted` of checked columns to the cold rows `span`."""
+        shape = literal_shape("count", self.column.shape)
+        values = f'np.broadcast_to(columns["{self.name}"], {shape})[wanted]'
+        line = f"    cold._{self.name}_column[span] = {values}"
+        if len(line) <= 88:
+            return line
+        shaped = f'    values = np.broadcast_to(columns["{self.name}"], {shape})'
+        return f"{shaped}\n    cold._{self.name}_column[span] = values[wanted]"
+
+
+class ColdField(_Field, ColdColumn):
+    """A field of one column."""
+
+    __slots__ = ()
+
+
+class SplitColdField(_Field, SplitSpelling):
+    """A split field."""
+
+    __slots__ = ()
+
+    @property
+    def store_picked_lines(self) -> str:
+        shape = literal_shape("count", self.column.shape)
+        lines = [f'    parts = np.broadcast_to(columns["{self.name}"], {shape})[wanted]']
+        lines += [
+            f"    cold._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
+            for place, part in zip(ndindex(self.column.shape), self.parts, strict=True)
+        ]
+        return "\n".join(lines)
+
+
+def cold_field(
+    field: Field, component: str, columns: dict[str, Spelling]
+) -> ColdField | SplitColdField:
+    """Return a field of the second buffer as its users see it."""
+    if not field.split:
+        column = columns[field.name]
+        return ColdField(column.column, component, column.before)
+    parts = tuple(columns[part.name] for part in split_parts(field))
+    whole = replace(parts[0].column, name=field.name, shape=field.type.shape, field=field)
+    return SplitColdField(replace(whole, doc=field.doc), component, 0, parts)
+
+
+class ColdSpelling:
+    """The second buffer of a component as its templates see it."""
+
+    def __init__(self, component: Component, plan: Layout) -> None:
+        def spelled(columns: tuple[Column, ...]) -> list[ColdColumn]:
+            return [ColdColumn(c, component.name, before(c)) for c in columns]
+
+        def before(column: Column) -> int:
+            return 0 if column.is_object else plan.before(column)
+
+        self.layout = plan
+        self.name = f"{component.name}ColdData"
+        self.stored = spelled(plan.columns)
+        self.objects = spelled(plan.objects)
+        self.columns: list[ColdColumn] = [*self.stored, *self.objects]
+        self.row_columns = self.columns
+        self.field_columns = [column for column in self.columns if column.field]
+        by_name: dict[str, Spelling] = {column.name: column for column in self.columns}
+        fields = [field for field in component.fields if is_indirect(component, field)]
+        self.fields = [cold_field(field, component.name, by_name) for field in fields]
+        self.stored_fields = [field for field in self.fields if not field.is_object]
+        self.object_fields = [field for field in self.fields if field.is_object]
+
+    @property
+    def data_attributes(self) -> list[str]:
+        """The columns' attributes in the data class."""
+        return cell_attributes([*self.columns])
+
+    @property
+    def format(self) -> str:
+        """The struct format of the cold fields of one row."""
+        return "=" + "".join(field.format for field in self.stored_fields)
+
+    @property
+    def defaults_line(self) -> str:
+        """The constant of the bytes of all defaults."""
+        scalars = [scalar for field in self.stored_fields for scalar in field.default_scalars]
+        return call("COLD_DEFAULT: Final = COLD_STRUCT.pack", scalars, 0)
+
+    @property
+    def packed_line(self) -> str:
+        """The statement that packs the converted values of a new row."""
+        arguments = [field.packed(f"_{field.name}") for field in self.stored_fields]
+        return call("_packed = COLD_STRUCT.pack", arguments, 0)
+
+    @property
+    def differs(self) -> str:
+        """The condition that a new row's converted values are not all defaults."""
+        stored = ["_packed != COLD_DEFAULT"] if self.stored_fields else []
+        objects = [f"_{field.name} is not None" for field in self.object_fields]
+        return " or ".join([*stored, *objects])
