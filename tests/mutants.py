@@ -1,0 +1,125 @@
+"""Ways to break what every generated package has; those of a policy stand in its feature's file."""
+
+from __future__ import annotations
+
+from ecsgen.features import Mutant
+
+MANAGER = (
+    Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
+    Mutant(
+        "a lock is not respected",
+        r"(?<!require_many\(entities\)\n        )if self\._locks:$",
+        "if False:",
+    ),
+    Mutant("a lock ends with an inner one", r"self\._locks -= 1", "self._locks = 0"),
+    Mutant("the full buffer does not count as full", r"== data\._allocated:", "== -1:"),
+    Mutant("it grows a row too early", r"== data\._allocated:", "== data._allocated - 1:"),
+    Mutant(
+        "it grows too early for many",
+        r"\+ count > data\._allocated:",
+        "+ count >= data._allocated:",
+    ),
+    Mutant("it grows by little", r"grown_capacity\(data\._allocated, ", "grown_capacity(0, "),
+    Mutant("two columns lie at the same place", r"COLUMNS\[2\]", "COLUMNS[1]"),
+    Mutant("cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
+    Mutant("rows are lost when the buffer moves", r"copy_rows\(.*\)", "pass"),
+    Mutant("held views are not reported", r"warn_if_viewed\(.*\)", "pass"),
+    Mutant("arguments count as held views", r"MANAGER, borrowed\)", "MANAGER, ())"),
+    Mutant("saving loses the version", r'= state\["version"\]', "= 0"),
+    Mutant("saving loses rows", r"data\._load\(.*\)", "pass"),
+    Mutant("the opposite of having", r"lookup\(entity\) != NIL$", "lookup(entity) == NIL"),
+    Mutant("what is missing is not reported", r"raise missing\(MANAGER, entity\)", "pass"),
+    Mutant("the missing among many are not reported", r"first_missing\(.*\)", "pass"),
+    Mutant("a fitting reserve moves rows", r"rows > data\._allocated", "rows >= data._allocated"),
+    Mutant("shrinking changes nothing", r"capacity < data\._allocated", "capacity < 0"),
+    Mutant("repeated rows are accepted", r"distinct\(given, .*, MANAGER\)", "np.unique(given)"),
+    Mutant("rows outside are accepted", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"),
+    Mutant(
+        "the row behind the last is accepted",
+        r"not 0 <= row < data\._n:",
+        "not 0 <= row <= data._n:",
+    ),
+    Mutant(
+        "the first row is not checked for being negative",
+        r"not 0 <= row < data\._n:",
+        "row >= data._n:",
+    ),
+)
+
+ENTITIES = (
+    Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
+    Mutant(
+        "an index is reused too early",
+        r"self\._free\.count > MIN_FREE",
+        "self._free.count >= MIN_FREE",
+    ),
+    Mutant(
+        "many reuse indices too late",
+        r"self\._free\.count - MIN_FREE",
+        "self._free.count - MIN_FREE - 1",
+    ),
+    Mutant(
+        "a generation is skipped", r"\(e \+ ONE_GENERATION\) \^ 1", "(e + 2 * ONE_GENERATION) ^ 1"
+    ),
+    Mutant("the dead stay alive", r"cells \^= 1$", "pass"),
+    Mutant("the retired are not counted", r"self\._n_retired \+= .*", "pass"),
+    Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
+    Mutant("the dead among many are accepted", r"if not alive\.all\(\):", "if False:"),
+    Mutant("nobody is told", r"self\._callbacks\.run\(es, .*\)", "pass"),
+    Mutant("a freed index is lost", r"self\._free\.push\(index\)", "pass"),
+    Mutant("used indices are given out again", r"self\._n_used \+= fresh", "pass"),
+    Mutant("no index is ever missing", r"n_reused > self\._free\.count", "False"),
+)
+
+WORLD = (
+    Mutant("a manager is left out of the sum", r"gone \+= .*", "pass"),
+    Mutant(
+        "a failing spawn keeps its entities",
+        r"entities\.create_many\(n\)$",
+        "entities.create_many(n + 1)[:n]",
+    ),
+    Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
+    Mutant("components that it does not have", r" if manager\.has\(entity\)", ""),
+    Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
+)
+
+RUNTIME = (
+    Mutant(
+        "buffers start anywhere", r"return raw\[start : start \+ size\]", "return raw[1 : 1 + size]"
+    ),
+    Mutant("buffers are no whole pages", r"// PAGE \* PAGE", "// 64 * 64"),
+    Mutant("capacity is not rounded up", r"-\(-rows // CACHE_LINE\) \* CACHE_LINE", "max(rows, 1)"),
+    Mutant(
+        "a column is copied from a wrong place",
+        r"column\.offset\(held\)",
+        "column.offset(capacity)",
+    ),
+    Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
+    Mutant("the row behind the last is accepted", r"if 0 <= number < n:", "if 0 <= number <= n:"),
+    Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
+    Mutant(
+        "survivors in the wrong order",
+        r"np\.flatnonzero\(tail\) \+ kept",
+        "np.flatnonzero(tail)[::-1] + kept",
+    ),
+    Mutant("orders that are no permutation", r"len\(given\) != n or not seen\.all\(\)", "False"),
+    Mutant("sorting is not stable", r'kind="stable"', 'kind="heapsort"'),
+    Mutant("other owners are found", r"np\.putmask\(found, .*\)", "pass"),
+    Mutant("a list's neighbour is not told", r"^    nexts\[before\[.*\]\] = .*", "    pass"),
+    Mutant("a list's neighbour is not told", r"^    previous\[after\[.*\]\] = .*", "    pass"),
+    Mutant("a list's last row is forgotten", r"^    previous\[heads.*\] = .*", "    pass"),
+    Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
+    Mutant("failing callbacks stop the others", r"errors\.extend\(_leaves\(error\)\)", "raise"),
+    Mutant("failures are forgotten", r"raise group$", "pass"),
+    Mutant("the queued are forgotten", r"self\._empty_queue\(\)$", "pass"),
+    Mutant("a cancelled callback runs", r"if not entry\.subscription\.active:", "if False:"),
+    Mutant("integers that do not fit", r"if self\._low <= number <= self\._high:", "if True:"),
+    Mutant(
+        "numbers become infinite", r"if isinf\(number\) and not np\.isinf\(value\):", "if False:"
+    ),
+    Mutant("NUL in text", r'b"\\0" not in text', "True"),
+    Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
+    Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
+    Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+    Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
+)
