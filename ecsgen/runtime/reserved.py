@@ -69,6 +69,4 @@ def untouched_objects(capacity: int) -> NDArray[np.object_]:
 
 def beyond_reserve(manager: str, capacity: int) -> CapacityError:
     """Return the error of more rows than are reserved."""
-    return CapacityError(
-        f"{manager} is full: {capacity} rows are reserved, those of dead entities included"
-    )
+    return CapacityError(f"{manager} is full: {capacity} rows are all that is reserved")
