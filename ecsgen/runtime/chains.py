@@ -1,4 +1,4 @@
-"""Chains: lists of rows through next and previous columns: an entity's instances, a parent's children.
+"""Chains: rows linked by next and previous columns: an entity's instances, a parent's children.
 
 Every chain has an owner, the entity or the parent, by which its first row is found. It is circular
 backwards: its first row's `previous` cell holds its last row, whose `next` is NIL.

@@ -1,7 +1,7 @@
 """Hierarchies: the parent, first child and siblings of rows, kept right in bulk.
 
-The children of a parent are a chain (see `chains`) in order of attachment, which begins at the parent's
-`first` cell. A root has the parent NIL and is a chain of its own.
+The children of a parent are a chain (see `chains`) in order of attachment, which begins at the
+parent's `first` cell. A root has the parent NIL and is a chain of its own.
 """
 
 from __future__ import annotations
@@ -177,26 +177,6 @@ def _children_with_parents(
     if not children:
         return np.empty(0, np.intp), np.empty(0, np.intp)
     return np.concatenate(children), np.concatenate(parents)
-
-
-def tell_children(
-    parents: memoryview[int],
-    nexts: memoryview[int],
-    column: Links,
-    child: int,
-    moved: tuple[int, int],
-) -> None:
-    """Let the children of a row that moved (from, to), the first of them `child`, know it.
-
-    O(children), but no more than a pass over the rows in use, `column`.
-    """
-    src, dst = moved
-    for _ in range(ROUNDS):
-        if child == NIL:
-            return
-        parents[child] = dst
-        child = nexts[child]
-    column[column == src] = dst
 
 
 def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:

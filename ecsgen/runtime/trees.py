@@ -1,7 +1,7 @@
 """Trees: what follows from a column of parents alone, found by pointer doubling.
 
-A round replaces every row's ancestor by that one's ancestor, so that r rounds climb 2**r steps: a chain
-of a million rows takes twenty.
+A round replaces every row's ancestor by that one's ancestor, so that r rounds climb 2**r steps: a
+chain of a million rows takes twenty.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .chains import ROUNDS, Links
-from .handles import NIL, RowArray
+from .handles import NIL, Instance, RowArray
 
 _SHORT: Final = 16
 """Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
@@ -72,7 +72,7 @@ def own_ancestor(parents: Links, rows: RowArray) -> int:
     return int(circling[0]) if len(circling) else NIL
 
 
-def is_below(parents: memoryview[int], row: int, ancestor: int) -> bool:
+def is_below(parents: memoryview[Instance], row: int, ancestor: int) -> bool:
     """Return whether `row` is `ancestor` or one of its descendants; O(depth)."""
     while row != NIL and row != ancestor:
         row = parents[row]

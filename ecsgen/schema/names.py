@@ -40,9 +40,10 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "constants of its modules": _words("COLUMNS MANAGER ROW_BYTES SORT_KEYS"),
     "what their runtime defines": _words(
-        "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField Field FloatField "
-        "HandleField IdArray IndexQueue IntField LAST_GENERATION Links ObjectField PAGE Remap "
-        "ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
+        "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
+        "Field FloatField HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache "
+        "Links ObjectField PAGE Remap ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK "
+        "Subscription TextField"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -70,7 +71,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
         "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
         "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
-        "children roots levels"
+        "children roots levels parent_many"
     ),
     "attributes of `data`": _words(
         "n allocated buffer entity tagged present active cold hot row rows slot"
