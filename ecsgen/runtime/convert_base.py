@@ -7,18 +7,28 @@ bulk call. A field class says how to check one element (`cell`) and a typed arra
 from __future__ import annotations
 
 from operator import index
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .convert_arrays import gathered, is_array_like, leaves, shown
 
+_IMMUTABLE: Final = frozenset((bool, int, float))
+
 
 class Field:
     """One field of a component: checks values and converts them to the column's dtype."""
 
-    __slots__ = ("_wanted_many", "_wanted_one", "dtype", "name", "shape", "wanted")
+    __slots__ = (
+        "_checked",
+        "_wanted_many",
+        "_wanted_one",
+        "dtype",
+        "name",
+        "shape",
+        "wanted",
+    )
 
     _kinds: ClassVar[str] = ""
     """The dtype kinds of arrays that `_cast` takes."""
@@ -34,6 +44,7 @@ class Field:
         self._wanted_one = f"{name}: wanted " + (
             f"shape {shape}" if shape else f"one {wanted}"
         )
+        self._checked: tuple[object, Any] = (self, None)  # a value, and its cell
         self._wanted_many = f"{name}: wanted shape ({rows}{'' if shape else ','})"
 
     def cell(self, value: Any) -> Any:
@@ -149,11 +160,24 @@ class Field:
 
 
 class ShapedField(Field):
-    """A field of a fixed shape: a cell is a tuple of `prod(shape)` elements."""
+    """A field of a fixed shape: a cell is a tuple of `prod(shape)` elements.
+
+    The last tuple that was checked is remembered, since most calls leave a field at its
+    default, which is one object each time.
+    """
 
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
+        checked = self._checked
+        if value is checked[0]:
+            return checked[1]
+        cell = self._cell_of(value)
+        if type(value) is tuple and _IMMUTABLE.issuperset(map(type, value)):
+            self._checked = value, cell
+        return cell
+
+    def _cell_of(self, value: Any) -> Any:
         elements = leaves(value, self.shape)
         if elements is not None:
             return tuple(map(self.cell, elements))
