@@ -1,30 +1,52 @@
-"""Hierarchies against a naive model, in every surrounding of policies, and what a model does not show."""
+"""Hierarchies against a naive model, among all other policies, and what no model shows."""
 
 from __future__ import annotations
 
+import importlib
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from hierarchy_model import COMPONENTS, NIL, Subject, manager_of, package
-from hypothesis import HealthCheck, given, settings
+from hierarchy_model import NIL, Subject
+from hierarchy_package import COMPONENTS, manager_of, package
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 __all__ = ["package"]
 
 
 @pytest.mark.parametrize("module", COMPONENTS)
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+@settings(max_examples=12, deadline=None)
+@given(
+    seeds=st.lists(st.integers(0, 2**32), min_size=30, max_size=60),
+    few=st.booleans(),
+    rounds=st.sampled_from((1, 3, 64)),
 )
-@given(seeds=st.lists(st.integers(0, 2**32), min_size=30, max_size=60))
-def test_a_manager_does_as_the_model(package: ModuleType, module: str, seeds: list[int]) -> None:
+def test_a_manager_does_as_the_model(
+    package: ModuleType, module: str, seeds: list[int], few: bool, rounds: int
+) -> None:
     subject = Subject(package, module)
-    for seed in seeds:
-        subject.step(Random(seed))
+    with limits(package, module, few, rounds):
+        for seed in seeds:
+            subject.step(Random(seed))
+
+
+@contextmanager
+def limits(package: ModuleType, module: str, few: bool, rounds: int) -> Iterator[None]:
+    """Take the ways for few rows among many, and give up on long lists after some rounds."""
+    runtime = importlib.import_module(f"{package.__name__}._runtime")
+    generated = importlib.import_module(f"{package.__name__}.{module}")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_DENSE", "_MANY") if few else ():
+            patch.setattr(runtime, name, 0)
+        patch.setattr(runtime, "ROUNDS", rounds)
+        patch.setattr(generated, "ROUNDS", rounds)
+        yield
 
 
 @pytest.fixture(params=["root", "destroy"])
