@@ -1,0 +1,103 @@
+"""What holds for the templates as a whole: who may name whom, what black and names do to them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import black
+import pytest
+
+from ecsgen import features, render, schema
+from ecsgen.config import load_options
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Project
+from ecsgen.render import Output
+from ecsgen.render.environment import template_folder
+from ecsgen.schema.names import RESERVED_FIELD_NAMES
+
+SCHEMAS = Path(__file__).parents[1] / "schemas"
+POLICIES = "owner lookup instances destroy release ids partition hierarchy cold reserve growth"
+MACRO = re.compile(r"{%-? macro (\w+)\(")
+
+
+@cache
+def shipped() -> Project:
+    diagnostics = Diagnostics()
+    project = schema.load(SCHEMAS, diagnostics)
+    assert project is not None, diagnostics.errors
+    return project
+
+
+@cache
+def outputs() -> dict[str, Output]:
+    made = render.outputs(shipped(), load_options(schemas=SCHEMAS), Diagnostics())
+    return {output.path: output for output in made if output.path.endswith(".py")}
+
+
+def shared_templates() -> Iterator[Path]:
+    yield template_folder() / "manager.py.j2"
+    yield from sorted((template_folder() / "parts").iterdir())
+
+
+@pytest.mark.parametrize("path", list(shared_templates()), ids=lambda path: path.name)
+def test_shared_templates_know_no_policy(path: Path) -> None:
+    """They put blocks together; which blocks there are is the features' business."""
+    text = path.read_text(encoding="utf-8")
+    assert not re.findall(rf"component\.({'|'.join(POLICIES.split())})\b", text)
+    names = {feature.name for feature in features.every()}
+    assert not names & set(re.findall(r"{[{%][^}]*?[\"'](\w+)[\"'][^}]*?[}%]}", text))
+
+
+def test_every_block_is_asked_for() -> None:
+    """A macro that no template calls would be dead."""
+    texts = {path: path.read_text(encoding="utf-8") for path in template_folder().rglob("*.j2")}
+    everything = "\n".join(texts.values())
+    sources = "\n".join(p.read_text("utf-8") for p in Path(render.__file__).parent.glob("*.py"))
+    for path, text in texts.items():
+        if path.parent.name != "features":
+            continue
+        for name in MACRO.findall(text):
+            asked = rf'\.{name}\(|"{name}"'
+            inside = len(re.findall(rf"\b{name}\(", text)) > 1
+            assert inside or re.search(asked, everything + sources), f"{path.name}: {name}"
+
+
+@pytest.mark.parametrize("path", sorted(outputs()))
+def test_black_leaves_the_text_alone(path: str) -> None:
+    """black takes three times as long for lines that it has to change."""
+    text = outputs()[path].make()
+    mode = black.Mode(line_length=88, target_versions={black.TargetVersion.PY311})
+    assert black.format_str(text, mode=mode) == text
+
+
+@pytest.mark.parametrize("component", shipped().components, ids=lambda c: str(c.name))
+def test_no_field_name_shadows_what_a_call_needs(component: object) -> None:
+    """Where fields are parameters, bodies name only what no field may be called."""
+    path = f"{component.module}.py"  # type: ignore[attr-defined]
+    fields = {field.name for field in component.fields}  # type: ignore[attr-defined]
+    tree = ast.parse(outputs()[path].make())
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        parameters = {argument.arg for argument in function.args.kwonlyargs}
+        if not parameters & fields:
+            continue
+        body = [node for statement in function.body for node in ast.walk(statement)]
+        names = {node.id for node in body if isinstance(node, ast.Name)} - parameters
+        free = {name for name in names if name[0].islower() and name not in RESERVED_FIELD_NAMES}
+        assert not free, f"{function.name}: a field may be called {sorted(free)}"
+
+
+def test_builtins_of_managers_are_reserved() -> None:
+    """Class bodies look names up where accessors are; so builtins in annotations are reserved."""
+    for component in shipped().components:
+        tree = ast.parse(outputs()[f"{component.module}.py"].make())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                hints = [a.annotation for a in (*node.args.args, *node.args.kwonlyargs)]
+                named = [n for hint in (*hints, node.returns) if hint for n in ast.walk(hint)]
+                used = {n.id for n in named if isinstance(n, ast.Name) and hasattr(builtins, n.id)}
+                assert used <= RESERVED_FIELD_NAMES | {"None"}, (component.name, node.name)
