@@ -63,7 +63,7 @@ def test_every_block_is_asked_for() -> None:
             continue
         for name in MACRO.findall(text):
             asked = rf'\.{name}\(|"{name}"'
-            inside = len(re.findall(rf"\b{name}\(", text)) > 1
+            inside = len(re.findall(rf"\b{name}\b", text)) > 1
             assert inside or re.search(asked, everything + sources), f"{path.name}: {name}"
 
 
