@@ -15,6 +15,7 @@ from ecsgen.render.spelling import (
     Spelling,
     SplitSpelling,
     cell_attributes,
+    literal_names,
     literal_shape,
     ndindex,
 )
@@ -183,6 +184,7 @@ class ColdSpelling:
         def before(column: Column) -> int:
             return 0 if column.is_object else plan.before(column)
 
+        self.component = component
         self.layout = plan
         self.name = f"{component.name}ColdData"
         self.stored = spelled(plan.columns)
@@ -217,6 +219,12 @@ class ColdSpelling:
         """The statement that packs the converted values of a new row."""
         arguments = [field.packed(f"_{field.name}") for field in self.stored_fields]
         return call("_packed = COLD_STRUCT.pack", arguments, 0)
+
+    @property
+    def borrowed_one(self) -> str:
+        """The further argument that names what of a creation's values may be views of a row."""
+        views = [field.name for field in self.component.fields if field.type.shape]
+        return f", {literal_names(views)}" if views else ""
 
     @property
     def differs(self) -> str:

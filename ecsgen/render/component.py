@@ -8,9 +8,9 @@ from typing import Any
 from ecsgen import features
 from ecsgen.layout import table
 from ecsgen.model import Component
+from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
-from ecsgen.render.component_spelling import ComponentSpelling
 
 MARKER = "<<imports>>"
 NOTHING = "\0"  # stands alone on a line where no feature has anything to say; the line goes
@@ -38,7 +38,7 @@ class Steps:
             "c": self.spelling,
             "step": self,
             "imports_marker": MARKER,
-            "layout_table": "\n".join(f"    {line}" for line in table(component).splitlines()),
+            "layout_table": _indented(table(component).removesuffix("\n"), 4),
             **{role: Role(self, role) for role in features.ROLES},
         }
         for feature in features.active(component):

@@ -34,7 +34,9 @@ class ComponentSpelling:
         self.row_columns = [spelling for spelling in self.columns if spelling.column.by_row]
         self.field_columns = [spelling for spelling in self.columns if spelling.field]
         self.cold = ColdSpelling(component, self.layout.cold) if self.layout.cold else None
-        every = {s.name: s for s in [*self.field_columns, *(self.cold.columns if self.cold else ())]}
+        every = {
+            s.name: s for s in [*self.field_columns, *(self.cold.columns if self.cold else ())]
+        }
         make = [cold_field if is_indirect(component, f) else row_field for f in component.fields]
         self.fields = [m(f, self.name, every) for m, f in zip(make, component.fields, strict=True)]
         self.row_fields = [
@@ -104,10 +106,19 @@ class ComponentSpelling:
     @property
     def borrowed_many(self) -> str:
         """The arguments of a bulk creation that may be views of columns."""
-        entities = ["_entities"] if self.component.owner == "entity" else []
-        names = [*entities, *(s.name for s in self.fields if not s.is_object)]
+        names = self._lenders
         borrowed = call("", names, 16) if len(names) > 1 else literal_names(names)
         return inner(call("data._allocate", ["capacity", borrowed.lstrip()], 12))
+
+    @property
+    def borrowed_line(self) -> str:
+        """The statement that gathers them."""
+        return collection("_borrowed = ", self._lenders, 8)[8:].replace("\n        ", "\n")
+
+    @property
+    def _lenders(self) -> list[str]:
+        entities = ["_entities"] if self.component.owner == "entity" else []
+        return [*entities, *(s.name for s in self.fields if not s.is_object)]
 
     @property
     def keywords(self) -> list[str]:

@@ -9,8 +9,8 @@ from typing import Any
 from ecsgen.columns import Column
 from ecsgen.model import Base, Component, Default, Field
 from ecsgen.render.calls import call, collection, import_line
-from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.component_spelling import ComponentSpelling
+from ecsgen.render.quoting import WIDTH, literal
 
 KINDS = {
     Base.BOOL: "Bool",

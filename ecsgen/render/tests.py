@@ -15,9 +15,9 @@ from typing import Any
 from ecsgen import features, fingerprint
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
+from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment, template_folder
 from ecsgen.render.output import Output
-from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.test_spelling import ComponentTests
 
 PARENT = ".."

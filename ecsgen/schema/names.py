@@ -38,7 +38,10 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "NewType Optional Path Protocol Random Self Sequence Struct SupportsIndex TypeAlias "
         "TypeVar TypedDict Union Unpack Warning"
     ),
-    "constants of its modules": _words("COLUMNS MANAGER ROW_BYTES SORT_KEYS"),
+    "constants of its modules": _words(
+        "COLD_COLUMNS COLD_DEFAULT COLD_DEFAULTS COLD_ROW_BYTES COLD_STRUCT COLUMNS MANAGER "
+        "ROW_BYTES SORT_KEYS"
+    ),
     "what their runtime defines": _words(
         "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
         "Field FloatField HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache "
@@ -81,10 +84,11 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "self rows entities columns order key rng callback np"
     ),
     "functions that creations call": _words(
-        "beyond_reserve copied_if_view duplicate_instance first_present first_repeated "
-        "grown_capacity grown_map present_row row_in_use rows_spanned whole_count worn_out"
+        "beyond_reserve copied_if_view count_differing duplicate_instance first_present "
+        "first_repeated grown_capacity grown_map present_row row_in_use rows_spanned whole_count "
+        "without_views worn_out"
     ),
-    "columns that are no fields": _words("id_slot id_row id_generation"),
+    "columns that are no fields": _words("cold_row id_slot id_row id_generation"),
     "decorators in generated code": _words("contextmanager overload property"),
     "builtins that generated code uses": _words(
         "bool int float str bytes object tuple list dict set slice len range super "

@@ -1,0 +1,83 @@
+"""Indirect cold data: rows of a second buffer, which only instances with values of their own have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .buffers import copied_if_view
+from .convert_base import Field
+from .handles import NIL, RowArray
+
+
+def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
+    """Return a field's default, given as the bytes of its cell, as an array of the cell's shape."""
+    return np.frombuffer(stored, field.dtype).reshape(field.shape)
+
+
+def differing(
+    columns: Mapping[str, NDArray[Any]],
+    defaults: Mapping[str, NDArray[Any]],
+    count: int,
+) -> NDArray[np.bool_]:
+    """Return which of `count` new rows have a cell that is not the default, shape (count,); O(count).
+
+    Cells are compared bit for bit, so that -0.0 is not 0.0 and a NaN is itself. Objects differ
+    from the default unless they are None.
+    """
+    mask = np.zeros(count, np.bool_)
+    for name, default in defaults.items():
+        other = _bits(columns[name]) != _bits(default)
+        if default.ndim:
+            cells = np.broadcast_shapes(other.shape, (1, *default.shape))
+            axes = tuple(range(1, default.ndim + 1))
+            other = np.broadcast_to(other, cells).any(axis=axes)
+        mask |= other
+    return mask
+
+
+def count_differing(
+    columns: Mapping[str, NDArray[Any]],
+    defaults: Mapping[str, NDArray[Any]],
+    count: int,
+) -> int:
+    """Return how many of `count` new rows have a cell that is not the default; O(count)."""
+    return int(np.count_nonzero(differing(columns, defaults, count)))
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Return scalars as integers of their size; text as it is; objects as whether they are some."""
+    if array.dtype.kind == "O":
+        some = (value is not None for value in array.flat)
+        return np.fromiter(some, np.bool_, array.size).reshape(array.shape)
+    return array if array.dtype.kind == "S" else array.view(f"u{array.itemsize}")
+
+
+def without_views(
+    columns: dict[str, NDArray[Any]], buffer: NDArray[np.uint8]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns, with copies of those that may be views of the buffer."""
+    return {name: copied_if_view(values, buffer) for name, values in columns.items()}
+
+
+def follow(
+    places: NDArray[np.uint32], cold_rows: NDArray[np.uint32], dst: RowArray
+) -> None:
+    """Tell the cold rows at `places`, NIL for none, that their instances are at `dst` now; O(k)."""
+    held = places != NIL
+    cold_rows[places[held]] = dst[held]
+
+
+def spread(
+    values: NDArray[Any],
+    cold_rows: NDArray[np.uint32],
+    default: NDArray[Any],
+    count: int,
+) -> NDArray[Any]:
+    """Return a cold field's value in each of `count` rows; O(count)."""
+    column = np.full(count, default, default.dtype)
+    column[cold_rows] = values
+    return column
