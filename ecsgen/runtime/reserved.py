@@ -19,7 +19,7 @@ _NO_RESERVE: Final = 0x4000
 def reserve_pages(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
     """Return a zeroed buffer for `capacity` rows whose pages take no memory until they are touched.
 
-    On Linux; elsewhere it is an ordinary allocation of the whole. CapacityError if the system refuses.
+    So on Linux; elsewhere the whole is allocated. CapacityError if the system refuses.
     """
     if sys.platform != "linux":
         return allocate(row_bytes, capacity)
