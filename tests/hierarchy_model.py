@@ -157,11 +157,16 @@ class Subject:
 
     do_create_more = do_create_many
 
+    def _parent(self, random: Random) -> int | None:
+        """Return a parent to be: often one of few, so that families are large."""
+        known = list(self.nodes)
+        return random.choice([None, *(known if random.random() < 0.4 else known[:3])])
+
     def do_set_parent(self, random: Random) -> None:
         if not self.nodes:
             return
         serial = random.choice(list(self.nodes))
-        parent = random.choice([None, *self.nodes])
+        parent = self._parent(random)
         version = self.manager.version
         same = self.nodes[serial].parent == parent
         if self.is_below(parent, serial):
@@ -178,12 +183,12 @@ class Subject:
     def do_set_parent_many(self, random: Random) -> None:
         count = random.randrange(len(self.nodes) + 1)
         serials = random.sample(list(self.nodes), count)
-        parents = random.choices([None, *self.nodes], k=count)
+        parents = [self._parent(random) for _ in range(count)]
         if random.random() < 0.5:  # a tree that only the final state can tell
             parents = [random.choice([None, *serials[:k]]) for k in range(count)]
         one = random.random() < 0.3 and count > 0
         if one:
-            parents = [random.choice([None, *self.nodes])] * count
+            parents = [self._parent(random)] * count
         final = {s: node.parent for s, node in self.nodes.items()}
         final |= dict(zip(serials, parents, strict=True))
         given = [self.row(s) for s in serials]
@@ -300,6 +305,9 @@ class Subject:
             assert manager.first_child(row) == self.row(next(iter(node.children), None))
             assert manager.previous_sibling(row) == self.row(around[place])
             assert manager.next_sibling(row) == self.row(around[place + 2])
+            # circular backwards: where the next child is going to be attached
+            last = rows[siblings[place - 1]]
+            assert manager.data._previous_sibling_column[row] == last
             if self.owned:
                 assert manager.entity(row) == node.entity
         roots = sorted(rows[s] for s, node in self.nodes.items() if node.parent is None)
