@@ -281,7 +281,8 @@ def test_default_values_take_no_cold_row() -> None:
     manager.set_chance(row, 0.2)
     manager.set_chance(row, 0.1)
     assert manager.data.cold.row.tolist() == [row]
-    assert manager.loot(row) == 1 and manager.where(row) == (1.0, 2.0)
+    assert manager.loot(row) == 1
+    assert manager.where(row) == (1.0, 2.0)
 
 
 @pytest.mark.parametrize("home", [(1, np.nan, 0.0), (1, -np.nan, -0.0)])
@@ -302,7 +303,8 @@ def test_refused_values_take_no_cold_row() -> None:
         manager.create_many(entities.create_many(2), loot=[1, 256])
     with pytest.raises(TypeError):
         manager.create(entities.create(), loot=0, name=3)
-    assert manager.data.cold.n == 0 and len(manager) == 1
+    assert manager.data.cold.n == 0
+    assert len(manager) == 1
 
 
 def test_setters_move_no_row() -> None:
@@ -311,7 +313,8 @@ def test_setters_move_no_row() -> None:
     version, view = manager.version, manager.data.serial
     with manager.locked():
         manager.set_loot(row, 9)
-    assert manager.version == version and manager.loot(row) == 9
+    assert manager.version == version
+    assert manager.loot(row) == 9
     assert view.base is manager.data.serial.base
 
 
@@ -327,10 +330,11 @@ def test_views_of_the_cold_buffer_that_grows() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         manager.create_many(entities.create_many(65), loot=manager.data.cold.loot)
+    view = manager.data.cold.home
+    manager.clear()
     with pytest.warns(match="PlainManager"):
-        view = manager.data.cold.home
-        manager.clear()
         manager.shrink_to_fit()
+    assert len(view) == 130
 
 
 def test_reserved_cold_rows_never_move() -> None:
@@ -342,7 +346,8 @@ def test_reserved_cold_rows_never_move() -> None:
         manager.create_many(entities.create_many(639), loot=0)
         manager.data.cold.loot = 5
         manager.shrink_to_fit()
-    assert view.tolist() == [5] and manager.loot(first) == 5
+    assert view.tolist() == [5]
+    assert manager.loot(first) == 5
 
 
 def test_callbacks_may_set_cold_values() -> None:
@@ -351,10 +356,12 @@ def test_callbacks_may_set_cold_values() -> None:
     rows = manager.create_many([entity] * 130, serial=range(130))
     manager.on_release(lambda gone: [manager.set_loot(int(row), 9) for row in gone])
     manager.destroy_many(rows[::2])
-    assert manager.data.cold.n == 0 and len(manager) == 65
+    assert manager.data.cold.n == 0
+    assert len(manager) == 65
     manager.on_release(lambda gone: [manager.set_loot(row, 9) for row in range(len(manager))])
     manager.destroy(0)
-    assert manager.data.cold.n == 64 and manager.data.cold.loot.tolist() == [9] * 64
+    assert manager.data.cold.n == 64
+    assert manager.data.cold.loot.tolist() == [9] * 64
 
 
 def test_columns_of_both_buffers() -> None:
@@ -402,8 +409,11 @@ def test_layout_shows_both_buffers() -> None:
     component = next(c for c in load(TEXT).components if c.name == "Plain")
     plan = layout(component)
     assert plan.cold is not None
-    assert plan.row_bytes == 28 and plan.cold.row_bytes == 4 + 1 + 4 + 12 + 8 + 4 + 16 + 8
+    assert plan.row_bytes == 28
+    assert plan.cold.row_bytes == 4 + 1 + 4 + 12 + 8 + 4 + 16 + 8
     hot, cold = table(component).split("\n\n")
-    assert "cold_row" in hot and "loot" not in hot
-    assert cold.startswith("cold column") and "note" in cold
+    assert "cold_row" in hot
+    assert "loot" not in hot
+    assert cold.startswith("cold column")
+    assert "note" in cold
     assert f"{plan.cold.row_bytes} bytes per row" in cold

@@ -9,7 +9,7 @@ from ecsgen.columns import Column, split_parts
 from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
 from ecsgen.render.calls import call
-from ecsgen.render.quoting import literal
+from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.spelling import (
     STRUCT,
     Spelling,
@@ -130,11 +130,11 @@ class _Field(Spelling):
 
     @property
     def store_picked_lines(self) -> str:
-        """The statements that write the rows `wanted` of checked columns to the cold rows `span`."""
+        """The statements that write the rows `wanted` of checked columns to cold rows."""
         shape = literal_shape("count", self.column.shape)
         values = f'np.broadcast_to(columns["{self.name}"], {shape})[wanted]'
         line = f"    cold._{self.name}_column[span] = {values}"
-        if len(line) <= 88:
+        if len(line) <= WIDTH:
             return line
         shaped = f'    values = np.broadcast_to(columns["{self.name}"], {shape})'
         return f"{shaped}\n    cold._{self.name}_column[span] = values[wanted]"

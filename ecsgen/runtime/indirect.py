@@ -1,4 +1,4 @@
-"""Indirect cold data: rows of a second buffer, which only instances with values of their own have."""
+"""Indirect cold data: a second buffer, in which only some instances have a row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def differing(
     defaults: Mapping[str, NDArray[Any]],
     count: int,
 ) -> NDArray[np.bool_]:
-    """Return which of `count` new rows have a cell that is not the default, shape (count,); O(count).
+    """Return which of `count` new rows have a cell that is not the default; O(count).
 
     Cells are compared bit for bit, so that -0.0 is not 0.0 and a NaN is itself. Objects differ
     from the default unless they are None.
