@@ -1,17 +1,17 @@
 """Breaks generated managers in many ways and checks that their generated tests notice.
 
-`python -m tests.mutate` builds the shipped schemas into a temporary folder, applies each mutant to each
-place where its pattern matches, runs the generated tests of that module, and prints what was killed and
+`python -m tests.mutate` builds the shipped schemas into a temporary folder, applies each mutant
+where its pattern matches, runs the generated tests of that module, and prints what was killed and
 what survived. It exits with 1 if one survives.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,21 +19,37 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TypeVar
 
-from ecsgen import features, schema
-from ecsgen.config import load_options
-from ecsgen.diagnostics import Diagnostics
+import pytest
+
+from ecsgen import features
 from ecsgen.features import Mutant
 from ecsgen.model import Project
-from ecsgen.render.package import outputs
 from tests import mutants
+from tests.generated_package import SCHEMAS, build
 
-ROOT = Path(__file__).resolve().parent.parent
+Item = TypeVar("Item")
+
 PACKAGE = "generated"
 SECONDS = 120
 """A run that takes longer is a kill: an endless loop is noticed, too."""
+OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", "--hypothesis-seed=1")
+
+# Each run is a fork of a process that has imported what takes long.
+FORKS: ForkServerContext | SpawnContext = (
+    multiprocessing.get_context("forkserver")
+    if os.name == "posix"
+    else multiprocessing.get_context("spawn")
+)
+FORKS.set_forkserver_preload(["__main__", "numpy", "pytest", "hypothesis.stateful"])
+
+
+PLACES = 3
+"""Of many matches of a pattern in one module, so many are tried, from the first to the last."""
 
 
 @dataclass(frozen=True)
@@ -60,20 +76,6 @@ class Outcome:
     seconds: float
 
 
-def build(folder: Path) -> Project:
-    """Build the shipped schemas into a folder; the text is left as the templates make it."""
-    diagnostics = Diagnostics()
-    project = schema.load(ROOT / "schemas", diagnostics)
-    options = load_options(schemas=ROOT / "schemas", output=folder, cwd=ROOT)
-    if project is None or diagnostics.errors:
-        raise SystemExit("the shipped schemas have errors")
-    for output in outputs(project, options, diagnostics):
-        path = folder / output.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(output.make(), encoding="utf-8")
-    return project
-
-
 def jobs(project: Project, folder: Path) -> Iterator[Job]:
     """Return every way to break the package, one at a time."""
     for component in project.components:
@@ -91,39 +93,70 @@ def _broken(
 ) -> Iterator[Job]:
     text = (folder / file).read_text(encoding="utf-8")
     for mutant in every:
-        for place, match in enumerate(re.finditer(mutant.old, text, re.MULTILINE)):
+        matches = list(enumerate(re.finditer(mutant.old, text, re.MULTILINE)))
+        for place, match in spread(matches, PLACES):
             new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
             if new != text:
                 yield Job(file, place, mutant, new, tests)
 
 
+def spread(items: list[Item], count: int) -> list[Item]:
+    """Return `count` of several items, evenly spread from the first to the last; 0 means all."""
+    if count == 0 or len(items) <= count:
+        return items
+    last = len(items) - 1
+    return [items[round(k * last / max(count - 1, 1))] for k in range(count)]
+
+
 def run(job: Job, folder: Path) -> Outcome:
     """Run the tests against one broken module, in a folder that nobody else uses meanwhile."""
     path = folder / job.file
-    whole = path.read_text(encoding="utf-8")
+    whole, times = path.read_bytes(), path.stat()
     path.write_text(job.text, encoding="utf-8")
     start = time.perf_counter()
     try:
         killed_by = _killed_by(job, folder)
     finally:
-        path.write_text(whole, encoding="utf-8")
+        path.write_bytes(whole)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # its compiled form is good again
     return Outcome(job, killed_by, time.perf_counter() - start)
 
 
 def _killed_by(job: Job, folder: Path) -> str:
-    tests = [str(folder / "tests" / name) for name in job.tests or ("",)]
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
-    command = [sys.executable, "-B", "-m", "pytest", *options, "--hypothesis-seed=1", *tests]
-    try:
-        done = subprocess.run(
-            command, cwd=folder.parent, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
+    output = folder.parent / "output.txt"
+    process = FORKS.Process(target=_pytest, args=(folder, job.tests, ("-x",), output))
+    process.start()
+    process.join(SECONDS)
+    if process.is_alive():
+        process.kill()
+        process.join()
         return "time"
-    if done.returncode == 0:
+    if process.exitcode == 0:
         return ""
-    named = re.search(r"^(?:FAILED|ERROR) \S*?([^/\s]+\.py\S*)", done.stdout, re.MULTILINE)
-    return named.group(1) if named else f"exit status {done.returncode}"
+    text = output.read_text(encoding="utf-8")
+    named = re.search(r"^(?:FAILED|ERROR) \S*?([^/\s]+\.py\S*)", text, re.MULTILINE)
+    return named.group(1) if named else f"exit status {process.exitcode}"
+
+
+def _pytest(folder: Path, tests: tuple[str, ...], options: tuple[str, ...], output: Path) -> None:
+    """Run tests of a folder in this process and exit with pytest's status."""
+    with output.open("w", encoding="utf-8") as stream:
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
+    os.chdir(folder.parent)
+    sys.dont_write_bytecode = "--collect-only" not in options
+    files = [str(folder / "tests" / name) for name in tests or ("",)]
+    sys.exit(pytest.main([*OPTIONS, *options, *files]))
+
+
+def warm(folder: Path) -> None:
+    """Collect all tests once, so that what stays whole is compiled."""
+    output = folder.parent / "output.txt"
+    process = FORKS.Process(target=_pytest, args=(folder, (), ("--collect-only",), output))
+    process.start()
+    process.join()
+    if process.exitcode != 0:
+        raise SystemExit(output.read_text(encoding="utf-8"))
 
 
 def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
@@ -132,6 +165,7 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
     for number in range(workers):
         copy = folder.parent / f"worker_{number}" / PACKAGE
         shutil.copytree(folder, copy)
+        warm(copy)
         copies.put(copy)
 
     def one(job: Job) -> Outcome:
@@ -145,19 +179,14 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
         yield from pool.map(one, todo)
 
 
-def sample(todo: list[Job], count: int) -> list[Job]:
-    """Return some jobs, spread over all."""
-    return [todo[round(k * len(todo) / count)] for k in range(count)] if count else todo
-
-
 def mutate(count: int, only: str, workers: int) -> list[Outcome]:
     """Run `count` mutants (0: all) whose title matches a pattern; print as they come."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / PACKAGE
-        project = build(folder)
+        project = build(SCHEMAS, folder)
         todo = [job for job in jobs(project, folder) if re.search(only, job.title)]
         outcomes = []
-        for outcome in run_all(sample(todo, count), folder, workers):
+        for outcome in run_all(spread(todo, count), folder, workers):
             outcomes.append(outcome)
             verdict = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVED"
             print(f"{outcome.seconds:5.1f} s  {outcome.job.title:<78} {verdict}", flush=True)

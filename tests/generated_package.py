@@ -1,0 +1,34 @@
+"""Writes generated packages for tests that run them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ecsgen import schema
+from ecsgen.config import Options
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Project
+from ecsgen.render.package import outputs
+
+ROOT = Path(__file__).resolve().parent.parent
+SCHEMAS = ROOT / "schemas"
+
+
+def build(schemas: Path, folder: Path, tests: Path | None = None) -> Project:
+    """Write the package of some schemas as the templates make it, without black.
+
+    The tests go to a folder of their own if one is given.
+    """
+    diagnostics = Diagnostics()
+    project = schema.load(schemas, diagnostics)
+    tests = tests or folder / "tests"
+    options = Options(schemas, folder, "numpy", tests, jobs=1, line_length=88)
+    found = [] if project is None else outputs(project, options, diagnostics)
+    if project is None or diagnostics.errors:
+        raise ValueError(f"{schemas} has {diagnostics.errors} errors")
+    for output in found:
+        is_test = output.path.startswith("tests/")
+        path = tests / output.path.removeprefix("tests/") if is_test else folder / output.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(output.make(), encoding="utf-8")
+    return project

@@ -1,0 +1,155 @@
+"""The generated tests: which there are, how they look, that they pass, and that they notice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ecsgen import schema
+from ecsgen.config import Options, UsageError
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.format import format_text
+from ecsgen.model import Component
+from ecsgen.render import tests as generated
+from ecsgen.render.output import Output
+from tests.generated_package import SCHEMAS, build
+from tests.mutate import mutate
+
+FIELDS = """
+fields:
+  weight: {type: f32, default: 1.5}
+  matrix: "f64[2,2]"
+  level: {type: i16, default: -3, tags: [cold, render]}
+  is_on: bool
+  letter: {type: "str[5]", default: é}
+  mode: {type: "Mode[2]", tags: [render]}
+  thing: object
+"""
+POLICIES = """
+enum: Mode
+values: {off: 0, standby: 5, running: 300}
+---
+component: SparseManyGc
+lookup: sparse
+instances: many
+release: true
+FIELDS
+---
+component: SparseManyCallback
+lookup: sparse
+instances: many
+destroy: callback
+---
+component: HashOneCallback
+lookup: hash
+destroy: callback
+capacity: 65
+FIELDS
+---
+component: HashManyGc
+lookup: hash
+instances: many
+release: true
+fields: {weight: f32}
+---
+component: DirectCallback
+lookup: direct
+destroy: callback
+FIELDS
+---
+component: TestSubject
+lookup: direct
+destroy: manual
+release: true
+fields: {one: "f32[1]", deep: "u64[2,1,2]", owner: entity}
+"""
+
+
+def outputs(folder: Path, tests: Path | None = None) -> list[Output]:
+    """Return the generated tests of the shipped schemas."""
+    project = schema.load(SCHEMAS, Diagnostics())
+    assert project is not None
+    options = Options(SCHEMAS, folder, "numpy", tests or folder / "tests", 1, 88)
+    return list(generated.outputs(project, options))
+
+
+def run_pytest(folder: Path, tests: Path, *options: str) -> None:
+    """Run generated tests in a process of their own; warnings are errors."""
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "--rootdir", str(folder), str(tests), *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+
+
+def test_a_file_per_component(tmp_path: Path) -> None:
+    paths = [output.path for output in outputs(tmp_path)]
+    assert "tests/test_point_mass.py" in paths
+    assert "tests/test_entities.py" in paths
+    assert "tests/test_world.py" in paths
+    assert "tests/conftest.py" not in paths
+    assert len(paths) == len(set(paths))
+
+
+def test_the_same_text_each_time(tmp_path: Path) -> None:
+    first = [(output.path, output.key, output.make()) for output in outputs(tmp_path)]
+    again = [(output.path, output.key, output.make()) for output in outputs(tmp_path)]
+    assert first == again
+    assert len({key for _, key, _ in first}) == len(first)
+
+
+def test_black_finds_nothing_to_change(tmp_path: Path) -> None:
+    for output in outputs(tmp_path):
+        text = output.make()
+        assert text == format_text(text, 88), output.path
+
+
+def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
+    plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
+    found = generated.support_modules([plain])
+    assert {"hash", "one", "packed", "manual", "lingering"} <= set(found)
+    assert not {"sparse", "direct", "many", "gc", "callback", "release", "objects"} & set(found)
+
+
+def test_moved_tests_need_a_package_with_a_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="my-package"):
+        outputs(tmp_path / "my-package", tmp_path / "checks")
+
+
+def test_moved_tests_find_their_package(tmp_path: Path) -> None:
+    build(SCHEMAS, tmp_path / "pair" / "package", tmp_path / "pair" / "far" / "checks")
+    (tmp_path / "pair").rename(tmp_path / "elsewhere")
+    checks = tmp_path / "elsewhere" / "far" / "checks"
+    run_pytest(tmp_path, checks, "-k", "TestStatic or TestWorld")
+
+
+@pytest.mark.slow
+def test_every_policy_passes_its_tests(tmp_path: Path) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    text = POLICIES.replace("FIELDS\n", FIELDS.strip() + "\n")
+    (schemas / "policies.yaml").write_text(text, encoding="utf-8")
+    build(schemas, tmp_path / "package")
+    run_pytest(tmp_path, tmp_path / "package" / "tests")
+
+
+def test_small_handles_pass_their_tests(tmp_path: Path) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    small = "world: Small\nentity: {index_bits: 3, generation_bits: 2, min_free: 1}\n"
+    (schemas / "small.yaml").write_text(f"{small}---\ncomponent: Tag\n", encoding="utf-8")
+    build(schemas, tmp_path / "package")
+    run_pytest(tmp_path, tmp_path / "package" / "tests")
+
+
+def test_broken_managers_are_noticed() -> None:
+    outcomes = mutate(4, r"(map is not told|link is not set|wrong row fills) \[\d+\]", 2)
+    assert [outcome.job.title for outcome in outcomes if not outcome.killed_by] == []
+    assert len(outcomes) == 4
