@@ -16,7 +16,7 @@ from ecsgen.cli.report import Format
 from ecsgen.config import BACKENDS, Backend, Options, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics, did_you_mean
 from ecsgen.lock import exclusive
-from ecsgen.model import Project
+from ecsgen.model import Component, Project
 from ecsgen.plan import State
 
 OUT_OF_STEP = 1
@@ -213,11 +213,12 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
 @ecsgen.command()
 @click.argument("component", required=False)
 @click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture into this file.")
 @click.pass_context
-def layout(context: click.Context, component: str | None, schemas: Path | None) -> None:
-    """Print how the columns of COMPONENT, or of every component, lie in memory."""
-    from ecsgen.layout import table
-
+def layout(
+    context: click.Context, component: str | None, schemas: Path | None, svg: Path | None
+) -> None:
+    """Print, or draw, how the columns of COMPONENT, or of every component, lie in memory."""
     diagnostics = Diagnostics()
     project = _load(load_options(schemas=schemas), diagnostics)
     report.print_diagnostics(diagnostics, "text")
@@ -227,7 +228,25 @@ def layout(context: click.Context, component: str | None, schemas: Path | None) 
     if not chosen and component is not None:
         hint = did_you_mean(component, [c.name for c in project.components])
         raise UsageError(f"no component {component!r}" + (f"; {hint}" if hint else ""))
-    click.echo("\n".join(f"{c.name}\n{table(c)}" for c in chosen), nl=False)
+    if svg is None:
+        _print_layout(chosen)
+    else:
+        _draw_layout(chosen, svg)
+
+
+def _print_layout(components: list[Component]) -> None:
+    from ecsgen.layout import table
+
+    click.echo("\n".join(f"{c.name}\n{table(c)}" for c in components), nl=False)
+
+
+def _draw_layout(components: list[Component], file: Path) -> None:
+    from ecsgen.picture import picture
+
+    try:
+        file.write_text(picture(components), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"can't write {file}: {error.strerror}") from error
 
 
 @ecsgen.command()
