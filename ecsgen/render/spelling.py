@@ -302,7 +302,10 @@ class Spelling:
     @property
     def set_lines(self) -> str:
         """The statement of the setter: converts and writes one cell."""
-        return self.store(f"{self.constant}.one(value)", 8)
+        converted = f"{self.constant}.one(value)"
+        if not self.is_packed:
+            return self.store(converted, 8)
+        return f"        values = {converted}\n{self.store('values', 8)}"
 
     @property
     def store_many_lines(self) -> str:
@@ -327,10 +330,10 @@ class Spelling:
         if count > WRITTEN_OUT:
             arguments = [self._cells, f"{self.nbytes} * {self.place}", f"*{value}"]
             return call(f"{self.struct}.pack_into", arguments, indent)
-        at = ", ".join(f"_to[_at + {i}]" if i else "_to[_at]" for i in range(count))
-        targets = f"{at}," if count == 1 else at
-        place = f"{pad}_to, _at = {self._cells}, {count} * {self.place}"
-        return f"{place}\n{pad}{targets} = {value}"
+        places = ["_at", *(f"_at + {i}" for i in range(1, count))]
+        lines = [f"_at = {count} * {self.place}"]
+        lines += [f"{self._cells}[{at}] = {value}[{i}]" for i, at in enumerate(places)]
+        return "\n".join(pad + line for line in lines)
 
     @property
     def _cells(self) -> str:
