@@ -42,8 +42,8 @@ FEATURE = Feature(
         Mutant("a new row has its predecessor's cold row", r"\[row\] = NIL", "[row] &= NIL"),
         Mutant(
             "new rows have their predecessors' cold rows",
-            r"_cold_row_column\[rows\] = NIL",
-            "_cold_row_column[rows] &= NIL",
+            r"_cold_row_column\[span\] = NIL",
+            "_cold_row_column[span] &= NIL",
         ),
     ),
 )

@@ -9,7 +9,7 @@ from ecsgen.columns import Column, split_parts
 from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
 from ecsgen.render.calls import call
-from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import (
     STRUCT,
     Spelling,
@@ -132,12 +132,9 @@ class _Field(Spelling):
     def store_picked_lines(self) -> str:
         """The statements that write the rows `wanted` of checked columns to cold rows."""
         shape = literal_shape("count", self.column.shape)
-        values = f'np.broadcast_to(columns["{self.name}"], {shape})[wanted]'
-        line = f"    cold._{self.name}_column[span] = {values}"
-        if len(line) <= WIDTH:
-            return line
-        shaped = f'    values = np.broadcast_to(columns["{self.name}"], {shape})'
-        return f"{shaped}\n    cold._{self.name}_column[span] = values[wanted]"
+        arguments = [f'columns["{self.name}"]', shape, "wanted"]
+        lines = call(f"cold._{self.name}_column[span] = picked", arguments, 8)
+        return "\n".join(line[4:] for line in lines.split("\n"))  # a block is indented by 4
 
 
 class ColdField(_Field, ColdColumn):
@@ -154,7 +151,11 @@ class SplitColdField(_Field, SplitSpelling):
     @property
     def store_picked_lines(self) -> str:
         shape = literal_shape("count", self.column.shape)
-        lines = [f'    parts = np.broadcast_to(columns["{self.name}"], {shape})[wanted]']
+        some = literal_shape("len(wanted)", self.column.shape)
+        lines = [
+            f'    parts = picked(columns["{self.name}"], {shape}, wanted)',
+            f"    parts = np.broadcast_to(parts, {some})",
+        ]
         lines += [
             f"    cold._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
             for place, part in zip(ndindex(self.column.shape), self.parts, strict=True)

@@ -35,7 +35,8 @@ def differing(
             cells = np.broadcast_shapes(other.shape, (1, *default.shape))
             axes = tuple(range(1, default.ndim + 1))
             other = np.broadcast_to(other, cells).any(axis=axes)
-        mask |= other
+        if other.any():
+            mask |= other
     return mask
 
 
@@ -54,6 +55,14 @@ def _bits(array: NDArray[Any]) -> NDArray[Any]:
         some = (value is not None for value in array.flat)
         return np.fromiter(some, np.bool_, array.size).reshape(array.shape)
     return array if array.dtype.kind == "S" else array.view(f"u{array.itemsize}")
+
+
+def picked(
+    values: NDArray[Any], shape: tuple[int, ...], wanted: RowArray
+) -> NDArray[Any]:
+    """Return the wanted rows of values that broadcast to `shape`, or what is the same for all."""
+    by_row = values.ndim == len(shape) and len(values) == shape[0]
+    return values[wanted] if by_row else values
 
 
 def without_views(
