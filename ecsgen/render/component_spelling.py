@@ -104,21 +104,11 @@ class ComponentSpelling:
         return inner(call("data._allocate", arguments, 12))
 
     @property
-    def borrowed_many(self) -> str:
-        """The arguments of a bulk creation that may be views of columns."""
-        names = self._lenders
-        borrowed = call("", names, 16) if len(names) > 1 else literal_names(names)
-        return inner(call("data._allocate", ["capacity", borrowed.lstrip()], 12))
-
-    @property
     def borrowed_line(self) -> str:
-        """The statement that gathers them."""
-        return collection("_borrowed = ", self._lenders, 8)[8:].replace("\n        ", "\n")
-
-    @property
-    def _lenders(self) -> list[str]:
-        entities = ["_entities"] if self.component.owner == "entity" else []
-        return [*entities, *(s.name for s in self.fields if not s.is_object)]
+        """The statement that gathers the arguments of a bulk creation that may be views of columns."""
+        entities = ["entities"] if self.component.owner == "entity" else []
+        names = [*entities, *(s.name for s in self.fields if not s.is_object)]
+        return collection("borrowed = ", names, 8)[8:].replace("\n        ", "\n")
 
     @property
     def keywords(self) -> list[str]:

@@ -156,7 +156,7 @@ class Dispatch:
         if self.depth or not self.errors:
             return
         errors, self.errors = self.errors, []
-        group = BaseExceptionGroup("callbacks failed", errors)
+        group = BaseExceptionGroup("callbacks failed", tuple(errors))
         errors.clear()
         try:
             if error is None:

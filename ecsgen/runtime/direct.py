@@ -46,9 +46,9 @@ def direct_lookup(
     return np.where(found, rows, NIL)
 
 
-def rows_spanned(entities: EntityArray | None, index_mask: int) -> int:
+def rows_spanned(entities: EntityArray, index_mask: int) -> int:
     """Return one more than the highest index of the entities, 0 without any; O(k)."""
-    if entities is None or len(entities) == 0:
+    if len(entities) == 0:
         return 0
     return int((entities & np.uint64(index_mask)).max()) + 1
 
