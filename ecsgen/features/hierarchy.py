@@ -1,7 +1,7 @@
 """hierarchy: parent, first child and siblings of every row (Bitsquid's transform component).
 
-A parent's children are a chain like an entity's instances (see `many`), in order of attachment, which
-begins at its `first_child` cell.
+A parent's children are a chain like an entity's instances (see `many`), in order of attachment,
+which begins at its `first_child` cell.
 """
 
 from ecsgen.columns import Column

@@ -103,8 +103,8 @@ def unlink(
 ) -> tuple[RowArray, NDArray[np.bool_]]:
     """Take the ascending rows `gone` out of the chains that begin at `heads`.
 
-    `heads` are the first rows of all chains concerned. Returns their first rows from now on and which
-    chains are empty. O(k log k): runs of neighbours are bridged by pointer jumping.
+    `heads` are the first rows of all chains concerned. Returns their first rows from now on and
+    which chains are empty. O(k log k): runs of neighbours are bridged by pointer jumping.
     """
     is_first = nexts[previous[gone]] == NIL
     after = _bridge(nexts[gone].astype(np.intp), gone)
