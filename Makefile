@@ -31,6 +31,7 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m ecsgen.schema.reference
+	$(BIN)/python docs/policy_pictures.py
 
 clean:
 	rm -rf $(VENV) build dist
