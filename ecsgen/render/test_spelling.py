@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from ecsgen.columns import Column
+from ecsgen.columns import Column, field_columns
 from ecsgen.model import Base, Component, Default, Field
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
@@ -28,11 +28,27 @@ KINDS = {
 class ComponentTests:
     """A component as the template of its tests sees it."""
 
-    def __init__(self, component: Component, module: str, policies: list[str]) -> None:
+    def __init__(self, component: Component, package: str, policies: list[str]) -> None:
         self.spelling = ComponentSpelling(component)
         self.component = component
-        self.module = module
+        self.package = package
         self.policies = policies
+
+    @property
+    def owned(self) -> bool:
+        """Whether rows belong to entities."""
+        return self.component.owner == "entity"
+
+    @property
+    def handle(self) -> str:
+        """The variable that says which instance: its entity or its id."""
+        return "entity" if self.owned else "id"
+
+    @property
+    def package_import(self) -> str:
+        """The import of what the package has for all components."""
+        names = ["StaleInstanceError", *(["EntityManager"] if self.owned else [])]
+        return import_line(self.package, [*names, *(["enums"] if self.spelling.enums else [])])
 
     @property
     def component_import(self) -> str:
@@ -40,7 +56,8 @@ class ComponentTests:
         # pytest takes whatever is called Test… for tests.
         names = [self.spelling.name, self.spelling.manager]
         taken = [f"{n} as _{n}" if n.startswith("Test") else n for n in names]
-        return import_line(self.module, taken)
+        dot = "" if self.package.endswith(".") else "."
+        return import_line(f"{self.package}{dot}{self.component.module}", taken)
 
     @property
     def row(self) -> str:
@@ -91,9 +108,27 @@ class ComponentTests:
         return line if len(line) <= WIDTH else "\n".join(["    tagged={", *split, "    },"])
 
     @property
+    def storage(self) -> list[str]:
+        """What is special about where fields and rows are, as arguments of the subject."""
+        rows = {spelling.name for spelling in self.spelling.row_fields}
+        fields = self.component.fields
+        split = [f for f in fields if f.split]
+        apart = [literal(f.name) for f in fields if f.name not in rows]
+        lines = []
+        if split:
+            lines.append(_mapping("split=", [_split_item(field) for field in split]))
+        if apart:
+            lines.append(collection("indirect=", apart, 4).lstrip())
+        if self.component.partition == "inactive":
+            lines.append("starts_active=False")
+        return lines
+
+    @property
     def create(self) -> str:
         """The creation of a first row."""
         arguments = [f"{field.name}={_default(field)}" for field in self.component.fields]
+        if not self.owned:
+            return call("id = manager.create", arguments, 4)
         return call("row = manager.create", ["entity", *arguments], 4)
 
     @property
@@ -119,6 +154,19 @@ def _field(field: Field) -> str:
     if kind.shape:
         arguments.append(literal(kind.shape))
     return call(f"fields.{KINDS[kind.base]}", arguments, 8).lstrip()
+
+
+def _mapping(head: str, items: list[str]) -> str:
+    """Return `head{items}` as black lays a dictionary out, behind four spaces."""
+    line = f"{head}{{{', '.join(items)}}}"
+    if len(line) + 5 <= WIDTH:
+        return line
+    return "\n".join([f"{head}{{", *(f"        {item}," for item in items), "    }"])
+
+
+def _split_item(field: Field) -> str:
+    names = [literal(column.name) for column in field_columns(field)]
+    return collection(f"{literal(field.name)}: ", names, 8).lstrip()
 
 
 def _column(column: Column) -> str:

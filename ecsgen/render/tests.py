@@ -10,6 +10,7 @@ import ast
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from itertools import permutations
 from typing import Any
 
 from ecsgen import features, fingerprint
@@ -27,16 +28,17 @@ PARENT = ".."
 def outputs(project: Project, options: Options) -> Iterator[Output]:
     """Return the files of the tests' folder; those of a moved folder import the package by name."""
     package = _package_name(options) if options.tests_moved else PARENT
-    modules = tuple(component.module for component in project.components)
     yield _output("tests/__init__.py", folder_module)
     if options.tests_moved:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
         yield _output("tests/conftest.py", conftest_module, package, parent)
-    for name in support_modules(project.components):
+    of_policies = {name for component in project.components for name in policies(component)}
+    for name in support_modules({"cases", "machine", "world", *of_policies}):
         yield _output(f"tests/_support/{name}.py", support_module, name, package)
     yield _output("tests/test_entities.py", entities_tests, package)
-    yield _output("tests/test_world.py", world_tests, project.world.name, modules, package)
+    members = tuple((component.module, component.owner) for component in project.components)
+    yield _output("tests/test_world.py", world_tests, project.world.name, members, package)
     for component in project.components:
         path = f"tests/test_{component.module}.py"
         yield _output(path, component_tests, component, package)
@@ -78,9 +80,11 @@ def entities_tests(package: str) -> str:
     return _render("entities.py.j2", package=package)
 
 
-def world_tests(world: str, modules: tuple[str, ...], package: str) -> str:
-    """Return the tests of the world."""
-    return _render("world.py.j2", package=package, world=world, modules=modules)
+def world_tests(world: str, members: tuple[tuple[str, str], ...], package: str) -> str:
+    """Return the tests of the world; `members`: the components' modules, and who owns their rows."""
+    owned = [module for module, owner in members if owner == "entity"]
+    unowned = [module for module, owner in members if owner == "none"]
+    return _render("world.py.j2", package=package, world=world, owned=owned, unowned=unowned)
 
 
 def component_tests(component: Component, package: str) -> str:
@@ -89,25 +93,26 @@ def component_tests(component: Component, package: str) -> str:
         "component.py.j2",
         package=package,
         c=ComponentSpelling(component),
-        t=ComponentTests(component, origin(package, component.module), policies(component)),
+        t=ComponentTests(component, package, policies(component)),
     )
 
 
-def origin(package: str, module: str) -> str:
-    """Return where a module of the package is imported from."""
-    return f"{package}{module}" if package == PARENT else f"{package}.{module}"
-
-
 def policies(component: Component) -> list[str]:
-    """Return the support modules of a component's policies."""
-    names = [*(feature.name for feature in features.active(component)), component.destroy]
-    return sorted(set(names) & _available())
+    """Return the support modules of a component's policies, each before those that it builds on.
+
+    A module called `one_other` says what holds where two policies meet.
+    """
+    names = {feature.name for feature in features.active(component)}
+    if component.owner == "entity":
+        names.add(component.destroy)
+    names |= {f"{one}_{other}" for one, other in permutations(names, 2)}
+    return sorted(names & _available(), key=lambda name: (-len(support_modules([name])), name))
 
 
-def support_modules(components: Iterable[Component]) -> list[str]:
-    """Return the support modules that some components need, and what those need themselves."""
+def support_modules(names: Iterable[str]) -> list[str]:
+    """Return support modules and those that they need."""
     found = {"__init__"}
-    wanted = ["cases", "machine", "world", *(name for c in components for name in policies(c))]
+    wanted = list(names)
     while wanted:
         name = wanted.pop()
         if name not in found:
