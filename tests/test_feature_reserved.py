@@ -182,7 +182,7 @@ def test_any_history_matches_a_dict(package: Any, name: str, steps: list[tuple[s
             entities = world.entities.create_many(count)
             mass = np.arange(count, dtype=np.float32) + 100 * number
             if len(model) + count > ROWS:
-                with pytest.raises(MemoryError):
+                with pytest.raises(MemoryError, match="reserved"):
                     manager.create_many(entities, mass=mass)
             else:
                 manager.create_many(entities, mass=mass)

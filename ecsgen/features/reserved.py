@@ -19,6 +19,6 @@ FEATURE = Feature(
         Mutant(
             "nothing is given back", r"\n +self\._give_back\(\)\n|\n +data\._give_back\(\)\n", "\n"
         ),
-        Mutant("reserve takes any number", r"if rows > data\._allocated:", "if False:"),
+        Mutant("reserve takes any number", r"if rows > self\.data\._allocated:", "if False:"),
     ),
 )
