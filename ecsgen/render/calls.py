@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ecsgen.render.quoting import WIDTH
+from ecsgen.model import Default
+from ecsgen.render.quoting import WIDTH, literal
 
 
 def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int = 0) -> str:
@@ -38,6 +39,16 @@ def collection(head: str, items: list[str], indent: int) -> str:
         return line
     body = "".join(f"{pad}    {item},\n" for item in items)
     return f"{pad}{head}(\n{body}{pad})"
+
+
+def display(head: str, value: Default, indent: int, end: str = "") -> str:
+    """Return `head` and a (nested) tuple of literals, with one item per line where it is too long."""
+    pad = " " * indent
+    line = f"{pad}{head}{literal(value)}{end}"
+    if len(line) <= WIDTH or not isinstance(value, tuple):
+        return line
+    items = "\n".join(display("", item, indent + 4, ",") for item in value)
+    return f"{pad}{head}(\n{items}\n{pad}){end}"
 
 
 def signature(name: str, parameters: list[str], returns: str, indent: int) -> str:

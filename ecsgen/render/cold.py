@@ -55,7 +55,7 @@ class _Field(Spelling):
     @property
     def default_constant(self) -> str:
         """The name of the default's bytes."""
-        return f"{self.name.upper()}_DEFAULT"
+        return f"{self.name.upper()}_DEFAULT_BYTES"
 
     @property
     def format(self) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import ClassVar
 
 from ecsgen.columns import Column, split_parts
 from ecsgen.model import Base, Field, FieldType
-from ecsgen.render.calls import call, collection, exploded, signature
+from ecsgen.render.calls import call, collection, display, exploded, signature
 from ecsgen.render.quoting import literal
 
 NUMPY = {
@@ -41,7 +42,9 @@ CONVERTERS = {
 WRITTEN_OUT = 4
 """Cells of up to this many elements are written one by one."""
 SPELLED_OUT = 8
-"""Tuples of up to this many elements are spelled out in annotations."""
+"""Cells of up to this many elements are spelled out in annotations."""
+LONGEST_DEFAULT = 50
+"""Longer defaults are constants, so that signatures stay legible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +253,20 @@ class Spelling:
 
     @property
     def default(self) -> str:
+        """The default as calls have it: a literal, or the constant of a long one."""
+        text = self._default_literal
+        return text if len(text) <= LONGEST_DEFAULT else f"{self.name.upper()}_DEFAULT"
+
+    @property
+    def default_constant_lines(self) -> str:
+        """The constant of a default that is too long for a signature, or nothing."""
+        if self.default == self._default_literal:
+            return ""
+        assert self.field is not None
+        return display(f"{self.name.upper()}_DEFAULT: Final = ", self.field.default, 0)
+
+    @property
+    def _default_literal(self) -> str:
         """The default as a literal; enums are spelled as members."""
         assert self.field is not None
         value = self.field.default
@@ -422,12 +439,10 @@ def literal_names(names: list[str]) -> str:
 
 
 def _tuple_type(scalar: str, shape: tuple[int, ...]) -> str:
-    if not shape:
-        return scalar
-    inner = _tuple_type(scalar, shape[1:])
-    if shape[0] > SPELLED_OUT:
-        return f"tuple[{inner}, ...]"
-    return f"tuple[{', '.join([inner] * shape[0])}]"
+    spelled_out = prod(shape) <= SPELLED_OUT
+    for size in reversed(shape):
+        scalar = f"tuple[{', '.join([scalar] * size) if spelled_out else f'{scalar}, ...'}]"
+    return scalar
 
 
 def cell_attributes(columns: list[Spelling]) -> list[str]:
