@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo test lint types check bench docs clean
+.PHONY: demo test lint types check bench docs pieces clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/
@@ -27,11 +27,14 @@ check: $(STAMP)
 	$(BIN)/ecsgen check schemas/
 
 bench: $(STAMP)
-	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit; done
+	for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script || exit; done
 
 docs: $(STAMP)
 	$(BIN)/python -m ecsgen.schema.reference
 	$(BIN)/python docs/policy_pictures.py
+
+pieces: $(STAMP)
+	$(BIN)/python -m ecsgen.stable_pieces
 
 clean:
 	rm -rf $(VENV) build dist

@@ -1,26 +1,25 @@
 """Outputs to finished files: each is rendered, then formatted with black.
 
-With enough to do, several processes share the work; each has to import jinja2 and black once, so
-small builds stay in this one.
+With enough to do, several processes share the work; each has to import jinja2 and to compile the
+templates, so small builds stay in this one.
 """
 
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache, partial
 
-from ecsgen.pieces import PieceFormatter
+from ecsgen import stable_pieces
+from ecsgen.pieces import Format, PieceFormatter
 from ecsgen.render.output import Output
 
 Progress = Callable[[int, int], None]
 """Called with how many outputs are done, and of how many."""
 
 # A process takes about as long to start as this many files take to make.
-_WORTH_A_PROCESS = 4
+_WORTH_A_PROCESS = 40
 _BATCH = 8
 
 
@@ -46,12 +45,22 @@ def format_text(text: str, line_length: int) -> str:
 
 @cache
 def _formatter(line_length: int) -> PieceFormatter:
-    # Only when something must be formatted: the import takes longer than a whole check.
-    from black import format_str
-    from black.mode import Mode, TargetVersion
+    known = stable_pieces.known(line_length)
+    return PieceFormatter(black_of(line_length), line_length, known)
 
-    mode = Mode(line_length=line_length, target_versions={TargetVersion.PY311})
-    return PieceFormatter(lambda text: format_str(text, mode=mode))
+
+def black_of(line_length: int) -> Format:
+    """black itself, as a function. It is imported when it is first called, not before."""
+
+    def format(source: str) -> str:
+        # Only when something must be formatted: the import takes longer than a whole check.
+        from black import format_str
+        from black.mode import Mode, TargetVersion
+
+        mode = Mode(line_length=line_length, target_versions={TargetVersion.PY311})
+        return format_str(source, mode=mode)
+
+    return format
 
 
 def _make(outputs: Sequence[Output], line_length: int) -> list[tuple[str, bytes]]:
@@ -81,6 +90,9 @@ def _here(outputs: Sequence[Output], line_length: int) -> Iterator[list[tuple[st
 def _in_processes(
     outputs: Sequence[Output], line_length: int, jobs: int
 ) -> Iterator[list[tuple[str, bytes]]]:
+    import multiprocessing  # these take 60 ms, and small builds do without
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
     # Spawned on every system: a fork would copy whatever threads the caller has running.
     context = multiprocessing.get_context("spawn")
     work = partial(_make, line_length=line_length)

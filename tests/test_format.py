@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from ecsgen.fingerprint import digest
 from ecsgen.format import format_text, make_all
-from ecsgen.pieces import PieceFormatter
+from ecsgen.pieces import PieceFormatter, cut
 from ecsgen.render.output import Output
+from ecsgen.shapes import digest as digest_of_shape
 
 ROOT = Path(__file__).parent.parent
 
@@ -75,7 +76,7 @@ MODULES = st.recursive(
 @given(parts=st.lists(st.tuples(MODULES, BREAKS), max_size=5))
 def test_pieces_are_as_the_whole(parts: list[tuple[str, str]]) -> None:
     source = joined(parts)
-    format = PieceFormatter(whole)
+    format = PieceFormatter(whole, 88)
     try:
         wanted = whole(source)
     except InvalidInput:
@@ -104,14 +105,14 @@ def test_pieces_at_the_edges(source: str) -> None:
         wanted = whole(source)
     except InvalidInput:
         with pytest.raises(InvalidInput):
-            PieceFormatter(whole)(source)
+            PieceFormatter(whole, 88)(source)
     else:
-        assert PieceFormatter(whole)(source) == wanted
+        assert PieceFormatter(whole, 88)(source) == wanted
 
 
 @pytest.mark.parametrize("line_length", [60, 88])
 def test_on_real_modules(line_length: int) -> None:
-    format = PieceFormatter(partial(whole, line_length=line_length))
+    format = PieceFormatter(partial(whole, line_length=line_length), line_length)
     for path in sorted((ROOT / "ecsgen" / "cli").glob("*.py")):
         source = path.read_text(encoding="utf-8")
         assert format(source) == whole(source, line_length)
@@ -124,13 +125,40 @@ def test_a_piece_is_formatted_once() -> None:
         calls.append(source)
         return whole(source)
 
-    format = PieceFormatter(counting)
+    format = PieceFormatter(counting, 88)
     method = "    def m(self):\n        return  1"
     first = format(f'class A:\n    """A."""\n\n{method}\n\n{method}\n')
     second = format(f'class B:\n    """B."""\n\n{method}\n')
-    assert len(calls) == 3
+    assert len(calls) == 2  # the heads of the classes have one shape
     assert first.count("return 1") == 2
     assert second == 'class B:\n    """B."""\n\n    def m(self):\n        return 1\n'
+
+
+def test_a_known_shape_needs_no_black() -> None:
+    first = 'class A:\n    """A."""\n\n    def m(self):\n        return 1\n'
+    second = 'class Bc:\n    """Words."""\n\n    def mass(self):\n        return 23\n'
+    calls = []
+
+    def counting(source: str) -> str:
+        calls.append(source)
+        return whole(source)
+
+    format = PieceFormatter(counting, 88)
+    assert (format(first), format(second)) == (first, second)
+    assert len(calls) == 2
+    known = [digest_of_shape(piece.alone, 88) for piece in cut(first)]
+    assert PieceFormatter(counting, 88, known)(second) == second
+    assert len(calls) == 2
+
+
+def test_known_pieces_that_make_no_module_are_refused() -> None:
+    """Pieces that are each in style, put together as no template should."""
+    method = "    def m(self):\n        return 1\n"
+    for head in ("x = 1\n", "class A:\n    a = 1\n\n\nx = 1\n", 'class A: """A."""\n'):
+        source = f"{head}\n{method}"
+        known = [digest_of_shape(piece.alone, 88) for piece in cut(source)]
+        with pytest.raises(InvalidInput):
+            PieceFormatter(whole, 88, known)(source)
 
 
 def text(source: str) -> str:
