@@ -108,7 +108,7 @@ class ComponentSpelling:
         """The statement that gathers the arguments of a bulk creation that may be views of columns."""
         entities = ["entities"] if self.component.owner == "entity" else []
         names = [*entities, *(s.name for s in self.fields if not s.is_object)]
-        return collection("borrowed = ", names, 8)[8:].replace("\n        ", "\n")
+        return collection("_borrowed = ", names, 8)[8:].replace("\n        ", "\n")
 
     @property
     def keywords(self) -> list[str]:
