@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 from ecsgen.model import Default
 from ecsgen.render.quoting import WIDTH, literal
+
+_KEYWORD = re.compile(r"\w+=(?!=)")
 
 
 def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int = 0) -> str:
@@ -26,8 +31,21 @@ def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int
 def exploded(head: str, arguments: list[str], indent: int) -> str:
     """Return `head(arguments)` with one argument per line, as black keeps it at any depth."""
     pad = " " * indent
-    body = "".join(f"{pad}    {argument},\n" for argument in arguments)
+    body = "".join(f"{_item(argument, indent + 4)}\n" for argument in arguments)
     return f"{pad}{head}(\n{body}{pad})"
+
+
+def _item(item: str, indent: int) -> str:
+    """Return one argument or element on its own line; a tuple that is too long in several."""
+    line = f"{' ' * indent}{item},"
+    name, equals, value = item.partition("=") if _KEYWORD.match(item) else ("", "", item)
+    if len(line) <= WIDTH or not value.startswith("("):
+        return line
+    display = ast.parse(value, mode="eval").body
+    if not isinstance(display, ast.Tuple):
+        return line
+    items = [ast.get_source_segment(value, element) or "" for element in display.elts]
+    return exploded(name + equals, items, indent) + ","
 
 
 def collection(head: str, items: list[str], indent: int) -> str:
