@@ -111,9 +111,9 @@ def _is_plain(words: str) -> bool:
 def _is_aligned(lines: list[str], indent: str) -> bool:
     """Whether the words begin at the indent and lines have no trailing spaces."""
     words = lines[1:]
-    if words and words[-1].strip() == _QUOTES:
-        if words.pop() != indent + _QUOTES:
-            return False
+    closes_alone = bool(words) and words[-1].strip() == _QUOTES
+    if closes_alone and words.pop() != indent + _QUOTES:
+        return False
     depths = [len(line) - len(line.lstrip(" ")) for line in words if line]
     return min(depths, default=len(indent)) == len(indent) and not any(
         line.endswith(" ") for line in lines
