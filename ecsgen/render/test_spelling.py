@@ -119,6 +119,11 @@ class ComponentTests:
             lines.append(_mapping("split=", [_split_item(field) for field in split]))
         if apart:
             lines.append(collection("indirect=", apart, 4).lstrip())
+        if self.spelling.cold:
+            columns = [_column(spelling.column) for spelling in self.spelling.cold.stored]
+            lines.append(collection("cold_columns=", columns, 4).lstrip())
+        if self.component.reserve:
+            lines.append(f"reserve={self.component.reserve}")
         if self.component.partition == "inactive":
             lines.append("starts_active=False")
         return lines
