@@ -218,7 +218,7 @@ class ColdSpelling:
     @property
     def packed_line(self) -> str:
         """The statement that packs the converted values of a new row."""
-        arguments = [field.packed(f"_{field.name}") for field in self.stored_fields]
+        arguments = [field.packed(field.local) for field in self.stored_fields]
         return call("_packed = COLD_STRUCT.pack", arguments, 0)
 
     @property
@@ -231,5 +231,5 @@ class ColdSpelling:
     def differs(self) -> str:
         """The condition that a new row's converted values are not all defaults."""
         stored = ["_packed != COLD_DEFAULT"] if self.stored_fields else []
-        objects = [f"_{field.name} is not None" for field in self.object_fields]
+        objects = [f"{field.local} is not None" for field in self.object_fields]
         return " or ".join([*stored, *objects])

@@ -122,6 +122,11 @@ class Spelling:
         return f"_{self.name.upper()}"
 
     @property
+    def local(self) -> str:
+        """The name of its converted value: neither a converter's nor one that features use."""
+        return f"_{self.name.lower()}_"
+
+    @property
     def struct(self) -> str:
         """The name of the packer of one cell."""
         return f"{self.name.upper()}_STRUCT"
