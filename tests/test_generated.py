@@ -113,7 +113,7 @@ def test_black_finds_nothing_to_change(tmp_path: Path) -> None:
 
 def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
     plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
-    found = generated.support_modules([plain])
+    found = generated.support_modules(generated.policies(plain))
     assert {"hash", "one", "packed", "manual", "lingering"} <= set(found)
     assert not {"sparse", "direct", "many", "gc", "callback", "release", "objects"} & set(found)
 

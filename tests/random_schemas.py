@@ -1,0 +1,154 @@
+"""Draws schemas at random: legal ones of any mix of policies and fields, and contradictory ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+ENUMS = """\
+enum: Mode
+values: {off: 0, standby: 5, running: 300}
+---
+enum: Access
+values: [read, write, execute]
+flags: true
+"""
+NUMBERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64")
+DEFAULTS = {
+    "bool": ("true", "false"),
+    "i8": ("-128", "5"),
+    "i16": ("-3",),
+    "i32": ("7",),
+    "i64": ("-9223372036854775808",),
+    "u8": ("255",),
+    "u16": ("0x1FF",),
+    "u32": ("1",),
+    "u64": ("18446744073709551615",),
+    "f32": ("1.5", "0.1", "-0.0", ".nan"),
+    "f64": ("-.inf", "2.25", ".nan"),
+    "str[5]": ("abc", "é"),
+    "bytes[3]": ("[1, 2]", "ab"),
+    "Mode": ("standby",),
+    "Access": ("read|write",),
+}
+SHAPES = ("[1]", "[2]", "[3]", "[5]", "[2,2]", "[1,3]")
+HARD_TO_SPLIT = ("str[5]", "bytes[3]", "object")
+
+CONTRADICTIONS: tuple[dict[str, str], ...] = (
+    {"lookup": "direct", "instances": "many"},
+    {"lookup": "direct", "partition": "{start: active}"},
+    {"lookup": "direct", "hierarchy": "{orphans: root}"},
+    {"lookup": "direct", "cold": "indirect"},
+    {"owner": "none", "instances": "many"},
+    {"owner": "none", "lookup": "hash"},
+    {"owner": "none", "lookup": "direct"},
+    {"owner": "none", "destroy": "callback"},
+    {"owner": "none", "destroy": "manual"},
+    {"owner": "none", "ids": "false"},
+    {"destroy": "callback", "release": "false"},
+    {"growth": "{reserve: 64}", "capacity": "65"},
+)
+"""Pairs of keys that no component may have together, whatever else it has."""
+
+
+@dataclass
+class Draft:
+    """A component about to be written: its keys in the order of the file."""
+
+    name: str
+    keys: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The component as YAML."""
+        lines = [f"component: {self.name}"]
+        if self.fields:
+            lines.append("fields:")
+            lines += [f"  {name}: {kind}" for name, kind in self.fields.items()]
+        return "\n".join([*lines, *(f"{key}: {value}" for key, value in self.keys.items())]) + "\n"
+
+
+class Schemas:
+    """A source of random schemas; the same number draws the same ones."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+
+    def world(self) -> str:
+        """Return a world with a layout of handles that leaves room for the tests' entities."""
+        index_bits = self.random.choice([16, 20, 24, 32])
+        bits = self.random.choice([8, 16, min(32, 64 - index_bits)])
+        free = self.random.choice([0, 1, 64, 1024])
+        entity = f"{{index_bits: {index_bits}, generation_bits: {bits}, min_free: {free}}}"
+        return f"world: Mixture\nentity: {entity}\n"
+
+    def component(self, name: str) -> Draft:
+        """Return a legal component of any policies and fields."""
+        draft = Draft(name, self._policies())
+        unowned = draft.keys.get("owner") == "none"
+        draft.fields = self._fields(least=1 if unowned else 0)
+        if draft.keys.get("cold") == "indirect" and "cold" not in str(draft.fields):
+            draft.fields["far"] = f"{{type: {self.random.choice(NUMBERS)}, tags: [cold]}}"
+        return draft
+
+    def contradiction(self, name: str) -> tuple[Draft, tuple[str, str]]:
+        """Return a component with two keys that contradict each other, and these keys."""
+        draft = self.component(name)
+        wrong = self.random.choice(CONTRADICTIONS)
+        kept = {key: value for key, value in draft.keys.items() if key not in wrong}
+        items = [*kept.items(), *wrong.items()]
+        self.random.shuffle(items)
+        draft.keys = dict(items)
+        first, second = (key for key, _ in items if key in wrong)
+        return draft, (first, second)
+
+    def _policies(self) -> dict[str, str]:
+        """Return the keys of a component that go together, in any order."""
+        random, keys = self.random, {}
+        some = random.choices
+        unowned = random.random() < 0.25
+        direct = not unowned and random.random() < 0.2
+        if unowned:
+            keys["owner"] = "none"
+        else:
+            keys["lookup"] = "direct" if direct else random.choice(["sparse", "hash"])
+            keys["destroy"] = random.choice(["gc", "callback", "manual"])
+        if not unowned and not direct:
+            keys["instances"] = random.choice(["one", "many"])
+        if not direct:
+            starts = ["{start: active}", "{start: inactive}", "off"]
+            keys["partition"] = some(starts, [2, 2, 3])[0]
+            orphans = ["{orphans: root}", "{orphans: destroy}", "off"]
+            keys["hierarchy"] = some(orphans, [2, 2, 3])[0]
+            keys["cold"] = some(["indirect", "inline"], [1, 2])[0]
+        keys["ids"] = "true" if unowned else random.choice(["true", "false"])
+        fixed = keys.get("destroy") == "callback"
+        keys["release"] = "true" if fixed else random.choice(["true", "false"])
+        reserve = random.choice([64, 100, 512, 5000, 100_000])
+        keys["growth"] = some([f"{{reserve: {reserve}}}", "double"], [1, 3])[0]
+        room = reserve if keys["growth"] != "double" else 200
+        keys["capacity"] = str(random.choice([0, 0, 1, 64, min(room, 100)]))
+        kept = [(key, value) for key, value in keys.items() if random.random() < 0.9]
+        random.shuffle(kept)
+        return dict(kept)
+
+    def _fields(self, least: int) -> dict[str, str]:
+        count = self.random.choice([0, 1, 2, 3, 5]) or least
+        return {f"field_{chr(97 + k)}": self._field() for k in range(count)}
+
+    def _field(self) -> str:
+        """Return the type of a field with its default, tags and storage."""
+        random = self.random
+        base = random.choice([*NUMBERS, *DEFAULTS, "entity", "id<Known>", "object"])
+        shaped = base not in HARD_TO_SPLIT and random.random() < 0.4
+        kind = base + (random.choice(SHAPES) if shaped else "")
+        parts = [f'type: "{kind}"']
+        if base in DEFAULTS and random.random() < 0.5:
+            parts.append(f"default: {random.choice(DEFAULTS[base])}")
+        if random.random() < 0.5:
+            tags = random.choice(["cold", "hot", "render", "cold, render", "physics"])
+            parts.append(f"tags: [{tags}]")
+        if shaped and random.random() < 0.4:
+            parts.append("split: true")
+        return f"{{{', '.join(parts)}}}"

@@ -1,0 +1,151 @@
+"""Random schemas: legal ones must make managers that pass their tests, others must be refused.
+
+One process builds package after package in memory, imports it and runs its generated tests: the state
+machines with few examples, and a part of the direct cases. `ECSGEN_COMBINATIONS` is for how many seconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import count, product
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from ecsgen import schema
+from ecsgen.diagnostics import Diagnostics
+from tests.generated_package import build
+from tests.random_schemas import ENUMS, Draft, Schemas
+
+SECONDS = float(os.environ.get("ECSGEN_COMBINATIONS", "90"))
+COMPONENTS = 6
+"""So many share a package: the runtime is read once for all of them."""
+FEWEST = 2
+"""Packages, however slow the machine is."""
+SHARE = 0.2
+"""Of the direct cases, so many run for each component."""
+SETTINGS = settings(
+    max_examples=4,
+    stateful_step_count=25,
+    deadline=None,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=list(HealthCheck),
+)
+KNOWN = "component: Known\nids: true\n"
+
+
+def write(folder: Path, documents: list[str]) -> Path:
+    """Write one schema file and return its folder."""
+    folder.mkdir(parents=True)
+    (folder / "mixture.yaml").write_text("---\n".join(documents), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_every_combination_passes_its_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    end = time.monotonic() + SECONDS
+    tested = 0
+    for number in count():
+        if number >= FEWEST and time.monotonic() > end:
+            break
+        check_package(number, tmp_path)
+        tested += COMPONENTS
+    with capsys.disabled():
+        print(f" [{tested} random components]", end="")
+
+
+def check_package(number: int, folder: Path) -> None:
+    """Draw, build, import and test one package."""
+    schemas = Schemas(number)
+    world = schemas.world()
+    drafts = [schemas.component(f"Mix{letter}") for letter in "ABCDEF"[:COMPONENTS]]
+    name = f"mixture_{number}"
+    documents = [world, ENUMS, KNOWN, *(draft.text for draft in drafts)]
+    try:
+        build(write(folder / f"schemas_{number}", documents), folder / name)
+        importlib.invalidate_caches()
+        for draft in drafts:
+            check_component(
+                draft,
+                importlib.import_module(f"{name}.tests.test_mix_{draft.name[3:].lower()}"),
+                number,
+            )
+        run_cases(importlib.import_module(f"{name}.tests.test_world").TestMixture, Random(number))
+    except BaseException as error:
+        error.add_note(f"package {number}: {world}")
+        raise
+    finally:
+        for module in [module for module in sys.modules if module.split(".")[0] == name]:
+            del sys.modules[module]
+
+
+def check_component(draft: Draft, tests: ModuleType, number: int) -> None:
+    """Run the generated tests of one component."""
+    try:
+        tests.test_one_instance()
+        run_cases(getattr(tests, f"Test{draft.name}"), Random(number))
+        machine = seed(number)(tests._Machine)
+        run_state_machine_as_test(machine, settings=SETTINGS)
+    except BaseException as error:
+        error.add_note(f"the schema, of package {number}:\n{draft.text}")
+        raise
+
+
+def run_cases(cases: type, random: Random) -> None:
+    """Run a part of the direct cases, as pytest would."""
+    for name, function in inspect.getmembers(cases, inspect.isfunction):
+        if name.startswith("test") and random.random() < SHARE:
+            for arguments in parameters(function):
+                try:
+                    function(cases(), **arguments)
+                except pytest.skip.Exception:
+                    continue
+
+
+def parameters(function: Callable[..., Any]) -> Iterator[dict[str, Any]]:
+    """Return the arguments that `pytest.mark.parametrize` asks for."""
+    choices = []
+    for mark in getattr(function, "pytestmark", []):
+        names, values = mark.args
+        names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        rows = [value if len(names) > 1 else (value,) for value in values]
+        choices.append([dict(zip(names, row, strict=True)) for row in rows])
+    for picked in product(*choices):
+        yield {name: value for part in picked for name, value in part.items()}
+
+
+@pytest.mark.parametrize("number", range(300))
+def test_contradictions_are_refused(number: int, tmp_path: Path) -> None:
+    draft, (first, second) = Schemas(number).contradiction("Mix")
+    folder = write(tmp_path / "schemas", [ENUMS, KNOWN, draft.text])
+    diagnostics = Diagnostics()
+    assert schema.load(folder, diagnostics) is None
+    lines = (folder / "mixture.yaml").read_text(encoding="utf-8").splitlines()
+    line = {
+        key: next(n for n, text in enumerate(lines, 1) if text.startswith(f"{key}:"))
+        for key in (first, second)
+    }
+    for found in diagnostics.errors:
+        assert found.mark.path.endswith("mixture.yaml")
+        text = lines[found.mark.line - 1]
+        assert text[found.mark.column - 1 :][: found.mark.length].strip()
+    wanted = [f for f in diagnostics.errors if f.mark.line == line[second]]
+    assert any(f"line {line[first]}" in found.message for found in wanted), (
+        draft.text,
+        diagnostics.errors,
+    )
