@@ -105,8 +105,15 @@ def policies(component: Component) -> list[str]:
     names = {feature.name for feature in features.active(component)}
     if component.owner == "entity":
         names.add(component.destroy)
-    names |= {f"{one}_{other}" for one, other in permutations(names, 2)}
-    return sorted(names & _available(), key=lambda name: (-len(support_modules([name])), name))
+    return list(_in_order(frozenset(names)))
+
+
+@cache
+def _in_order(policies: frozenset[str]) -> tuple[str, ...]:
+    """Return the support modules of policies; most components share theirs with many others."""
+    pairs = {f"{one}_{other}" for one, other in permutations(policies, 2)}
+    found = (policies | pairs) & _available()
+    return tuple(sorted(found, key=lambda name: (-len(support_modules([name])), name)))
 
 
 def support_modules(names: Iterable[str]) -> list[str]:
