@@ -10,15 +10,9 @@ from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import literal
-from ecsgen.render.spelling import (
-    STRUCT,
-    Spelling,
-    SplitSpelling,
-    cell_attributes,
-    literal_names,
-    literal_shape,
-    ndindex,
-)
+from ecsgen.render.spelling import STRUCT, Spelling, cell_attributes
+from ecsgen.render.split_spelling import SplitSpelling, ndindex
+from ecsgen.render.wording import literal_names, literal_shape
 
 
 def is_indirect(component: Component, field: Field) -> bool:

@@ -8,13 +8,9 @@ from ecsgen.model import Base, Component
 from ecsgen.render.calls import call, collection
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.quoting import literal
-from ecsgen.render.spelling import (
-    Spelling,
-    cell_attributes,
-    inner,
-    literal_names,
-    row_field,
-)
+from ecsgen.render.spelling import Spelling, cell_attributes
+from ecsgen.render.split_spelling import row_field
+from ecsgen.render.wording import inner, literal_names
 
 
 class ComponentSpelling:

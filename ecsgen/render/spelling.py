@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import product
-from math import prod
+from dataclasses import dataclass
 from typing import ClassVar
 
-from ecsgen.columns import Column, split_parts
+from ecsgen.columns import Column
 from ecsgen.model import Base, Field, FieldType
-from ecsgen.render.calls import call, collection, display, exploded, signature
+from ecsgen.render.calls import call, display, exploded, signature
 from ecsgen.render.quoting import literal
+from ecsgen.render.wording import literal_shape, sentence, tuple_type
 
 NUMPY = {
     "bool": "np.bool_",
@@ -41,8 +39,6 @@ CONVERTERS = {
 }
 WRITTEN_OUT = 4
 """Cells of up to this many elements are written one by one."""
-SPELLED_OUT = 8
-"""Cells of up to this many elements are spelled out in annotations."""
 LONGEST_DEFAULT = 50
 """Longer defaults are constants, so that signatures stay legible."""
 
@@ -239,7 +235,7 @@ class Spelling:
     @property
     def read_type(self) -> str:
         """What the accessor returns."""
-        return _tuple_type(self.scalar_type, self.column.shape)
+        return tuple_type(self.scalar_type, self.column.shape)
 
     @property
     def write_type(self) -> str:
@@ -364,90 +360,6 @@ class Spelling:
     @property
     def _is_enum(self) -> bool:
         return self.field is not None and self.field.type.base is Base.ENUM
-
-
-@dataclass(frozen=True, slots=True)
-class SplitSpelling(Spelling):
-    """A split field: one value for its users, one column per element."""
-
-    parts: tuple[Spelling, ...]
-
-    @property
-    def accessor_lines(self) -> str:
-        head = "        cell = " if self.is_nested else "        return "
-        cells = collection(head.lstrip(), [part.cell() for part in self.parts], 8)
-        if not self.is_nested:
-            return cells
-        return f"{cells}\n        return nested(cell, {literal(self.column.shape)})"
-
-    @property
-    def is_nested(self) -> bool:
-        return len(self.column.shape) > 1
-
-    @property
-    def cell_of(self) -> str:
-        return f"self.{self.name}(row)"
-
-    @property
-    def set_lines(self) -> str:
-        convert = f"        values = {self.constant}.one(value)"
-        return f"{convert}\n{self.store('values', 8)}"
-
-    def store(self, value: str, indent: int) -> str:
-        return "\n".join(p.store(f"{value}[{i}]", indent) for i, p in enumerate(self.parts))
-
-    @property
-    def store_many_lines(self) -> str:
-        shape = literal_shape("count", self.column.shape)
-        lines = [f'        parts = np.broadcast_to(columns["{self.name}"], {shape})']
-        lines += [
-            f"        data._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
-            for place, part in zip(ndindex(self.column.shape), self.parts, strict=True)
-        ]
-        return "\n".join(lines)
-
-
-def row_field(field: Field, component: str, columns: dict[str, Spelling]) -> Spelling:
-    """Return a field as its users see it."""
-    if not field.split:
-        return columns[field.name]
-    parts = tuple(columns[part.name] for part in split_parts(field))
-    whole = replace(parts[0].column, name=field.name, shape=field.type.shape, field=field)
-    whole = replace(whole, doc=field.doc)
-    return SplitSpelling(whole, component, 0, parts)
-
-
-def ndindex(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Return the places in an array of this shape, in C order."""
-    return product(*map(range, shape))
-
-
-def sentence(text: str) -> str:
-    """Return text that ends as a sentence does."""
-    text = " ".join(text.split())
-    return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def literal_shape(first: str, shape: tuple[int, ...]) -> str:
-    """Return a shape such as `(n,)` or `(n, 3)`."""
-    return f"({', '.join([first, *map(str, shape)])}{',' if not shape else ''})"
-
-
-def inner(lines: str) -> str:
-    """Return lines laid out for a depth of 12 as they stand in a block that is indented by 8."""
-    return "\n".join(line[8:] for line in lines.split("\n"))
-
-
-def literal_names(names: list[str]) -> str:
-    """Return names as the display of a tuple."""
-    return f"({', '.join(names)},)" if len(names) == 1 else f"({', '.join(names)})"
-
-
-def _tuple_type(scalar: str, shape: tuple[int, ...]) -> str:
-    spelled_out = prod(shape) <= SPELLED_OUT
-    for size in reversed(shape):
-        scalar = f"tuple[{', '.join([scalar] * size) if spelled_out else f'{scalar}, ...'}]"
-    return scalar
 
 
 def cell_attributes(columns: list[Spelling]) -> list[str]:
