@@ -14,11 +14,7 @@ MANAGER = (
     Mutant("a lock ends with an inner one", r"self\._locks -= 1", "self._locks = 0"),
     Mutant("the full buffer does not count as full", r"== data\._allocated:", "== -1:"),
     Mutant("it grows a row too early", r"== data\._allocated:", "== data._allocated - 1:"),
-    Mutant(
-        "it grows too early for many",
-        r"\+ count > data\._allocated:",
-        "+ count >= data._allocated:",
-    ),
+    Mutant("it grows too early for many", r"needed = data\._n \+ ", "needed = data._n + 1 + "),
     Mutant("it grows by little", r"grown_capacity\(data\._allocated, ", "grown_capacity(0, "),
     Mutant("two columns lie at the same place", r"COLUMNS\[2\]", "COLUMNS[1]"),
     Mutant("cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
