@@ -30,7 +30,7 @@ class Layout:
         return sum(column.nbytes for column in self.columns)
 
     def before(self, column: Column) -> int:
-        """Return the bytes per row of the columns in front: offset(capacity) = before * capacity."""
+        """Return the bytes per row of the columns in front; offset = before * capacity."""
         return sum(c.nbytes for c in self.columns[: self.columns.index(column)])
 
     def buffer_bytes(self, capacity: int) -> int:
@@ -39,7 +39,7 @@ class Layout:
 
 
 def layout(component: Component) -> Layout:
-    """Lay a component out: owner, hot fields, link columns, then cold fields, as the schema orders them."""
+    """Lay a component out: owner, hot fields, link columns, then cold fields."""
     asked = tuple(c for f in features.active(component) for c in f.columns(component))
     owner = tuple(column for column in asked if column.name == OWNER)
     links = tuple(column for column in asked if column.name != OWNER)

@@ -15,7 +15,8 @@ ROLES = ("owner", "placement", "growth", "map", "instances", "ids")
 class Mutant:
     """A way to break a manager that its generated tests must notice.
 
-    `old` is a regular expression over the generated module; each match, replaced by `new`, is one mutant.
+    `old` is a regular expression over the generated module; each match, replaced by `new`, is one
+    mutant.
     """
 
     says: str

@@ -1,4 +1,4 @@
-"""destroy: gc: rows of dead entities go lazily, found by random picks (Bitsquid's garbage collection)."""
+"""destroy: gc: dead entities' rows go lazily, found by random picks (Bitsquid's gc)."""
 
 from ecsgen.features._base import Feature, Mutant
 

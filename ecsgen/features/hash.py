@@ -1,4 +1,4 @@
-"""lookup: hash: a dict from the whole handle to the row, for rare components (Bitsquid's choice)."""
+"""lookup: hash: a dict from whole handle to row, for rare components (Bitsquid's choice)."""
 
 from ecsgen.features._base import Feature, Mutant
 

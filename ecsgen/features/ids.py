@@ -1,7 +1,8 @@
 """ids: every instance has a stable id, a slot and its generation (Molecule's external references).
 
-The table of slots lies in the buffer beside the rows. The free slots are the `id_slot` cells behind the last
-row, so that taking or giving back k of them is a slice. Slots are numbered when first needed.
+The table of slots lies in the buffer beside the rows. The free slots are the `id_slot` cells
+behind the last row, so that taking or giving back k of them is a slice. Slots are numbered when
+first needed.
 """
 
 from ecsgen.columns import Column

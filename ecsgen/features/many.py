@@ -1,7 +1,8 @@
 """instances: many: the rows of an entity form a list through next and previous columns.
 
-Bitsquid leaves the list "as an exercise". It is circular backwards: the first row's `previous` cell holds
-the last row, so that appending is O(1) and a row is the first exactly if next[previous[row]] is NIL.
+Bitsquid leaves the list "as an exercise". It is circular backwards: the first row's `previous`
+cell holds the last row, so that appending is O(1) and a row is the first exactly if
+next[previous[row]] is NIL.
 """
 
 from ecsgen.columns import Column

@@ -1,4 +1,4 @@
-"""owner: entity: every row belongs to an entity, which the entity manager knows to be alive or dead."""
+"""owner: entity: every row belongs to an entity, which is alive or dead."""
 
 from ecsgen.columns import Column
 from ecsgen.features._base import Feature

@@ -11,7 +11,7 @@ import ecsgen.runtime
 from ecsgen.render.calls import import_line
 
 FOLDER = Path(ecsgen.runtime.__file__).parent
-HEADER = '''"""What is the same for every schema: errors, handles, buffers, rows, callbacks, values."""
+HEADER = '''"""What is the same for every schema: errors, handles, buffers, rows, values."""
 
 from __future__ import annotations
 '''

@@ -60,7 +60,7 @@ def collection(head: str, items: list[str], indent: int) -> str:
 
 
 def display(head: str, value: Default, indent: int, end: str = "") -> str:
-    """Return `head` and a (nested) tuple of literals, with one item per line where it is too long."""
+    """Return `head` and a (nested) tuple of literals, one item per line where too long."""
     pad = " " * indent
     line = f"{pad}{head}{literal(value)}{end}"
     if len(line) <= WIDTH or not isinstance(value, tuple):
@@ -80,7 +80,7 @@ def signature(name: str, parameters: list[str], returns: str, indent: int) -> st
 
 
 def import_line(module: str, names: list[str]) -> str:
-    """Return one import: on a line if it fits, else one name per line; constants first, as isort."""
+    """Return one import on a line, or one name per line; constants first, as isort."""
     ordered = sorted(names, key=isort_key)
     line = f"from {module} import {', '.join(ordered)}"
     if len(line) <= WIDTH:

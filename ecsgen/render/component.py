@@ -25,7 +25,8 @@ def component_module(component: Component) -> str:
 
 
 class Steps:
-    """The active features' blocks: `step("moved_one", 8)` is their text, one after another, indented.
+    """The active features' blocks: `step("moved_one", 8)` is their text, one after another,
+    indented.
 
     A feature with a role (`map`, `instances`, `placement`) can be called by it: `map.set_one(…)`.
     """
@@ -59,7 +60,7 @@ class Steps:
         return text.removesuffix("\n") or " " * indent + NOTHING
 
     def inline(self, block: str, before: str = "") -> str:
-        """Return a block of one line as a part of a line, with `before` in front of each feature's."""
+        """Return one-line blocks as a part of a line, with `before` in front of each."""
         modules = (module for module in self.modules.values() if hasattr(module, block))
         return "".join(before + getattr(module, block)().strip() for module in modules)
 

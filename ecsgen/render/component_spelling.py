@@ -101,7 +101,7 @@ class ComponentSpelling:
 
     @property
     def borrowed_line(self) -> str:
-        """The statement that gathers the arguments of a bulk creation that may be views of columns."""
+        """The statement that gathers arguments of a bulk creation that may be views."""
         entities = ["entities"] if self.component.owner == "entity" else []
         names = [*entities, *(s.name for s in self.fields if not s.is_object)]
         return collection("_borrowed = ", names, 8)[8:].replace("\n        ", "\n")

@@ -20,13 +20,13 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def template_folder() -> Path:
-    """Return the folder of templates: beside the package in a checkout, inside it when installed."""
+    """Return the templates' folder: beside the package in a checkout, else inside it."""
     inside = PACKAGE / "templates"
     return inside if inside.is_dir() else PACKAGE.parent / "templates"
 
 
 def _bytecode_cache() -> FileSystemBytecodeCache | None:
-    """Keep compiled templates where Python keeps compiled modules, if it may: half a second's work."""
+    """Keep compiled templates where Python keeps modules, if it may: half a second."""
     folder = Path(cache_from_source(__file__)).parent
     if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
         return None

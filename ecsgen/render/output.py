@@ -10,9 +10,9 @@ from functools import partial
 class Output:
     """A file to be: where it goes, what it depends on, and how to make its unformatted text.
 
-    `path` is relative to the output folder, with forward slashes; generated tests begin with `tests/`.
-    `key` digests everything that the text is made from, so that equal keys mean equal texts. The whole
-    pickles, so that any process can make it.
+    `path` is relative to the output folder, with forward slashes; generated tests begin with
+    `tests/`. `key` digests everything that the text is made from, so that equal keys mean equal
+    texts. The whole pickles, so that any process can make it.
     """
 
     path: str

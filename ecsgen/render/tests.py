@@ -81,7 +81,7 @@ def entities_tests(package: str) -> str:
 
 
 def world_tests(world: str, members: tuple[tuple[str, str], ...], package: str) -> str:
-    """Return the tests of the world; `members`: the components' modules, and who owns their rows."""
+    """Return the tests of the world; `members`: the components' modules and owners."""
     owned = [module for module, owner in members if owner == "entity"]
     unowned = [module for module, owner in members if owner == "none"]
     return _render("world.py.j2", package=package, world=world, owned=owned, unowned=unowned)

@@ -102,7 +102,7 @@ def load_rows(
 
 
 def cells(column: NDArray[Any]) -> memoryview[Any]:
-    """Return a memoryview of a column of scalars: reads and writes one cell in half numpy's time."""
+    """Return a memoryview of a column of scalars: one cell in half numpy's time."""
     return column.data
 
 
@@ -149,7 +149,7 @@ def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def is_same_view(column: NDArray[Any], values: object) -> bool:
-    """Return whether `values` is that very view, as in `data.x *= 2`: then it is written already."""
+    """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
     return (
         isinstance(values, np.ndarray)
         and values.dtype == column.dtype

@@ -38,7 +38,7 @@ def resolve_ids(
 
 
 def rows_of_ids(manager: str, ids: EntityArray, rows: RowArray) -> RowArray:
-    """Return the rows in ascending order, or raise StaleIdError for a stale or repeated id; O(k)."""
+    """Return the rows, ascending, or raise StaleIdError for a stale or repeated id; O(k)."""
     stale = rows == NIL
     if stale.any():
         raise stale_id(manager, int(ids[stale.argmax()]))
@@ -63,7 +63,7 @@ def worn_out(manager: str, row: int) -> CapacityError:
 def first_worn_out(
     manager: str, rows: RowArray, generations: NDArray[np.uint32]
 ) -> None:
-    """Raise CapacityError for the first of the rows that has no generation left, if there is one."""
+    """Raise CapacityError for the first of the rows that has no generation left."""
     known = rows[rows < len(generations)]
     worn = known[generations[known] == LAST_GENERATION]
     if len(worn):

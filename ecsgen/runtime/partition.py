@@ -20,8 +20,9 @@ def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
 def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
     """Return (src, dst) that close both parts when the ascending rows `gone` leave.
 
-    The active part closes as any table does. The rows that it gives up belong to the inactive part now:
-    they are holes of that part, like those of its own rows that leave.
+    The active part closes as any table does. The rows that it gives up belong to the
+    inactive part now: they are holes of that part, like those of its own rows that
+    leave.
     """
     split = int(np.searchsorted(gone, bound))
     src, dst = fill(gone[:split], bound)

@@ -1,7 +1,8 @@
 """Rows: what callers give as rows, and where rows go when the table changes.
 
-The placements are pure functions over row numbers. They share one rule, on which everything that keeps
-several columns or managers in step relies: ascending holes take ascending survivors.
+The placements are pure functions over row numbers. They share one rule, on which
+everything that keeps several columns or managers in step relies: ascending holes take
+ascending survivors.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .errors import (
 from .handles import NIL, EntityArray, RowArray
 
 _DENSE = 16
-"""Sets of more than one row in 16 are sorted and checked through a mask, smaller ones by sorting."""
+"""Sets of more than one row in 16 are checked through a mask, smaller ones by sorting."""
 
 
 def is_integer(value: object) -> TypeGuard[SupportsIndex]:
@@ -83,7 +84,7 @@ def _from_integers_of_any_size(array: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
-    """Return the rows in ascending order, or raise StaleInstanceError if one is there twice; O(k)."""
+    """Return the rows, ascending, or raise StaleInstanceError if one is twice there; O(k)."""
     if len(rows) < 2:
         return rows
     if len(rows) * _DENSE > n:
@@ -146,7 +147,7 @@ def sort_key(key: ArrayLike, n: int, manager: str) -> NDArray[Any]:
 
 
 class Remap:
-    """Turns old row numbers into new ones after the rows `src` went to `dst`; O(k log k) or O(n)."""
+    """Turns old row numbers into new ones after rows `src` went to `dst`; O(k log k)."""
 
     __slots__ = ("_dst", "_src", "_table")
 
@@ -213,7 +214,7 @@ def first_present(manager: str, entities: EntityArray, rows: RowArray) -> None:
 
 
 def first_repeated(manager: str, entities: EntityArray) -> None:
-    """Raise DuplicateInstanceError if an entity is there twice; O(k), without sorting if ascending."""
+    """Raise DuplicateInstanceError if an entity is there twice; O(k) if ascending."""
     if len(entities) < 2 or bool((entities[1:] > entities[:-1]).all()):
         return
     ordered = np.sort(entities)

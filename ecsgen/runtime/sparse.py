@@ -38,8 +38,9 @@ def sparse_lookup(
 ) -> RowArray:
     """Return the row of each entity, NIL where it has none; 3 ns per entity.
 
-    `owners` are the rows in use. The owner's whole handle decides, so stale handles find nothing; an
-    index behind the map or an entry of NIL is clipped to a row that belongs to someone else.
+    `owners` are the rows in use. The owner's whole handle decides, so stale handles
+    find nothing; an index behind the map or an entry of NIL is clipped to a row that
+    belongs to someone else.
     """
     count = len(entities)
     rows = np.empty(count, np.intp)
