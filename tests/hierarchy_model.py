@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hierarchy_package import COMPONENTS, manager_of
+
+from tests.hierarchy_package import COMPONENTS, manager_of
 
 NIL = 0xFFFF_FFFF
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext, SpawnContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TypeVar
@@ -37,7 +38,7 @@ Item = TypeVar("Item")
 PACKAGE = "generated"
 SECONDS = 120
 """A run that takes longer is a kill: an endless loop is noticed, too."""
-OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", "--hypothesis-seed=1")
+OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=short", "--hypothesis-seed=1")
 
 # Each run is a fork of a process that has imported what takes long.
 FORKS: ForkServerContext | SpawnContext = (
@@ -123,9 +124,7 @@ def run(job: Job, folder: Path) -> Outcome:
 
 
 def _killed_by(job: Job, folder: Path) -> str:
-    output = folder.parent / "output.txt"
-    process = FORKS.Process(target=_pytest, args=(folder, job.tests, ("-x",), output))
-    process.start()
+    process, output = _start(folder, job.tests, keeps_compiled=False)
     process.join(SECONDS)
     if process.is_alive():
         process.kill()
@@ -138,34 +137,43 @@ def _killed_by(job: Job, folder: Path) -> str:
     return named.group(1) if named else f"exit status {process.exitcode}"
 
 
-def _pytest(folder: Path, tests: tuple[str, ...], options: tuple[str, ...], output: Path) -> None:
+def check_whole(todo: list[Job], folder: Path) -> None:
+    """Run the tests of the whole package: what fails there must not count as a kill later.
+
+    This also compiles everything, so that later runs need not.
+    """
+    tests = tuple(sorted({name for job in todo for name in job.tests}))
+    process, output = _start(folder, tests if all(job.tests for job in todo) else (), True)
+    process.join()
+    if process.exitcode != 0:
+        raise SystemExit(f"the whole package fails:\n{output.read_text(encoding='utf-8')}")
+
+
+def _start(folder: Path, tests: tuple[str, ...], keeps_compiled: bool) -> tuple[BaseProcess, Path]:
+    """Start tests, and return their process and the file that gets its output."""
+    output = folder.parent / "output.txt"
+    process = FORKS.Process(target=_pytest, args=(folder, tests, keeps_compiled, output))
+    process.start()
+    return process, output
+
+
+def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: Path) -> None:
     """Run tests of a folder in this process and exit with pytest's status."""
     with output.open("w", encoding="utf-8") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
     os.chdir(folder.parent)
-    sys.dont_write_bytecode = "--collect-only" not in options
-    files = [str(folder / "tests" / name) for name in tests or ("",)]
-    sys.exit(pytest.main([*OPTIONS, *options, *files]))
-
-
-def warm(folder: Path) -> None:
-    """Collect all tests once, so that what stays whole is compiled."""
-    output = folder.parent / "output.txt"
-    process = FORKS.Process(target=_pytest, args=(folder, (), ("--collect-only",), output))
-    process.start()
-    process.join()
-    if process.exitcode != 0:
-        raise SystemExit(output.read_text(encoding="utf-8"))
+    sys.dont_write_bytecode = not keeps_compiled
+    sys.exit(pytest.main([*OPTIONS, *(str(folder / "tests" / name) for name in tests or ("",))]))
 
 
 def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
     """Run jobs side by side, each worker on a copy of the package; in the order given."""
+    check_whole(todo, folder)
     copies: SimpleQueue[Path] = SimpleQueue()
     for number in range(workers):
         copy = folder.parent / f"worker_{number}" / PACKAGE
         shutil.copytree(folder, copy)
-        warm(copy)
         copies.put(copy)
 
     def one(job: Job) -> Outcome:

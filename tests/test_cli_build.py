@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import fake_generator
 import pytest
 
 from ecsgen.cli import main
+from tests import fake_generator
 
 MANIFEST = "generated/.ecsgen.json"
 

@@ -15,12 +15,12 @@ from typing import Any
 import black
 import numpy as np
 import pytest
-from entities_package import entities_module, entities_source
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ecsgen.runtime.errors import CapacityError, StaleEntityError, StructureLockedError
+from tests.entities_package import entities_module, entities_source
 
 LAYOUTS = [
     (1, 1, 0),

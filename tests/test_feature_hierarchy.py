@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hierarchy_model import NIL, Subject
-from hierarchy_package import COMPONENTS, manager_of, package
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.hierarchy_model import NIL, Subject
+from tests.hierarchy_package import COMPONENTS, manager_of, package
 
 __all__ = ["package"]
 

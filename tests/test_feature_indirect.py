@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from world_package import load, world_package
 
 from ecsgen.layout import layout, table
+from tests.world_package import load, world_package
 
 FIELDS = """
 fields:

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from world_package import load, sources, world_package
 
 from ecsgen.runtime.buffers import Column, cut
 from ecsgen.runtime.errors import CapacityError
 from ecsgen.runtime.reserved import give_back, reserve_pages, untouched_objects
+from tests.world_package import load, sources, world_package
 
 ROWS = 128
 FIELDS = "{mass: {type: f32, default: 1.0}, place: 'f32[3]', name: {type: 'str[8]', tags: [cold]}}"

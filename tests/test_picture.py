@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from world_package import load
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import UsageError
@@ -15,6 +14,7 @@ from ecsgen.drawing import text_width
 from ecsgen.layout import layout
 from ecsgen.model import Component
 from ecsgen.picture import kinds, picture
+from tests.world_package import load
 
 LONG = "a_name_that_is_as_long_as_any_name_of_a_field_is_allowed_to_be_64"[:64]
 SCHEMA = f"""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import black
 import pytest
+from black.mode import TargetVersion
 
 from ecsgen import features, render, schema
 from ecsgen.config import load_options
@@ -71,7 +72,7 @@ def test_every_block_is_asked_for() -> None:
 def test_black_leaves_the_text_alone(path: str) -> None:
     """black takes three times as long for lines that it has to change."""
     text = outputs()[path].make()
-    mode = black.Mode(line_length=88, target_versions={black.TargetVersion.PY311})
+    mode = black.Mode(line_length=88, target_versions={TargetVersion.PY311})
     assert black.format_str(text, mode=mode) == text
 
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from world_package import load, sources, world_package
+
+from tests.world_package import load, sources, world_package
 
 SCHEMA = """
 world: Game
