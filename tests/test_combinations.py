@@ -1,7 +1,8 @@
 """Random schemas: legal ones must make managers that pass their tests, others must be refused.
 
-One process builds package after package in memory, imports it and runs its generated tests: the state
-machines with few examples, and a part of the direct cases. `ECSGEN_COMBINATIONS` is for how many seconds.
+One process builds package after package in memory, imports it and runs its generated tests: the
+state machines with few examples, and a part of the direct cases. `ECSGEN_COMBINATIONS` says for
+how many seconds.
 """
 
 from __future__ import annotations
