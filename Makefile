@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo test lint types check bench docs pieces clean
+.PHONY: demo test lint types check bench mutants docs pieces clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/
@@ -28,6 +28,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script || exit; done
+
+mutants: $(STAMP)
+	$(BIN)/python -m tests.mutate
 
 docs: $(STAMP)
 	$(BIN)/python -m ecsgen.schema.reference
