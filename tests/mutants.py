@@ -11,7 +11,11 @@ MANAGER = (
         r"(?<!require_many\(entities\)\n        )if self\._locks:$",
         "if False:",
     ),
-    Mutant("a lock ends with an inner one", r"self\._locks -= 1", "self._locks = 0"),
+    Mutant(
+        "a lock ends with an inner one",
+        r"(?<=yield\n        finally:\n            )self\._locks -= 1",
+        "self._locks = 0",
+    ),
     Mutant("the full buffer does not count as full", r"== data\._allocated:", "== -1:"),
     Mutant("it grows a row too early", r"== data\._allocated:", "== data._allocated - 1:"),
     Mutant("it grows too early for many", r"needed = data\._n \+ ", "needed = data._n + 1 + "),

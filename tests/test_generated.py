@@ -60,7 +60,7 @@ lookup: direct
 destroy: callback
 FIELDS
 ---
-component: TestSubject
+component: Testament
 lookup: direct
 destroy: manual
 release: true
@@ -150,6 +150,7 @@ def test_small_handles_pass_their_tests(tmp_path: Path) -> None:
 
 
 def test_broken_managers_are_noticed() -> None:
-    outcomes = mutate(4, r"(map is not told|link is not set|wrong row fills) \[\d+\]", 2)
+    telling = "a change is not counted|the map is not told|the wrong row fills"
+    outcomes = mutate(4, rf"^static\.py +({telling})", workers=2)
     assert [outcome.job.title for outcome in outcomes if not outcome.killed_by] == []
     assert len(outcomes) == 4
