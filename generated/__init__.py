@@ -1,0 +1,96 @@
+"""World: generated component managers, each with its columns in one buffer."""
+
+from ._runtime import (
+    NIL,
+    NULL_ENTITY,
+    CapacityError,
+    DuplicateInstanceError,
+    EcsError,
+    Entity,
+    EntityArray,
+    HierarchyError,
+    Id,
+    Instance,
+    MissingInstanceError,
+    RowArray,
+    StaleEntityError,
+    StaleIdError,
+    StaleInstanceError,
+    StaleViewWarning,
+    StructureLockedError,
+)
+from .ai_state import AiState, AiStateManager
+from .celestial_body import CelestialBody, CelestialBodyManager
+from .entities import EntityManager
+from .enums import Access, Animation, Effect, Loot, Mode
+from .every_type import EveryType, EveryTypeManager
+from .particle import Particle, ParticleManager
+from .point_mass import PointMass, PointMassManager
+from .scene_node import SceneNode, SceneNodeManager
+from .skinned_mesh import SkinnedMesh, SkinnedMeshManager
+from .sound_source import SoundSource, SoundSourceManager
+from .spark import Spark, SparkManager
+from .static import Static, StaticManager
+from .status_effect import StatusEffect, StatusEffectManager
+from .texture import Texture, TextureManager
+from .tile import Tile, TileManager
+from .transform import Transform, TransformManager
+from .villager import Villager, VillagerManager
+from .world import World
+
+__all__ = [
+    "NIL",
+    "NULL_ENTITY",
+    "Access",
+    "AiState",
+    "AiStateManager",
+    "Animation",
+    "CapacityError",
+    "CelestialBody",
+    "CelestialBodyManager",
+    "DuplicateInstanceError",
+    "EcsError",
+    "Effect",
+    "Entity",
+    "EntityArray",
+    "EntityManager",
+    "EveryType",
+    "EveryTypeManager",
+    "HierarchyError",
+    "Id",
+    "Instance",
+    "Loot",
+    "MissingInstanceError",
+    "Mode",
+    "Particle",
+    "ParticleManager",
+    "PointMass",
+    "PointMassManager",
+    "RowArray",
+    "SceneNode",
+    "SceneNodeManager",
+    "SkinnedMesh",
+    "SkinnedMeshManager",
+    "SoundSource",
+    "SoundSourceManager",
+    "Spark",
+    "SparkManager",
+    "StaleEntityError",
+    "StaleIdError",
+    "StaleInstanceError",
+    "StaleViewWarning",
+    "Static",
+    "StaticManager",
+    "StatusEffect",
+    "StatusEffectManager",
+    "StructureLockedError",
+    "Texture",
+    "TextureManager",
+    "Tile",
+    "TileManager",
+    "Transform",
+    "TransformManager",
+    "Villager",
+    "VillagerManager",
+    "World",
+]

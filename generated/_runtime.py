@@ -1,0 +1,2426 @@
+"""What is the same for every schema: errors, handles, buffers, rows, values."""
+
+from __future__ import annotations
+
+import mmap
+import operator
+import os
+import sys
+import warnings
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum, IntEnum, IntFlag
+from itertools import chain, pairwise
+from math import frexp, inf, isfinite, isinf, isnan, nextafter
+from operator import index
+from reprlib import Repr
+from types import TracebackType
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    NamedTuple,
+    NewType,
+    NoReturn,
+    Self,
+    SupportsIndex,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    cast,
+)
+from weakref import WeakMethod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_SHOWN: Final = 80
+"""Characters of a value that an error message shows."""
+
+_SINGLE: Final = (float, int, str, bytes, bytearray, np.generic, Mapping)
+"""Types of one value, elements or `__array__` notwithstanding."""
+
+_ARRAY_PROTOCOLS: Final = ("__array__", "__array_interface__", "__array_struct__")
+
+
+def shown(value: object) -> str:
+    """Return a short `repr` for error messages, whatever the value is."""
+    short = Repr()
+    short.maxstring = short.maxother = short.maxlong = _SHOWN
+    try:
+        text = short.repr(value)
+    except Exception:  # integers of over 4300 digits, broken __repr__ of a nested value
+        return f"<{type(value).__name__}>"
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def is_array_like(kind: type) -> bool:
+    """Whether values of a type have elements: sequences and arrays, 0-d arrays included."""
+    if kind is list or kind is tuple or kind is np.ndarray:
+        return True
+    if issubclass(kind, _SINGLE):
+        return False
+    # `hasattr` would find what a metaclass defines, such as the length of an enum.
+    defined = set(chain.from_iterable(map(vars, kind.__mro__)))
+    return (
+        not defined.isdisjoint(_ARRAY_PROTOCOLS)
+        or {"__len__", "__getitem__"} <= defined
+    )
+
+
+def gathered(value: Any, depth: int, wanted: str) -> NDArray[Any]:
+    """Return an array-like as an array of a plain type or of objects; O(elements).
+
+    An array is returned as it is, unless it is one of objects. Lists may be nested `depth` levels.
+    Error messages begin with `wanted`.
+
+    Raises:
+        TypeError: an element is masked.
+        ValueError: the lists are nested deeper, or of different lengths.
+    """
+    if isinstance(value, np.ndarray):
+        array = value if type(value) is np.ndarray else _unmasked(value, wanted)
+        if array.dtype.kind != "O" or array.ndim == 0 or array.size == 0:
+            return array
+        return _from_sequence(array.tolist(), max(depth, array.ndim), wanted)
+    if isinstance(value, (list, tuple)):
+        return _from_sequence(value, depth, wanted)
+    if any(hasattr(type(value), protocol) for protocol in _ARRAY_PROTOCOLS):
+        return gathered(np.asarray(value), depth, wanted)
+    try:
+        view = memoryview(value)
+    except TypeError:
+        return _from_sequence(list(value), depth, wanted)
+    return np.asarray(view)
+
+
+def leaves(value: Any, shape: tuple[int, ...]) -> Sequence[Any] | None:
+    """Return the elements of nested lists and tuples of exactly a shape, or None for others."""
+    level: Sequence[Any] = (value,)
+    for size in shape:
+        for row in level:
+            if (type(row) is not tuple and type(row) is not list) or len(row) != size:
+                return None
+        level = list(chain.from_iterable(level))
+    return level
+
+
+def _unmasked(array: NDArray[Any], wanted: str) -> NDArray[Any]:
+    # Only subclasses get here, because numpy.ma is imported on first use.
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise TypeError(f"{wanted}, not masked elements")
+    return np.asarray(array)
+
+
+def _from_sequence(items: Collection[Any], depth: int, wanted: str) -> NDArray[Any]:
+    if depth == 0:
+        raise ValueError(f"{wanted}, not {shown(items)}")
+    kinds = set(map(type, items))
+    if len(kinds) == 1:
+        (kind,) = kinds
+        if kind is float or kind is bool or issubclass(kind, (np.number, np.bool_)):
+            return np.array(items)
+        if kind is int:
+            return _from_ints(items)
+        if kind is list or kind is tuple:
+            return _from_rows(items, depth, wanted)
+    if any(is_array_like(kind) for kind in kinds):
+        return _from_parts(items, depth, wanted)
+    return np.fromiter(items, object, len(items))
+
+
+def _from_ints(items: Collection[int]) -> NDArray[Any]:
+    """Return integers as int64 or uint64, or as objects if they fit into neither."""
+    try:
+        return np.array(items, np.int64)
+    except OverflowError:
+        wide = min(items) < 0 or max(items) >= 2**64
+        return np.array(items, object if wide else np.uint64)
+
+
+def _from_rows(rows: Collection[Any], depth: int, wanted: str) -> NDArray[Any]:
+    """Return a list of lists: the leaves gathered at once, then shaped."""
+    lengths = set(map(len, rows))
+    if len(lengths) > 1:
+        raise ValueError(f"{wanted}, not rows that differ in length: {shown(rows)}")
+    if depth == 1:
+        raise ValueError(f"{wanted}, not {shown(rows)}")
+    flat = _from_sequence(list(chain.from_iterable(rows)), depth - 1, wanted)
+    return flat.reshape(len(rows), lengths.pop(), *flat.shape[1:])
+
+
+def _from_parts(items: Collection[Any], depth: int, wanted: str) -> NDArray[Any]:
+    """Return a sequence of arrays, lists and single values, all of one shape."""
+    parts = [
+        (
+            gathered(item, depth - 1, wanted)
+            if is_array_like(type(item))
+            else np.fromiter((item,), object, 1).reshape(())
+        )
+        for item in items
+    ]
+    shape = parts[0].shape
+    if any(part.shape != shape for part in parts):
+        raise ValueError(f"{wanted}, not rows that differ in shape: {shown(items)}")
+    if all(part.dtype == parts[0].dtype for part in parts):
+        return np.stack(parts)
+    flat = chain.from_iterable(part.flat for part in parts)
+    count = len(parts) * parts[0].size
+    return np.fromiter(flat, object, count).reshape(len(parts), *shape)
+
+
+class ObjectField:
+    """Any objects, never looked into."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def one(self, value: Any) -> Any:
+        """Return the object itself."""
+        return value
+
+    def many(
+        self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.object_]:
+        """Return a new object array of shape `(rows,)`, or `(1,)` with one object for all; O(rows).
+
+        A list or an array of length `rows` is one object per row, anything else is one for all.
+        """
+        if isinstance(value, np.ndarray) and value.ndim and len(value) == rows:
+            own = buffer is not None and np.may_share_memory(value, buffer)
+            return np.fromiter(value.copy() if own else value, object, rows)
+        if isinstance(value, list) and len(value) == rows:
+            return np.fromiter(value, object, rows)
+        return np.fromiter((value,), object, 1)
+
+
+class EcsError(Exception):
+    """Base of every error that is about entities, instances or ids."""
+
+
+class StaleEntityError(EcsError, LookupError):
+    """The entity is dead, or was never created."""
+
+
+class MissingInstanceError(EcsError, LookupError):
+    """The entity has no instance of the component."""
+
+
+class StaleIdError(EcsError, LookupError):
+    """The id's instance is gone."""
+
+
+class StaleInstanceError(EcsError, IndexError):
+    """The row is not in use, or was given twice."""
+
+
+class DuplicateInstanceError(EcsError, ValueError):
+    """The entity has an instance already, and the component allows one."""
+
+
+class HierarchyError(EcsError, ValueError):
+    """The change would make an instance its own ancestor."""
+
+
+class StructureLockedError(EcsError, RuntimeError):
+    """The manager is locked: a `locked()` block or one of its own callbacks is running."""
+
+
+class CapacityError(EcsError, MemoryError):
+    """No index, generation or row is left."""
+
+
+class StaleViewWarning(UserWarning):
+    """A manager's buffer moved while someone outside still held a view of the old one."""
+
+
+Entity = NewType("Entity", int)
+"""An entity: `generation << index_bits | index`."""
+
+Instance = NewType("Instance", int)
+"""A row of one manager, valid until that manager's next structural change."""
+
+Id = NewType("Id", int)
+"""A stable id of one instance: `generation << 32 | slot`."""
+
+EntityArray: TypeAlias = NDArray[np.uint64]
+IdArray: TypeAlias = NDArray[np.uint64]
+RowArray: TypeAlias = NDArray[np.intp]
+Columns: TypeAlias = dict[str, NDArray[Any]]
+
+NULL_ENTITY: Final = Entity(0)
+"""Never alive: generations start at 1."""
+
+NIL: Final = Instance(0xFFFF_FFFF)
+"""No instance. Out of range on purpose, so that no accessor takes it for a row."""
+
+
+class IndexQueue:
+    """First in, first out: indices below 2**32 in a ring, one at a time or in bulk by slices."""
+
+    __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._head = 0
+        self._place(np.empty(64, np.uint32))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._ring.nbytes
+
+    def push(self, index: int) -> None:
+        """Append one. O(1) amortised."""
+        if self.count > self._mask:
+            self._grow(self.count + 1)
+        self._cells[(self._head + self.count) & self._mask] = index
+        self.count += 1
+
+    def pop(self) -> int:
+        """Take the first one, which must exist. O(1)."""
+        index: int = self._cells[self._head]
+        self._head = (self._head + 1) & self._mask
+        self.count -= 1
+        return index
+
+    def reserve(self, count: int) -> None:
+        """Make room for `count` indices in all, so that pushing them can't fail."""
+        if count > self._mask + 1:
+            self._grow(count)
+
+    def push_many(self, indices: NDArray[np.int64]) -> None:
+        """Append all, in order. O(k) amortised."""
+        self.reserve(self.count + len(indices))
+        self._fill((self._head + self.count) & self._mask, indices)
+        self.count += len(indices)
+
+    def first(self, n: int) -> NDArray[np.int64]:
+        """The first n, which must exist, without taking them. O(n)."""
+        indices = np.empty(n, np.int64)
+        front = self._ring[self._head : self._head + n]
+        indices[: len(front)] = front
+        indices[len(front) :] = self._ring[: n - len(front)]
+        return indices
+
+    def drop(self, n: int) -> None:
+        """Take the first n, which must exist. O(1)."""
+        self._head = (self._head + n) & self._mask
+        self.count -= n
+
+    def put_back(self, indices: NDArray[np.int64]) -> None:
+        """Insert all at the front, in order: they are the next to be popped. O(k) amortised."""
+        self.reserve(self.count + len(indices))
+        start = (self._head - len(indices)) & self._mask
+        self._fill(start, indices)
+        self._head = start
+        self.count += len(indices)
+
+    def _fill(self, start: int, indices: NDArray[np.int64]) -> None:
+        room = len(self._ring) - start
+        self._ring[start : start + len(indices)] = indices[:room]
+        self._ring[: max(0, len(indices) - room)] = indices[room:]
+
+    def _grow(self, count: int) -> None:
+        ring = np.empty(1 << (count - 1).bit_length(), np.uint32)
+        ring[: self.count] = self.first(self.count)
+        self._place(ring)
+        self._head = 0
+
+    def _place(self, ring: NDArray[np.uint32]) -> None:
+        self._ring = ring
+        self._cells: memoryview[Any] = ring.data
+        self._mask = len(ring) - 1
+
+
+CACHE_LINE: Final = 64
+"""Columns start on cache lines, so the capacity is a multiple of 64 rows."""
+
+PAGE: Final = 4096
+"""Buffers are whole pages: the granularity of a page allocator."""
+
+
+class Column(NamedTuple):
+    """Where one column lies in the buffer."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    """Shape of one cell: `()` for scalars."""
+    nbytes: int
+    """Bytes per row."""
+    tags: tuple[str, ...]
+    before: int
+    """Bytes per row of all columns in front of this one."""
+
+    def offset(self, capacity: int) -> int:
+        """Return the column's first byte in a buffer of `capacity` rows."""
+        return self.before * capacity
+
+
+def whole_rows(rows: int) -> int:
+    """Round up to a capacity: a multiple of 64 rows, within the range of rows."""
+    capacity = -(-rows // CACHE_LINE) * CACHE_LINE
+    if capacity >= NIL:
+        raise CapacityError(f"{rows} rows are more than a manager can number")
+    return capacity
+
+
+def grown_capacity(allocated: int, rows: int) -> int:
+    """Return the capacity that makes place for `rows`: at least double the present one."""
+    return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
+
+
+def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
+    """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
+    size = -(-row_bytes * capacity // PAGE) * PAGE
+    raw = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
+    return raw[start : start + size]
+
+
+def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
+    """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
+    start = column.offset(capacity)
+    part = buffer[start : start + column.nbytes * capacity]
+    return part.view(column.dtype).reshape(capacity, *column.shape)
+
+
+def copy_rows(
+    layout: tuple[Column, ...],
+    old: NDArray[np.uint8],
+    held: int,
+    new: NDArray[np.uint8],
+    capacity: int,
+    n: int,
+) -> None:
+    """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
+    for column in layout:
+        size = column.nbytes * n
+        source, target = column.offset(held), column.offset(capacity)
+        new[target : target + size] = old[source : source + size]
+
+
+def saved_rows(
+    layout: tuple[Column, ...], buffer: NDArray[np.uint8], capacity: int, n: int
+) -> dict[str, NDArray[Any]]:
+    """Return views of the first n rows of every column, by name."""
+    return {column.name: cut(buffer, column, capacity)[:n] for column in layout}
+
+
+def load_rows(
+    layout: tuple[Column, ...],
+    buffer: NDArray[np.uint8],
+    capacity: int,
+    rows: dict[str, NDArray[Any]],
+) -> None:
+    """Copy saved rows into the columns of a buffer."""
+    for column in layout:
+        saved = rows[column.name]
+        cut(buffer, column, capacity)[: len(saved)] = saved
+
+
+def cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return a memoryview of a column of scalars: one cell in half numpy's time."""
+    return column.data
+
+
+def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return the scalars of a column of shaped cells, one behind the other."""
+    return column.reshape(-1).data
+
+
+def items(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of shaped cells as one opaque item per row: moves in half the time."""
+    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
+    word = nbytes in (1, 2, 4, 8)
+    return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
+
+
+def put_cells(
+    column: NDArray[Any],
+    items: NDArray[Any],
+    rows: slice | RowArray,
+    values: NDArray[Any],
+) -> None:
+    """Fill shaped cells of a column, which `items` shows as one item each, with checked values.
+
+    One value for all goes in as an item: numpy's loop over a few elements takes ten times as long.
+    """
+    if values.ndim < column.ndim:
+        cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
+        items[rows] = cell.reshape(-1).view(items.dtype)
+    else:
+        column[rows] = values
+
+
+def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return the array, or a copy of it if it may be a view of the buffer."""
+    return array.copy() if np.may_share_memory(array, buffer) else array
+
+
+def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the flat values of one cell as (nested) tuples of its shape."""
+    cell = tuple(values)
+    for size in reversed(shape[1:]):
+        cell = tuple(zip(*[iter(cell)] * size, strict=True))
+    return cell
+
+
+def is_same_view(column: NDArray[Any], values: object) -> bool:
+    """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
+    return (
+        isinstance(values, np.ndarray)
+        and values.dtype == column.dtype
+        and values.shape == column.shape
+        and values.__array_interface__["data"] == column.__array_interface__["data"]
+        and values.strides == column.strides
+    )
+
+
+def _references(buffer: NDArray[np.uint8]) -> int:
+    """Count what refers to a buffer, and to the memory that it and its views are views of."""
+    return sys.getrefcount(buffer) + sys.getrefcount(buffer.base)
+
+
+def _count(buffer: NDArray[np.uint8]) -> int:
+    return _references(buffer)
+
+
+def _unshared() -> int:
+    """Return the count for a buffer that one caller has and passes on, as managers do."""
+    buffer = allocate(1, CACHE_LINE)
+    return _count(buffer)
+
+
+_UNSHARED: Final = _unshared()
+
+
+def warn_if_viewed(
+    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
+) -> None:
+    """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
+
+    The caller has the last reference to `buffer`; every view of it is one reference more
+    to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
+    """
+    seen = {id(view) for view in borrowed if getattr(view, "base", None) is buffer.base}
+    views = _references(buffer) - _UNSHARED - len(seen)
+    if views > 0:
+        warnings.warn(
+            f"{manager}: the buffer moved, and {views} view(s) of the old one are still held; "
+            "take the columns from `data` again",
+            StaleViewWarning,
+            stacklevel=_outside_level(),
+        )
+
+
+def _outside_level() -> int:
+    """Return the warning's stacklevel of the first frame outside this package's own modules."""
+    package = os.path.dirname(__file__)
+    level = 2
+    frame = sys._getframe(level)
+    while (
+        frame.f_back is not None
+        and os.path.dirname(frame.f_code.co_filename) == package
+    ):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+_Argument = TypeVar("_Argument")
+
+
+class Subscription:
+    """A registered callback; `cancel()` takes it out of its list again."""
+
+    __slots__ = ("_remove",)
+
+    def __init__(self, remove: Callable[[Subscription], None]) -> None:
+        self._remove: Callable[[Subscription], None] | None = remove
+
+    @property
+    def active(self) -> bool:
+        """Whether the callback is still going to be called."""
+        return self._remove is not None
+
+    def cancel(self) -> None:
+        """Never call the callback again, not even in a run that is going on. May be repeated."""
+        remove, self._remove = self._remove, None
+        if remove is not None:
+            remove(self)
+
+
+class _Entry(Generic[_Argument]):
+    """One callback of a list, with the guard that may refuse the run."""
+
+    __slots__ = ("callback", "guard", "subscription")
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        callback: Callable[[], Callable[[_Argument], object] | None],
+        guard: Callable[[], Callable[[], object] | None] | None = None,
+    ) -> None:
+        self.subscription = subscription
+        self.callback = callback
+        self.guard = guard
+
+
+class Callbacks(Generic[_Argument]):
+    """Callables that are told about one argument, in order of registration.
+
+    `entries`, empty when there are none, is replaced and never changed in place, so a run is not
+    disturbed by what its callbacks add or cancel: added ones wait for the next run, cancelled ones
+    are skipped from then on.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: tuple[_Entry[_Argument], ...] = ()
+
+    def add(self, callback: Callable[[_Argument], object]) -> Subscription:
+        """Call `callback` from the next run on. Registered twice, it is called twice. O(k)."""
+        if not callable(callback):
+            raise TypeError(f"a callback must be callable, not {callback!r}")
+        return self._append(lambda: callback, None)
+
+    def add_weak(
+        self,
+        method: Callable[[_Argument], object],
+        guard: Callable[[], object] | None = None,
+    ) -> Subscription:
+        """The same for a bound method, without keeping its object alive.
+
+        `guard`, a bound method too, is asked by `check()`; it raises to refuse a run.
+        """
+        return self._append(
+            WeakMethod(method), None if guard is None else WeakMethod(guard)
+        )
+
+    def check(self) -> None:
+        """Ask every guard; what the first one raises passes through."""
+        for entry in self.entries:
+            guard = entry.guard() if entry.guard is not None else None
+            if guard is not None:
+                guard()
+
+    def run(self, argument: _Argument, errors: list[BaseException]) -> None:
+        """Call all of them; what they raise is appended to `errors` and stops nothing."""
+        for callback in self._live():
+            try:
+                callback(argument)
+            except BaseException as error:
+                errors.extend(_leaves(error))
+
+    def _live(self) -> Iterator[Callable[[_Argument], object]]:
+        for entry in self.entries:
+            if not entry.subscription.active:
+                continue
+            callback = entry.callback()
+            if callback is None:
+                entry.subscription.cancel()
+            else:
+                yield callback
+
+    def _append(
+        self,
+        callback: Callable[[], Callable[[_Argument], object] | None],
+        guard: Callable[[], Callable[[], object] | None] | None,
+    ) -> Subscription:
+        subscription = Subscription(self._remove)
+        alive = tuple(entry for entry in self.entries if entry.callback() is not None)
+        self.entries = (*alive, _Entry(subscription, callback, guard))
+        return subscription
+
+    def _remove(self, subscription: Subscription) -> None:
+        self.entries = tuple(
+            e for e in self.entries if e.subscription is not subscription
+        )
+
+
+class Dispatch:
+    """Gathers what callbacks raise and which entities they destroy, until the outermost call ends.
+
+    A re-entrant context manager: every call that runs callbacks enters it. Leaving the outermost
+    level first destroys the queued entities, in order, those queued meanwhile included, then raises
+    everything in `errors` as one flat exception group. `drain` (a bound method, held weakly)
+    destroys one queued batch. An exception of the body itself passes through and ends with that
+    group as its context.
+    """
+
+    __slots__ = ("_drain", "depth", "errors", "queue")
+
+    def __init__(self, drain: Callable[[EntityArray], object] | None = None) -> None:
+        self._drain = None if drain is None else WeakMethod(drain)
+        self.depth = 0
+        self.errors: list[BaseException] = []
+        self.queue: deque[EntityArray] = deque()
+
+    def __enter__(self) -> Self:
+        self.depth += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.depth == 1:
+            self._empty_queue()
+        self.depth -= 1
+        if self.depth or not self.errors:
+            return
+        errors, self.errors = self.errors, []
+        group = BaseExceptionGroup("callbacks failed", tuple(errors))
+        errors.clear()
+        try:
+            if error is None:
+                raise group
+            _set_innermost_context(error, group)
+        finally:
+            # Cycles through tracebacks would keep the frames of managers, with their views.
+            del group
+
+    def _empty_queue(self) -> None:
+        while self.queue:
+            batch = self.queue.popleft()
+            drain = None if self._drain is None else self._drain()
+            if drain is None:
+                continue
+            try:
+                drain(batch)
+            except BaseException as error:
+                self.errors.extend(_leaves(error))
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    """The exceptions in a group and its subgroups, in order; any other exception alone."""
+    found: list[BaseException] = []
+    pending = [error]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, BaseExceptionGroup):
+            pending.extend(reversed(current.exceptions))
+        else:
+            found.append(current)
+    return found
+
+
+def _set_innermost_context(error: BaseException, context: BaseException) -> None:
+    """Put `context` where a traceback of `error` shows it: at the end of its chain."""
+    seen = set()
+    while id(error) not in seen:
+        seen.add(id(error))
+        following = error.__cause__ if error.__suppress_context__ else error.__context__
+        if following is None:
+            error.__context__ = context
+            error.__suppress_context__ = False
+            return
+        error = following
+
+
+_IMMUTABLE: Final = frozenset((bool, int, float))
+
+
+class Field:
+    """One field of a component: checks values and converts them to the column's dtype."""
+
+    __slots__ = (
+        "_checked",
+        "_wanted_many",
+        "_wanted_one",
+        "dtype",
+        "name",
+        "shape",
+        "wanted",
+    )
+
+    _kinds: ClassVar[str] = ""
+    """The dtype kinds of arrays that `_cast` takes."""
+
+    def __init__(
+        self, name: str, dtype: str, shape: tuple[int, ...], wanted: str
+    ) -> None:
+        self.name = name
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.shape = shape
+        self.wanted = wanted
+        rows = ", ".join(["rows", *map(str, shape)])
+        self._wanted_one = f"{name}: wanted " + (
+            f"shape {shape}" if shape else f"one {wanted}"
+        )
+        self._checked: tuple[object, Any] = (self, None)  # a value, and its cell
+        self._wanted_many = f"{name}: wanted shape ({rows}{'' if shape else ','})"
+
+    def cell(self, value: Any) -> Any:
+        """Return one element as the builtin that the column's memoryview stores unchanged; O(1)."""
+        raise NotImplementedError
+
+    def one(self, value: Any) -> Any:
+        """Return what one cell stores: an element, or a flat tuple of them in C order.
+
+        A builtin of the right type costs a few comparisons. Shapes must match exactly.
+
+        Raises:
+            TypeError, ValueError, OverflowError: the value is not one that the field holds.
+        """
+        return self.cell(value)
+
+    def many(
+        self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
+    ) -> NDArray[Any]:
+        """Return an array of the column's dtype that broadcasts to `(rows, *shape)`; O(elements).
+
+        The result may be the argument itself, but never shares memory with `buffer`.
+
+        Raises:
+            TypeError, ValueError, OverflowError: a value is not one that the field holds, or the
+                shape does not broadcast.
+        """
+        if not is_array_like(type(value)):
+            return np.array(self.cell(value), self.dtype)
+        array = self._converted(gathered(value, 1 + len(self.shape), self._wanted_many))
+        if array.shape and array.shape != (rows, *self.shape):
+            array = self._fitted(array, (rows, *self.shape))
+        if buffer is not None and np.may_share_memory(array, buffer):
+            return array.copy()
+        return array
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an array of one of `_kinds` in the column's dtype, after checking its elements."""
+        raise NotImplementedError
+
+    def _converted(self, array: NDArray[Any]) -> NDArray[Any]:
+        kind = array.dtype.kind
+        if kind in self._kinds:
+            return self._cast(array)
+        if kind == "O":
+            return self._from_elements(array)
+        raise TypeError(
+            f"{self.name}: wanted {self.wanted}, not an array of {array.dtype}"
+        )
+
+    def _from_elements(self, array: NDArray[Any]) -> NDArray[Any]:
+        elements = array.ravel().tolist()
+        try:
+            cells = list(map(self.cell, elements))
+        except (TypeError, ValueError, OverflowError):
+            self._blame(array)
+        return np.array(cells, self.dtype).reshape(array.shape)
+
+    def _blame(self, array: NDArray[Any]) -> NoReturn:
+        """Raise the error of the first bad element, with its position."""
+        for position, element in enumerate(array.ravel().tolist()):
+            try:
+                self.cell(element)
+            except (TypeError, ValueError, OverflowError) as error:
+                place = tuple(map(int, np.unravel_index(position, array.shape)))
+                at = place[0] if len(place) == 1 else place
+                suffix = f" (at position {at})" if place else ""
+                raise type(error)(f"{error}{suffix}") from None
+        raise AssertionError(f"{self.name}: no element is wrong on its own")
+
+    def _fitted(self, array: NDArray[Any], wanted: tuple[int, ...]) -> NDArray[Any]:
+        """Return the array if it broadcasts to the shape, as the empty list does to no rows."""
+        shape = array.shape
+        if shape == (0,) and wanted[0] == 0:
+            return np.empty(wanted, self.dtype)
+        ends = zip(reversed(shape), reversed(wanted), strict=False)
+        if len(shape) <= len(wanted) and all(
+            given in (size, 1) for given, size in ends
+        ):
+            return array
+        raise ValueError(f"{self.name}: wanted shape {wanted}, not {shape}")
+
+    def _element(self, value: Any) -> Any:
+        """Return a single value as it is, a 0-d array's element; ValueError for other arrays."""
+        if not is_array_like(type(value)):
+            return value
+        if not isinstance(value, (list, tuple)):
+            array = gathered(value, 0, self._wanted_one)
+            if array.ndim == 0:
+                return array[()]
+        raise ValueError(f"{self.name}: wanted one {self.wanted}, not {shown(value)}")
+
+    def _integer(self, value: Any) -> int:
+        """Return whatever has `__index__`, bools apart, as an int."""
+        value = self._element(value)
+        if not isinstance(value, (bool, np.bool_)):
+            try:
+                return index(value)
+            except TypeError:
+                pass
+        raise self._wrong_type(value)
+
+    def _wrong_type(self, value: object) -> TypeError:
+        kind = type(value).__name__
+        return TypeError(
+            f"{self.name}: wanted {self.wanted}, not {shown(value)} ({kind})"
+        )
+
+    def _does_not_fit(self, value: object) -> OverflowError:
+        return OverflowError(
+            f"{self.name}: {shown(value)} does not fit into {self.wanted}"
+        )
+
+
+class ShapedField(Field):
+    """A field of a fixed shape: a cell is a tuple of `prod(shape)` elements.
+
+    The last tuple that was checked is remembered, since most calls leave a field at its
+    default, which is one object each time.
+    """
+
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        checked = self._checked
+        if value is checked[0]:
+            return checked[1]
+        cell = self._cell_of(value)
+        if type(value) is tuple and _IMMUTABLE.issuperset(map(type, value)):
+            self._checked = value, cell
+        return cell
+
+    def _cell_of(self, value: Any) -> Any:
+        elements = leaves(value, self.shape)
+        if elements is not None:
+            return tuple(map(self.cell, elements))
+        if not is_array_like(type(value)):
+            self.cell(value)
+            raise ValueError(f"{self._wanted_one}, not {shown(value)}")
+        array = gathered(value, len(self.shape), self._wanted_one)
+        if array.shape != self.shape:
+            raise ValueError(f"{self._wanted_one}, not {array.shape}")
+        return tuple(self._converted(array).ravel().tolist())
+
+
+_HANDLE_BITS: Final = 64
+
+_BLOCK: Final = 16_384
+"""Handles checked at once, so that the scratch stays in the cache."""
+
+
+def as_entities(es: ArrayLike) -> EntityArray:
+    """The handles as a flat `uint64` array: the argument itself where it is one already.
+
+    Numbers that can't be handles (negative, over 64 bits) become 0, which is never alive. Integers
+    never pass through floats. Raises TypeError for anything but integers (an empty sequence is
+    fine), ValueError for more than one dimension. O(k).
+    """
+    given: NDArray[Any] = np.asarray(es)
+    if given.ndim == 0 or _is_masked(es):
+        raise TypeError(
+            f"expected an array or a sequence of entities, not {type(es).__name__}"
+        )
+    if given.ndim > 1:
+        raise ValueError(
+            f"expected a flat array of entities, not one of shape {given.shape}"
+        )
+    kind = given.dtype.kind
+    if kind in "ui":
+        natural = given if kind == "u" else np.maximum(given, 0)
+        handles: EntityArray = natural.astype(np.uint64, copy=False)
+        return handles
+    if kind == "O" or (kind == "f" and given is not es):
+        # numpy makes floats of an empty list, and of ints that share no integer type.
+        return _from_integers(cast(Iterable[SupportsIndex], es), len(given))
+    raise TypeError(f"entities are integers, not {given.dtype}")
+
+
+def _is_masked(es: ArrayLike) -> bool:
+    # An exact array is not asked, because numpy.ma is imported on first use.
+    subclass = isinstance(es, np.ndarray) and type(es) is not np.ndarray
+    return subclass and isinstance(es, np.ma.MaskedArray)
+
+
+def _from_integers(numbers: Iterable[SupportsIndex], count: int) -> EntityArray:
+    indices = map(operator.index, numbers)
+    handles = (n if n >= 0 and n.bit_length() <= _HANDLE_BITS else 0 for n in indices)
+    return np.fromiter(handles, np.uint64, count)
+
+
+def are_held(cells: EntityArray, es: EntityArray, mask: int) -> NDArray[np.bool_]:
+    """Whether cell `e & mask` holds e, for each handle; the last cell stands for those behind it.
+
+    O(k), three times faster in blocks than with whole arrays.
+    """
+    k = len(es)
+    if k <= _BLOCK:
+        return np.equal(cells.take((es & mask).view(np.int64), mode="clip"), es)
+    held = np.empty(k, np.bool_)
+    indices = np.empty(_BLOCK, np.uint64)
+    found = np.empty(_BLOCK, np.uint64)
+    for start in range(0, k, _BLOCK):
+        block = es[start : start + _BLOCK]
+        n = len(block)
+        np.bitwise_and(block, mask, out=indices[:n])
+        cells.take(indices[:n].view(np.int64), out=found[:n], mode="clip")
+        np.equal(found[:n], block, out=held[start : start + n])
+    return held
+
+
+def all_different(indices: NDArray[np.integer[Any]], bound: int) -> bool:
+    """Whether no index in `[0, bound)` occurs twice. O(k log k), or O(k + bound) for large k."""
+    k = len(indices)
+    if k < 2:
+        return True
+    if k * 16 < bound:
+        ascending = np.sort(indices)
+        return bool((ascending[1:] != ascending[:-1]).all())
+    seen = np.zeros(bound, np.bool_)
+    seen[indices] = True
+    return int(np.count_nonzero(seen)) == k
+
+
+def first_repeat(values: NDArray[Any]) -> int:
+    """The position of the first value that occurred before; `len(values)` if none does.
+    O(k log k)."""
+    _, first = np.unique(values, return_index=True)
+    repeats = np.ones(len(values) + 1, np.bool_)
+    repeats[first] = False
+    return int(repeats.argmax())
+
+
+def hash_lookup(rows: dict[int, Instance], entities: EntityArray) -> RowArray:
+    """Return the row of each entity, NIL where it has none; 0.1 µs and more per entity."""
+    found = (rows.get(entity, NIL) for entity in entities.tolist())
+    return np.fromiter(found, np.intp, len(entities))
+
+
+def remember(
+    rows: dict[int, Instance], entities: EntityArray, places: RowArray
+) -> None:
+    """Enter the row of each entity."""
+    rows.update(zip(entities.tolist(), places.tolist(), strict=True))
+
+
+def forget(rows: dict[int, Instance], entities: EntityArray) -> None:
+    """Remove entities that are in the map."""
+    for entity in entities.tolist():
+        del rows[entity]
+
+
+def dict_bytes(rows: dict[int, Instance]) -> int:
+    """Return the bytes of the map: its table, and an int object for each key and row."""
+    return sys.getsizeof(rows) + len(rows) * (
+        sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16)
+    )
+
+
+SLOT_BITS: Final = 32
+SLOT_MASK: Final = 0xFFFF_FFFF
+LAST_GENERATION: Final = 0xFFFF_FFFF
+
+
+def ids_of(slots: NDArray[Any], generations: NDArray[np.uint32]) -> IdArray:
+    """Return the ids of slots: `generation << 32 | slot`; O(k)."""
+    upper = generations[slots].astype(np.uint64) << np.uint64(SLOT_BITS)
+    ids: IdArray = upper | slots.astype(np.uint64)
+    return ids
+
+
+def resolve_ids(
+    ids: IdArray, rows: NDArray[Any], generations: NDArray[np.uint32]
+) -> RowArray:
+    """Return the row of each id, NIL where the slot's generation is another; O(k)."""
+    if len(rows) == 0:
+        return np.full(len(ids), NIL, np.intp)
+    slots = (ids & np.uint64(SLOT_MASK)).view(np.intp)
+    alive = generations.take(slots, mode="clip") == ids >> np.uint64(SLOT_BITS)
+    alive &= slots < len(rows)
+    return np.where(alive, rows.take(slots, mode="clip"), NIL).astype(
+        np.intp, copy=False
+    )
+
+
+def rows_of_ids(manager: str, ids: EntityArray, rows: RowArray) -> RowArray:
+    """Return the rows, ascending, or raise StaleIdError for a stale or repeated id; O(k)."""
+    stale = rows == NIL
+    if stale.any():
+        raise stale_id(manager, int(ids[stale.argmax()]))
+    ascending = np.sort(rows)
+    again = ascending[1:][ascending[1:] == ascending[:-1]]
+    if len(again):
+        twice = int(ids[(rows == again[0]).argmax()])
+        raise StaleIdError(f"{manager}: id {twice:#x} is given twice")
+    return ascending
+
+
+def stale_id(manager: str, id: SupportsIndex) -> StaleIdError:
+    """Return the error of an id whose instance is gone."""
+    return StaleIdError(f"{manager}: id {index(id):#x} has no instance, or no longer")
+
+
+def worn_out(manager: str, row: int) -> CapacityError:
+    """Return the error of a row that had as many instances as ids can tell apart."""
+    return CapacityError(f"{manager}: row {row} has no generation left for another id")
+
+
+def first_worn_out(
+    manager: str, rows: RowArray, generations: NDArray[np.uint32]
+) -> None:
+    """Raise CapacityError for the first of the rows that has no generation left."""
+    known = rows[rows < len(generations)]
+    worn = known[generations[known] == LAST_GENERATION]
+    if len(worn):
+        raise worn_out(manager, int(worn[0]))
+
+
+_DENSE = 16
+"""Sets of more than one row in 16 are checked through a mask, smaller ones by sorting."""
+
+
+def is_integer(value: object) -> TypeGuard[SupportsIndex]:
+    """Return whether a value can be a handle or a row at all."""
+    return hasattr(value, "__index__")
+
+
+def row_in_use(row: object, n: int, manager: str) -> int:
+    """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
+    number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
+    if 0 <= number < n:
+        return number
+    given = "NIL" if number == NIL else str(number)
+    raise StaleInstanceError(
+        f"{manager}: row {given} is not in use; rows are 0 to {n - 1}"
+    )
+
+
+def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
+    """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
+
+    Raises:
+        TypeError: they are not integers.
+        ValueError: a mask of another length, or more than one dimension.
+        StaleInstanceError: a row is not in use.
+    """
+    given = integers(rows, manager, "rows")
+    if given.dtype == np.bool_:
+        if len(given) != n:
+            raise ValueError(f"{manager}: a mask of length {len(given)} for {n} rows")
+        return np.flatnonzero(given)
+    if len(given) == 0:
+        return np.empty(0, np.intp)
+    wrong = (given < 0) | (given >= n)
+    if wrong.any():
+        row_in_use(int(given[wrong.argmax()]), n, manager)
+    return given.astype(np.intp, copy=False)
+
+
+def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
+    """Return array-like integers (or bools) as an array of one dimension; TypeError for others."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{manager}: {what} must have one dimension, not {array.ndim}")
+    if len(array) == 0 and not isinstance(values, np.ndarray):
+        return array.astype(np.intp)
+    if array.dtype.kind in "iub":
+        return array
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and array is not values):
+        # numpy makes floats of integers that share no integer type
+        return _from_integers_of_any_size(np.asarray(values, np.object_))
+    raise TypeError(f"{manager}: {what} must be integers, not {array.dtype}")
+
+
+def _from_integers_of_any_size(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return integers as int64; what is no row number becomes -1, a row never in use."""
+    numbers = (index(value) for value in array.tolist())
+    return np.array([n if 0 <= n <= NIL else -1 for n in numbers], np.int64)
+
+
+def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
+    """Return the rows, ascending, or raise StaleInstanceError if one is twice there; O(k)."""
+    if len(rows) < 2:
+        return rows
+    if len(rows) * _DENSE > n:
+        mask = np.zeros(n, np.bool_)
+        mask[rows] = True
+        ascending = np.flatnonzero(mask)
+    else:
+        ascending = np.unique(rows)
+    if len(ascending) < len(rows):
+        ordered = np.sort(rows)
+        twice = int(ordered[1:][ordered[1:] == ordered[:-1]][0])
+        raise StaleInstanceError(f"{manager}: row {twice} is given twice")
+    return ascending
+
+
+def whole_count(manager: str, count: SupportsIndex) -> int:
+    """Return a number of instances, or raise ValueError if it is negative."""
+    number = index(count)
+    if number < 0:
+        raise ValueError(f"{manager}: can't create {number} instances")
+    return number
+
+
+def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst): which of n rows move where when the ascending rows `gone` leave.
+
+    The rows behind the new end move, in ascending order, into the holes before it.
+    """
+    kept = n - len(gone)
+    split = int(np.searchsorted(gone, kept))
+    tail = np.ones(n - kept, np.bool_)
+    tail[gone[split:] - kept] = False
+    return np.flatnonzero(tail) + kept, gone[:split]
+
+
+def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
+    """Return `order` as rows if it names each of n rows once, or raise ValueError; O(n)."""
+    given = integers(order, manager, "the order")
+    if given.dtype == np.bool_:
+        raise ValueError(f"{manager}: an order takes row numbers, not a mask")
+    seen = np.zeros(n, np.bool_)
+    if len(given) == n and not ((given < 0) | (given >= n)).any():
+        seen[given] = True
+    if len(given) != n or not seen.all():
+        raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
+    return given.astype(np.intp, copy=False)
+
+
+def sort_order(key: NDArray[Any]) -> RowArray:
+    """Return the stable ascending order of a key with one value per row, NaN last."""
+    return np.argsort(key, kind="stable")
+
+
+def sort_key(key: ArrayLike, n: int, manager: str) -> NDArray[Any]:
+    """Return a key array with one value per row, or raise ValueError."""
+    array = np.asarray(key)
+    if array.shape != (n,):
+        raise ValueError(f"{manager}: a key of shape {array.shape} for {n} rows")
+    return array
+
+
+class Remap:
+    """Turns old row numbers into new ones after rows `src` went to `dst`; O(k log k)."""
+
+    __slots__ = ("_dst", "_src", "_table")
+
+    def __init__(self, src: RowArray, dst: RowArray, n: int) -> None:
+        self._table: RowArray | None = None
+        if len(src) * _DENSE > n:
+            self._table = np.arange(n)
+            self._table[src] = dst
+        else:
+            order = np.argsort(src)
+            self._src = src[order]
+            self._dst = dst[order]
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return where the rows are now; NIL and unmoved rows stay what they are."""
+        if self._table is not None:
+            moved = self._table.take(rows, mode="clip")
+            return np.where(rows == NIL, rows, moved).astype(rows.dtype, copy=False)
+        if len(self._src) == 0:
+            return rows
+        place = np.searchsorted(self._src, rows)
+        np.minimum(place, len(self._src) - 1, out=place)
+        moved = np.where(self._src[place] == rows, self._dst[place], rows)
+        return moved.astype(rows.dtype, copy=False)
+
+
+def locked(manager: str) -> StructureLockedError:
+    """Return the error of a structural change while the manager is locked."""
+    return StructureLockedError(
+        f"{manager} is locked: a `locked()` block or one of its callbacks is running"
+    )
+
+
+def missing(manager: str, entity: SupportsIndex) -> MissingInstanceError:
+    """Return the error of an entity without the component."""
+    return MissingInstanceError(f"{manager}: entity {index(entity):#x} has no instance")
+
+
+def duplicate_instance(manager: str, entity: SupportsIndex) -> DuplicateInstanceError:
+    """Return the error of a second instance where one is allowed."""
+    return DuplicateInstanceError(
+        f"{manager}: entity {index(entity):#x} has an instance already"
+    )
+
+
+def has_row(rows: RowArray) -> NDArray[np.bool_]:
+    """Return which of the rows are not NIL."""
+    present: NDArray[np.bool_] = rows != NIL
+    return present
+
+
+def first_missing(manager: str, entities: EntityArray, rows: RowArray) -> None:
+    """Raise MissingInstanceError for the first entity whose row is NIL, if there is one."""
+    absent = rows == NIL
+    if absent.any():
+        raise missing(manager, int(entities[absent.argmax()]))
+
+
+def first_present(manager: str, entities: EntityArray, rows: RowArray) -> None:
+    """Raise DuplicateInstanceError for the first entity whose row is not NIL, if there is one."""
+    present = rows != NIL
+    if present.any():
+        raise duplicate_instance(manager, int(entities[present.argmax()]))
+
+
+def first_repeated(manager: str, entities: EntityArray) -> None:
+    """Raise DuplicateInstanceError if an entity is there twice; O(k) if ascending."""
+    if len(entities) < 2 or bool((entities[1:] > entities[:-1]).all()):
+        return
+    ordered = np.sort(entities)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(again):
+        raise DuplicateInstanceError(
+            f"{manager}: entity {int(again[0]):#x} is given twice"
+        )
+
+
+BLOCK: Final = 16_384
+"""Entities per step of a bulk lookup: the scratch stays in the second-level cache."""
+
+
+def sparse_map(size: int) -> NDArray[np.uint32]:
+    """Return an empty map for entity indices below `size`."""
+    return np.full(size, NIL, np.uint32)
+
+
+def grown_map(old: NDArray[np.uint32], index: int) -> NDArray[np.uint32]:
+    """Return a map that holds `index`, at least twice as large as the old one."""
+    new = sparse_map(max(64, 2 * len(old), index + 1))
+    new[: len(old)] = old
+    return new
+
+
+def indices(entities: EntityArray, index_mask: int) -> RowArray:
+    """Return the entities' indices, ready to index an array with."""
+    return (entities & np.uint64(index_mask)).view(np.intp)
+
+
+def sparse_lookup(
+    rows_of: NDArray[np.uint32],
+    owners: EntityArray,
+    entities: EntityArray,
+    index_mask: int,
+) -> RowArray:
+    """Return the row of each entity, NIL where it has none; 3 ns per entity.
+
+    `owners` are the rows in use. The owner's whole handle decides, so stale handles
+    find nothing; an index behind the map or an entry of NIL is clipped to a row that
+    belongs to someone else.
+    """
+    count = len(entities)
+    rows = np.empty(count, np.intp)
+    if len(owners) == 0:
+        rows.fill(NIL)
+        return rows
+    size = min(count, BLOCK)
+    index = np.empty(size, np.uint64)
+    row = np.empty(size, np.uint32)
+    owner = np.empty(size, np.uint64)
+    other = np.empty(size, np.bool_)
+    mask = np.uint64(index_mask)
+    for start in range(0, count, BLOCK):
+        wanted = entities[start : start + BLOCK]
+        found = rows[start : start + BLOCK]
+        k = len(wanted)
+        np.bitwise_and(wanted, mask, out=index[:k])
+        rows_of.take(index[:k].view(np.intp), out=row[:k], mode="clip")
+        found[:] = row[:k]
+        owners.take(found, out=owner[:k], mode="clip")
+        np.not_equal(owner[:k], wanted, out=other[:k])
+        np.putmask(found, other[:k], NIL)
+    return rows
+
+
+Links = NDArray[np.uint32]
+_Owner = TypeVar("_Owner", np.uint64, np.intp)
+
+ROUNDS: Final = 64
+"""Steps along all chains at once before a scan of the owners is cheaper."""
+
+
+def walk(nexts: memoryview[Instance], first: int) -> RowArray:
+    """Return the rows of the chain that begins at `first`, in its order; O(length)."""
+    rows = []
+    row = first
+    while row != NIL:
+        rows.append(row)
+        row = nexts[row]
+    return np.array(rows, np.intp)
+
+
+def chain_lengths(
+    nexts: Links, owners: EntityArray, entities: EntityArray, heads: RowArray
+) -> RowArray:
+    """Return the length of each entity's chain, shape (k,); O(k), O(n log n) for long ones."""
+    counts = np.zeros(len(entities), np.intp)
+    active = np.flatnonzero(heads != NIL)
+    here = heads[active]
+    for _ in range(ROUNDS):
+        if len(active) == 0:
+            return counts
+        counts[active] += 1
+        following = nexts[here]
+        more = following != NIL
+        active, here = active[more], following[more].astype(np.intp)
+    ordered = np.sort(owners)
+    rest = entities[active]
+    counts[active] = ordered.searchsorted(rest, "right") - ordered.searchsorted(
+        rest, "left"
+    )
+    return counts
+
+
+def chain_rows(
+    nexts: Links, owners: NDArray[Any], wanted: NDArray[Any], heads: RowArray
+) -> RowArray:
+    """Return all rows of the wanted owners' chains, ascending and distinct."""
+    here: RowArray = np.unique(heads[heads != NIL])
+    found = [here]
+    for _ in range(ROUNDS):
+        following = nexts[here]
+        here = following[following != NIL].astype(np.intp)
+        if len(here) == 0:
+            break
+        found.append(here)
+    else:
+        found.append(np.flatnonzero(np.isin(owners, wanted)))
+    return np.unique(np.concatenate(found))
+
+
+def link(
+    nexts: Links, previous: Links, owners: NDArray[_Owner], rows: RowArray
+) -> tuple[RowArray, RowArray, NDArray[_Owner]]:
+    """Chain new rows by owner, in the order given; return each chain's first, last and owner."""
+    order = np.argsort(owners, kind="stable")
+    owners, ordered = owners[order], rows[order]
+    starts = np.ones(len(rows), np.bool_)
+    starts[1:] = owners[1:] != owners[:-1]
+    ends = np.roll(starts, -1)
+    first, last = ordered[starts], ordered[ends]
+    nexts[ordered[:-1]] = ordered[1:]
+    previous[ordered[1:]] = ordered[:-1]
+    nexts[last] = NIL
+    previous[first] = last
+    return first, last, owners[starts]
+
+
+def join(
+    nexts: Links, previous: Links, heads: RowArray, first: RowArray, last: RowArray
+) -> None:
+    """Append the chains first … last to those that begin at `heads`."""
+    tails = previous[heads]
+    nexts[tails] = first
+    previous[first] = tails
+    previous[heads] = last
+
+
+def unlink(
+    nexts: Links, previous: Links, heads: RowArray, gone: RowArray
+) -> tuple[RowArray, NDArray[np.bool_]]:
+    """Take the ascending rows `gone` out of the chains that begin at `heads`.
+
+    `heads` are the first rows of all chains concerned. Returns their first rows from now on and
+    which chains are empty. O(k log k): runs of neighbours are bridged by pointer jumping.
+    """
+    is_first = nexts[previous[gone]] == NIL
+    after = _bridge(nexts[gone].astype(np.intp), gone)
+    before = _bridge(np.where(is_first, NIL, previous[gone]).astype(np.intp), gone)
+    tails = _survivor(previous[heads].astype(np.intp), gone, before)
+    heads = _survivor(heads, gone, after)
+    inner = before != NIL
+    nexts[before[inner]] = after[inner]
+    inner &= after != NIL
+    previous[after[inner]] = before[inner]
+    empty = heads == NIL
+    previous[heads[~empty]] = tails[~empty]
+    return heads, empty
+
+
+def _bridge(neighbours: RowArray, gone: RowArray) -> RowArray:
+    """Return, for each row of `gone`, the first row along its neighbours that stays, or NIL."""
+    place = np.searchsorted(gone, neighbours)
+    np.minimum(place, len(gone) - 1, out=place)
+    active = np.flatnonzero(gone[place] == neighbours)
+    jump = np.full(len(gone), -1, np.intp)
+    jump[active] = place[active]
+    while len(active):
+        through = jump[active]
+        neighbours[active], jump[active] = neighbours[through], jump[through]
+        active = active[jump[active] >= 0]
+    return neighbours
+
+
+def _survivor(rows: RowArray, gone: RowArray, instead: RowArray) -> RowArray:
+    """Return `rows`, with those that are gone replaced by their `instead`."""
+    place = np.minimum(np.searchsorted(gone, rows), len(gone) - 1)
+    return np.where(gone[place] == rows, instead[place], rows)
+
+
+def remap_links(
+    nexts: Links, previous: Links, src: RowArray, dst: RowArray, n: int
+) -> RowArray:
+    """Mend links after rows src[k] were copied to dst[k]; return the moved rows that are first."""
+    return mend_links(nexts, previous, dst, Remap(src, dst, n))
+
+
+def mend_links(nexts: Links, previous: Links, dst: RowArray, remap: Remap) -> RowArray:
+    """Mend links after rows were copied to dst; return the moved rows that are first."""
+    nexts[dst] = remap(nexts[dst])
+    previous[dst] = remap(previous[dst])
+    before, after = previous[dst], nexts[dst]
+    is_first = nexts[before] == NIL
+    nexts[before[~is_first]] = dst[~is_first]
+    followed = after != NIL
+    previous[after[followed]] = dst[followed]
+    first: RowArray = dst[is_first]
+    return first
+
+
+class EnumField(Field):
+    """Members of one enum, or their numbers; for flags any combination of the members' bits."""
+
+    __slots__ = ("_enum", "_has_gaps", "_mask", "_members", "_sorted")
+
+    _kinds: ClassVar[str] = "iu"
+
+    def __new__(
+        cls,
+        name: str,
+        enum: type[IntEnum | IntFlag],
+        scalar: str,
+        shape: tuple[int, ...] = (),
+    ) -> EnumField:
+        return super().__new__(_ShapedEnumField if shape else cls)
+
+    def __init__(
+        self,
+        name: str,
+        enum: type[IntEnum | IntFlag],
+        scalar: str,
+        shape: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(name, f"u{int(scalar[1:]) // 8}", shape, enum.__name__)
+        numbers = sorted({member.value for member in enum.__members__.values()})
+        self._enum = enum
+        self._mask = 0
+        if issubclass(enum, IntFlag):
+            for number in numbers:
+                self._mask |= number
+        self._members = frozenset(numbers)
+        self._sorted: NDArray[Any] = np.array(numbers, self.dtype)
+        self._has_gaps = len(numbers) <= numbers[-1]
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is self._enum:
+            number = value._value_
+        elif type(value) is int:
+            number = value
+        else:
+            number = self._number(value)
+        if number in self._members or (number & self._mask == number and self._mask):
+            return number
+        what = "has bits outside" if self._mask else "is no member of"
+        raise ValueError(f"{self.name}: {shown(value)} {what} {self.wanted}")
+
+    one = cell
+
+    def _number(self, value: Any) -> int:
+        value = self._element(value)
+        if type(value) is self._enum:
+            return int(value)
+        if isinstance(value, Enum):
+            raise self._wrong_type(value)
+        return self._integer(value)
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.size == 0:
+            return array.astype(self.dtype)
+        largest = self._mask or int(self._sorted[-1])
+        if int(array.min()) < 0 or int(array.max()) > largest:
+            self._blame(array)
+        numbers = array.astype(self.dtype, copy=False)
+        if self._mask:
+            bad = bool((numbers & ~self.dtype.type(self._mask)).any())
+        elif self._has_gaps:
+            bad = bool(
+                (self._sorted[self._sorted.searchsorted(numbers)] != numbers).any()
+            )
+        else:
+            bad = False
+        if bad:
+            self._blame(array)
+        return numbers
+
+
+class _ShapedEnumField(ShapedField, EnumField):
+    __slots__ = ()
+
+
+_EXACT: Final = 2**53
+"""Up to here every integer is a float of 64 bits."""
+
+_ROUNDS_TO_INF: Final = {"f32": float.fromhex("0x1.ffffffp127"), "f64": inf}
+"""Where rounding makes a finite number infinite: half a step over the largest finite one."""
+
+
+_NOT_REAL: Final = (
+    bool,
+    np.bool_,
+    np.complexfloating,
+    np.flexible,
+    np.datetime64,
+    np.timedelta64,
+)
+"""Types that have `__float__` or `__index__` all the same."""
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a number says so: `float` makes large Decimals infinite without an error."""
+    try:
+        return bool(-inf < value < inf)
+    except TypeError:
+        return False
+
+
+class BoolField(Field):
+    """Bools, and nothing that merely looks like one."""
+
+    __slots__ = ()
+
+    _kinds: ClassVar[str] = "b"
+
+    def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> BoolField:
+        return super().__new__(_ShapedBoolField if shape else cls)
+
+    def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, "bool", shape, "bool")
+
+    def cell(self, value: Any) -> Any:
+        if value is True or value is False:
+            return value
+        value = self._element(value)
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        raise self._wrong_type(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
+
+class _ShapedBoolField(ShapedField, BoolField):
+    __slots__ = ()
+
+
+class IntField(Field):
+    """Integers of 8 to 64 bits: whatever has `__index__`, bools apart, if it fits."""
+
+    __slots__ = ("_high", "_low")
+
+    _kinds: ClassVar[str] = "iu"
+
+    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> IntField:
+        return super().__new__(_ShapedIntField if shape else cls)
+
+    def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
+        bits = int(scalar[1:])
+        super().__init__(name, f"{scalar[0]}{bits // 8}", shape, scalar)
+        signed = scalar[0] == "i"
+        self._low = -(2 ** (bits - 1)) if signed else 0
+        self._high = 2 ** (bits - signed) - 1
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is int and self._low <= value <= self._high:
+            return value
+        number = self._integer(value)
+        if self._low <= number <= self._high:
+            return number
+        raise self._does_not_fit(number)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype == self.dtype:
+            return array
+        if not self._holds(array):
+            self._blame(array)
+        return array.astype(self.dtype)
+
+    def _holds(self, array: NDArray[Any]) -> bool:
+        given, own = array.dtype, self.dtype
+        is_narrower = given.itemsize < own.itemsize and given.kind in ("u", own.kind)
+        if is_narrower or array.size == 0:
+            return True
+        return self._low <= int(array.min()) and int(array.max()) <= self._high
+
+
+class _ShapedIntField(ShapedField, IntField):
+    __slots__ = ()
+
+
+class HandleField(IntField):
+    """Handles of entities and ids: integers of 64 bits, alive or not."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> HandleField:
+        return object.__new__(_ShapedHandleField if shape else cls)
+
+    def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, "u64", shape)
+
+
+class _ShapedHandleField(ShapedField, HandleField):
+    __slots__ = ()
+
+
+class FloatField(Field):
+    """Real numbers, rounded to the float's precision; finite ones never become infinite."""
+
+    __slots__ = ("_limit",)
+
+    _kinds: ClassVar[str] = "fiu"
+
+    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> FloatField:
+        shaped = _FLOATS_BY_SHAPE.get(shape, _ShapedFloatField)
+        return super().__new__(shaped if shape else cls)
+
+    def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, f"f{int(scalar[1:]) // 8}", shape, scalar)
+        self._limit = _ROUNDS_TO_INF[scalar]
+
+    def cell(self, value: Any) -> Any:
+        limit = self._limit
+        if type(value) is float and -limit < value < limit:
+            return value
+        if type(value) is int and -_EXACT <= value <= _EXACT:
+            return float(value)
+        return self._real(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype == self.dtype:
+            return array
+        if array.dtype.kind != "f" or array.dtype.itemsize <= self.dtype.itemsize:
+            return array.astype(self.dtype)
+        with np.errstate(all="ignore"):
+            rounded = array.astype(self.dtype)
+        # Counting is the fastest way to ask for all, in small arrays by a microsecond.
+        if np.count_nonzero(np.isfinite(rounded)) < rounded.size:
+            self._check_infinite(array, rounded)
+        return rounded
+
+    def _check_infinite(self, array: NDArray[Any], rounded: NDArray[Any]) -> None:
+        if (np.isinf(rounded) & np.isfinite(array)).any():
+            self._blame(array)
+
+    def _real(self, value: Any) -> float:
+        value = self._element(value)
+        if isinstance(value, np.longdouble):
+            return self._from_longdouble(value)
+        try:
+            number = self._nearest(value)
+        except TypeError:
+            raise self._wrong_type(value) from None
+        except OverflowError:
+            raise self._does_not_fit(value) from None
+        except ValueError as error:  # a signalling NaN
+            raise ValueError(
+                f"{self.name}: wanted {self.wanted}, not {shown(value)}"
+            ) from error
+        if -self._limit < number < self._limit or isnan(number):
+            return number
+        if isinf(number) and not _is_finite(value):
+            return number
+        raise self._does_not_fit(value)
+
+    def _from_longdouble(self, value: np.longdouble) -> float:
+        with np.errstate(all="ignore"):
+            number = float(value.astype(self.dtype))
+        if isinf(number) and not np.isinf(value):
+            raise self._does_not_fit(value)
+        return number
+
+    def _nearest(self, value: Any) -> float:
+        kind = type(value)
+        if hasattr(kind, "__index__") and not issubclass(kind, _NOT_REAL):
+            value = index(value)
+        elif not hasattr(kind, "__float__") or issubclass(kind, _NOT_REAL):
+            raise TypeError
+        return self._once(float(value), value)
+
+    def _once(self, number: float, value: Any) -> float:
+        """Return the float of 64 bits that rounds on as `value` itself does: of the two next to an
+        inexact one the odd one, so that f32 is not rounded twice."""
+        if self.dtype.itemsize == 8 or number == value or not isfinite(number):
+            return number
+        if int(frexp(number)[0] * _EXACT) & 1:
+            return number
+        try:
+            return nextafter(number, inf if value > number else -inf)
+        except (
+            TypeError
+        ):  # a class that has `__float__` alone: what it returns is its value
+            return number
+
+
+class _ShapedFloatField(ShapedField, FloatField):
+    __slots__ = ()
+
+
+class _FloatPairField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple and len(value) == 2:
+            x, y = value
+            if type(x) is float and type(y) is float:
+                limit = self._limit
+                if -limit < x < limit and -limit < y < limit:
+                    return value
+        return super().one(value)
+
+
+class _FloatTripleField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple and len(value) == 3:
+            x, y, z = value
+            if type(x) is float and type(y) is float and type(z) is float:
+                limit = self._limit
+                if -limit < x < limit and -limit < y < limit and -limit < z < limit:
+                    return value
+        return super().one(value)
+
+
+class _FloatQuadField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple and len(value) == 4:
+            x, y, z, w = value
+            if (
+                type(x) is float
+                and type(y) is float
+                and type(z) is float
+                and type(w) is float
+            ):
+                limit = self._limit
+                finite = -limit < x < limit and -limit < y < limit
+                if finite and -limit < z < limit and -limit < w < limit:
+                    return value
+        return super().one(value)
+
+
+# Tuples of the common sizes are taken apart by hand: a loop costs half as much again.
+_FLOATS_BY_SHAPE: Final[dict[tuple[int, ...], type[_ShapedFloatField]]] = {
+    (2,): _FloatPairField,
+    (3,): _FloatTripleField,
+    (4,): _FloatQuadField,
+}
+
+
+def _characters(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return an array of dtype S as one row of bytes per element."""
+    size = array.dtype.itemsize
+    return np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, size)
+
+
+def _decoded(array: NDArray[Any]) -> NDArray[np.object_]:
+    """Return an array of dtype S as text; what is not UTF-8 becomes surrogates."""
+    texts = (
+        encoded.decode(errors="surrogateescape") for encoded in array.ravel().tolist()
+    )
+    return np.fromiter(texts, object, array.size).reshape(array.shape)
+
+
+class TextField(Field):
+    """Text of at most `size` bytes of UTF-8, without NUL."""
+
+    __slots__ = ("_size",)
+
+    _kinds: ClassVar[str] = "UTS"
+
+    def __init__(self, name: str, size: int) -> None:
+        super().__init__(name, f"S{size}", (), f"str[{size}]")
+        self._size = size
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is not str:
+            value = self._element(value)
+            if not isinstance(value, str):
+                raise self._wrong_type(value)
+        try:
+            text = str.encode(value)
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{self.name}: {shown(value)} is not valid UTF-8"
+            ) from None
+        if len(text) <= self._size and 0 not in text:
+            return text
+        if 0 in text:
+            raise ValueError(
+                f"{self.name}: {shown(value)} has a NUL, wanted {self.wanted}"
+            )
+        raise ValueError(
+            f"{self.name}: {shown(value)} takes {len(text)} bytes of UTF-8, wanted {self.wanted}"
+        )
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype.kind != "S":
+            return self._from_elements(array)
+        if array.size and array.dtype.itemsize:
+            characters = _characters(array)
+            ends = characters[:, :-1] == 0
+            if (
+                characters.max() >= 128
+                or characters[:, self._size :].any()
+                or (ends & (characters[:, 1:] != 0)).any()
+            ):
+                return self._from_elements(_decoded(array))
+        return array.astype(self.dtype, copy=False)
+
+
+class BytesField(Field):
+    """At most `size` bytes; what is shorter is padded with zeros."""
+
+    __slots__ = ("_size",)
+
+    _kinds: ClassVar[str] = "S"
+
+    def __init__(self, name: str, size: int) -> None:
+        super().__init__(name, f"S{size}", (), f"bytes[{size}]")
+        self._size = size
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is bytes and len(value) <= self._size:
+            return value
+        value = self._element(value)
+        if not isinstance(value, bytes | bytearray):
+            raise self._wrong_type(value)
+        if len(value) > self._size:
+            raise ValueError(
+                f"{self.name}: {shown(value)} has {len(value)} bytes, wanted {self.wanted}"
+            )
+        return bytes(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        longer = array.size > 0 and array.dtype.itemsize > self._size
+        if longer and _characters(array)[:, self._size :].any():
+            self._blame(array)
+        return array.astype(self.dtype, copy=False)
+
+
+SCAN: Final = 4096
+"""Rows looked at per step when the last owner is searched from behind."""
+
+
+def present_row(row: object, owners: EntityArray, manager: str) -> int:
+    """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
+    number = row_in_use(row, len(owners), manager)
+    if owners[number] == 0:
+        raise StaleInstanceError(
+            f"{manager}: row {number} is not in use: its entity has no instance"
+        )
+    return number
+
+
+def present_rows(rows: ArrayLike, owners: EntityArray, manager: str) -> RowArray:
+    """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
+    given = rows_in_use(rows, len(owners), manager)
+    holes = owners[given] == 0
+    if holes.any():
+        present_row(int(given[holes.argmax()]), owners, manager)
+    return given
+
+
+def direct_lookup(
+    owners: EntityArray, entities: EntityArray, index_mask: int
+) -> RowArray:
+    """Return the row of each entity, NIL where it has none; O(k)."""
+    if len(owners) == 0:
+        return np.full(len(entities), NIL, np.intp)
+    rows = (entities & np.uint64(index_mask)).view(np.intp)
+    found = owners.take(rows, mode="clip") == entities
+    found &= entities != 0
+    return np.where(found, rows, NIL)
+
+
+def rows_spanned(entities: EntityArray, index_mask: int) -> int:
+    """Return one more than the highest index of the entities, 0 without any; O(k)."""
+    if len(entities) == 0:
+        return 0
+    return int((entities & np.uint64(index_mask)).max()) + 1
+
+
+def last_owner(owners: EntityArray, n: int) -> int:
+    """Return one more than the highest row below n that has an owner; steps back from n."""
+    while n > 0:
+        start = max(0, n - SCAN)
+        used = np.flatnonzero(owners[start:n])
+        if len(used):
+            return start + int(used[-1]) + 1
+        n = start
+    return 0
+
+
+def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
+    """Return a field's default, given as the bytes of its cell, as an array of the cell's shape."""
+    return np.frombuffer(stored, field.dtype).reshape(field.shape)
+
+
+def differing(
+    columns: Mapping[str, NDArray[Any]],
+    defaults: Mapping[str, NDArray[Any]],
+    count: int,
+) -> NDArray[np.bool_]:
+    """Return which of `count` new rows have a cell that is not the default; O(count).
+
+    Cells are compared bit for bit, so that -0.0 is not 0.0 and a NaN is itself. Objects differ
+    from the default unless they are None.
+    """
+    mask = np.zeros(count, np.bool_)
+    for name, default in defaults.items():
+        other = _bits(columns[name]) != _bits(default)
+        if default.ndim:
+            cells = np.broadcast_shapes(other.shape, (1, *default.shape))
+            axes = tuple(range(1, default.ndim + 1))
+            other = np.broadcast_to(other, cells).any(axis=axes)
+        if other.any():
+            mask |= other
+    return mask
+
+
+def count_differing(
+    columns: Mapping[str, NDArray[Any]],
+    defaults: Mapping[str, NDArray[Any]],
+    count: int,
+) -> int:
+    """Return how many of `count` new rows have a cell that is not the default; O(count)."""
+    return int(np.count_nonzero(differing(columns, defaults, count)))
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Return scalars as integers of their size; text as it is; objects as whether they are some."""
+    if array.dtype.kind == "O":
+        some = (value is not None for value in array.flat)
+        return np.fromiter(some, np.bool_, array.size).reshape(array.shape)
+    return array if array.dtype.kind == "S" else array.view(f"u{array.itemsize}")
+
+
+def picked(
+    values: NDArray[Any], shape: tuple[int, ...], wanted: RowArray
+) -> NDArray[Any]:
+    """Return the wanted rows of values that broadcast to `shape`, or what is the same for all."""
+    by_row = values.ndim == len(shape) and len(values) == shape[0]
+    return values[wanted] if by_row else values
+
+
+def without_views(
+    columns: dict[str, NDArray[Any]], buffer: NDArray[np.uint8]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns, with copies of those that may be views of the buffer."""
+    return {name: copied_if_view(values, buffer) for name, values in columns.items()}
+
+
+def follow(
+    places: NDArray[np.uint32], cold_rows: NDArray[np.uint32], dst: RowArray
+) -> None:
+    """Tell the cold rows at `places`, NIL for none, that their instances are at `dst` now; O(k)."""
+    held = places != NIL
+    cold_rows[places[held]] = dst[held]
+
+
+def spread(
+    values: NDArray[Any],
+    cold_rows: NDArray[np.uint32],
+    default: NDArray[Any],
+    count: int,
+) -> NDArray[Any]:
+    """Return a cold field's value in each of `count` rows; O(count)."""
+    column = np.full(count, default, default.dtype)
+    column[cold_rows] = values
+    return column
+
+
+def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
+    end = bound + count
+    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
+
+
+def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
+
+    The active part closes as any table does. The rows that it gives up belong to the
+    inactive part now: they are holes of that part, like those of its own rows that
+    leave.
+    """
+    split = int(np.searchsorted(gone, bound))
+    src, dst = fill(gone[:split], bound)
+    start = bound - split
+    holes = np.concatenate((np.arange(start, bound), gone[split:]))
+    behind, front = fill(holes - start, n - start)
+    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
+
+
+def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
+    outside = np.ones(end - start, np.bool_)
+    inside = rows[(rows >= start) & (rows < end)]
+    outside[inside - start] = False
+    leaving = np.flatnonzero(outside) + start
+    coming = rows[(rows < start) | (rows >= end)]
+    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
+
+
+def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
+    """Return the stable ascending order inside each part, NaN last."""
+    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
+
+
+def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
+    """Return an order that keeps every row in its part, or raise ValueError."""
+    if len(order) and bound and int(order[:bound].max()) >= bound:
+        raise ValueError(f"{manager}: the order moves rows across the active boundary")
+    return order
+
+
+_NO_RESERVE: Final = 0x4000
+"""MAP_NORESERVE of Linux, which the mmap module does not name: no swap space is set aside."""
+
+
+def reserve_pages(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
+    """Return a zeroed buffer for `capacity` rows whose pages take no memory until they are touched.
+
+    So on Linux; elsewhere the whole is allocated. CapacityError if the system refuses.
+    """
+    if sys.platform != "linux":
+        return allocate(row_bytes, capacity)
+    size = max(PAGE, -(-row_bytes * capacity // PAGE) * PAGE)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+    try:
+        return np.frombuffer(mmap.mmap(-1, size, flags=flags), np.uint8)
+    except (OSError, OverflowError) as error:
+        raise CapacityError(
+            f"no address space for {capacity} rows of {row_bytes} bytes"
+        ) from error
+
+
+def give_back(
+    buffer: NDArray[np.uint8], column: Column, capacity: int, rows: int
+) -> None:
+    """Give the whole pages of a column behind its first `rows` rows back; they are zeros then.
+
+    Where the buffer is an ordinary allocation nothing happens.
+    """
+    pages = getattr(buffer.base, "obj", None)
+    if sys.platform != "linux" or not isinstance(pages, mmap.mmap):
+        return
+    start = column.offset(capacity)
+    first = -(-(start + column.nbytes * rows) // mmap.PAGESIZE) * mmap.PAGESIZE
+    end = (start + column.nbytes * capacity) // mmap.PAGESIZE * mmap.PAGESIZE
+    if first < end:
+        pages.madvise(mmap.MADV_DONTNEED, first, end - first)
+
+
+def untouched_objects(capacity: int) -> NDArray[np.object_]:
+    """Return `capacity` cells of None that take no memory until they are written.
+
+    np.empty writes None into every cell; an array that an iterator allocates for its output is
+    left zeroed, which numpy reads as None.
+    """
+    length = np.broadcast_to(np.int8(0), capacity)
+    with np.nditer(
+        [length, None],
+        flags=["refs_ok", "zerosize_ok"],
+        op_flags=[["readonly"], ["writeonly", "allocate"]],
+        op_dtypes=[None, np.dtype(np.object_)],
+    ) as cells:
+        objects: NDArray[np.object_] = cells.operands[1]
+    return objects
+
+
+def beyond_reserve(manager: str, capacity: int) -> CapacityError:
+    """Return the error of more rows than are reserved."""
+    return CapacityError(f"{manager} is full: {capacity} rows are all that is reserved")
+
+
+_SHORT: Final = 16
+"""Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
+
+
+def _upwards(parents: Links) -> RowArray:
+    """Return the parents with n, a row above all roots and its own parent, instead of NIL."""
+    n = len(parents)
+    up = np.full(n + 1, n)
+    np.minimum(parents, n, out=up[:n], casting="unsafe")
+    return up
+
+
+def depths(parents: Links) -> NDArray[np.int32]:
+    """Return the number of ancestors of each row, shape (n,); O(n log depth)."""
+    n = len(parents)
+    up = _upwards(parents)
+    depth = np.zeros(n + 1, np.int32)
+    depth[:n] = parents != NIL
+    while not (up == n).all():
+        depth += depth.take(up)
+        up = up.take(up)
+    return depth[:n]
+
+
+def below(parents: Links, rows: RowArray) -> RowArray:
+    """Return the rows and all their descendants, ascending; O(n log depth)."""
+    n = len(parents)
+    up = _upwards(parents)
+    marked = np.zeros(n + 1, np.bool_)
+    marked[rows] = True
+    while not (up == n).all():
+        marked |= marked.take(up)
+        up = up.take(up)
+    return np.flatnonzero(marked)
+
+
+def own_ancestor(parents: Links, rows: RowArray) -> int:
+    """Return a row that is its own ancestor, or NIL; O(n log depth).
+
+    `rows` are those that may have closed a cycle; if they are few and near their roots, O(rows).
+    """
+    n = len(parents)
+    if len(rows) * ROUNDS <= n:
+        here = parents[rows]
+        for _ in range(ROUNDS):
+            here = parents[here[here != NIL]]
+            if len(here) == 0:
+                return NIL
+    up = _upwards(parents)
+    for _ in range(n.bit_length()):
+        if (up == n).all():
+            return NIL
+        up = up.take(up)
+    circling = up[up != n]  # climbed at least n steps, so these are on a cycle
+    return int(circling[0]) if len(circling) else NIL
+
+
+def is_below(parents: memoryview[Instance], row: int, ancestor: int) -> bool:
+    """Return whether `row` is `ancestor` or one of its descendants; O(depth)."""
+    while row != NIL and row != ancestor:
+        row = parents[row]
+    return row == ancestor
+
+
+class LevelCache:
+    """The levels of a hierarchy: found when asked for, kept until the structure changes."""
+
+    __slots__ = ("_found", "_version", "rows")
+
+    def __init__(self) -> None:
+        self.rows: RowArray = np.empty(0, np.intp)
+        """All rows by depth; the levels are slices of it."""
+        self._found: tuple[RowArray, ...] = ()
+        self._version = -1
+
+    def levels(self, parents: Links, version: int) -> tuple[RowArray, ...]:
+        """Return the rows of each depth, ascending, read-only; O(n log depth) per version."""
+        if version != self._version:
+            depth = depths(parents)
+            self.rows = _by_depth(depth)
+            self.rows.flags.writeable = False
+            ends = np.cumsum(np.bincount(depth)).tolist() if len(depth) else []
+            self._found = tuple(self.rows[a:b] for a, b in pairwise([0, *ends]))
+            self._version = version
+        return self._found
+
+
+def _by_depth(depth: NDArray[np.int32]) -> RowArray:
+    """Return the rows in order of depth, then of row: a radix sort, 16 bits at a time."""
+    order = np.argsort(depth.astype(np.uint16), kind="stable")
+    upper = depth >> _SHORT
+    if upper.any():
+        order = order[np.argsort(upper.astype(np.uint16)[order], kind="stable")]
+    return order
+
+
+_MANY: Final = 16
+"""For more than one row in 16 a pass over all rows is cheaper than following links."""
+
+
+class FamilyLinks(NamedTuple):
+    """The four link columns of a hierarchy, uncut: rows may move behind the last one in use."""
+
+    parents: Links
+    first: Links
+    """First children."""
+    nexts: Links
+    previous: Links
+
+
+def parents_given(parents: ArrayLike, count: int, n: int, manager: str) -> RowArray:
+    """Return `parents` (one for all, or one per row; NIL for none) as `count` rows; O(count).
+
+    Raises:
+        TypeError: they are not integers.
+        ValueError: their number is not `count`.
+        StaleInstanceError: one of them is neither NIL nor a row in use.
+    """
+    if np.ndim(parents) == 0:
+        number = index(cast(SupportsIndex, parents))
+        parent = number if number == NIL else row_in_use(number, n, manager)
+        return np.full(count, parent, np.intp)
+    given = integers(parents, manager, "parents")
+    if given.dtype == np.bool_:
+        raise TypeError(f"{manager}: parents are rows, not a mask")
+    if len(given) != count:
+        raise ValueError(f"{manager}: {len(given)} parents for {count} rows")
+    wrong = ((given < 0) | (given >= n)) & (given != NIL)
+    if wrong.any():
+        row_in_use(int(given[wrong.argmax()]), n, manager)
+    return given.astype(np.intp, copy=False)
+
+
+def circular(manager: str, row: int) -> HierarchyError:
+    """Return the error of a row that would get itself or a descendant as its parent."""
+    return HierarchyError(f"{manager}: row {row} would become its own ancestor")
+
+
+def set_parents(links: FamilyLinks, rows: RowArray, parents: RowArray) -> None:
+    """Take rows out of their parents' chains and append them to others, in the order given."""
+    leave_parents(links, np.sort(rows[links.parents[rows] != NIL]))
+    rooted = parents == NIL
+    make_roots(links, rows[rooted])
+    links.parents[rows] = parents
+    rows, parents = rows[~rooted], parents[~rooted]
+    if len(rows) == 0:
+        return
+    first, last, owners = link(links.nexts, links.previous, parents, rows)
+    heads = links.first[owners].astype(np.intp)
+    new, old = heads == NIL, heads != NIL
+    links.first[owners[new]] = first[new]
+    join(links.nexts, links.previous, heads[old], first[old], last[old])
+
+
+def make_roots(links: FamilyLinks, rows: RowArray) -> None:
+    """Make each of the rows a root, whatever its links were."""
+    links.parents[rows] = NIL
+    links.nexts[rows] = NIL
+    links.previous[rows] = rows
+
+
+def leave_parents(links: FamilyLinks, gone: RowArray) -> None:
+    """Take ascending rows, none of them a root, out of their parents' chains."""
+    if len(gone) == 0:
+        return
+    owners = np.unique(links.parents[gone]).astype(np.intp)
+    heads = links.first[owners].astype(np.intp)
+    links.first[owners], _ = unlink(links.nexts, links.previous, heads, gone)
+
+
+def leave_family(links: FamilyLinks, gone: RowArray, n: int) -> None:
+    """Take ascending rows that go out of the chains of the parents that stay."""
+    parents = links.parents[gone]
+    staying = (parents != NIL) & ~_among(parents, gone, n)
+    leave_parents(links, gone[staying])
+
+
+def children_of(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
+    """Return all children of ascending rows, ascending; O(children), at most O(n)."""
+    parents = links.parents[:n]
+    if len(rows) * _MANY > n:
+        return np.flatnonzero(_among(parents, rows, n))
+    return chain_rows(links.nexts, parents, rows, links.first[rows].astype(np.intp))
+
+
+def with_descendants(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
+    """Return ascending rows and all their descendants, ascending.
+
+    O(descendants) as long as 64 steps along first children and next siblings reach them all, else
+    O(n log depth).
+    """
+    here = links.first[rows]
+    here = here[here != NIL]
+    if len(here) == 0:
+        return rows
+    if len(rows) * _MANY > n:
+        return below(links.parents[:n], rows)
+    found = [rows]
+    for _ in range(ROUNDS):
+        # a row that is in `rows` itself has sent its children already
+        new = here[~_among(here, rows, n)].astype(np.intp)
+        found.append(new)
+        here = np.concatenate((links.nexts[here], links.first[new]))
+        here = here[here != NIL]
+        if len(here) == 0:
+            return np.sort(np.concatenate(found))
+    return below(links.parents[:n], rows)
+
+
+def remap_family(links: FamilyLinks, src: RowArray, dst: RowArray, n: int) -> None:
+    """Mend parents, children and siblings after rows src[k] of n were copied to dst[k]."""
+    remap = Remap(src, dst, n)
+    firsts = mend_links(links.nexts, links.previous, dst, remap)
+    links.first[dst] = remap(links.first[dst])
+    _remap_parents(links, dst, remap, n)
+    owners = links.parents[firsts]
+    owned = owners != NIL
+    links.first[owners[owned]] = firsts[owned]
+    owners = links.parents[dst]
+    lasts = (owners != NIL) & (links.nexts[dst] == NIL)
+    links.previous[links.first[owners[lasts]]] = dst[lasts]
+
+
+def _remap_parents(links: FamilyLinks, dst: RowArray, remap: Remap, n: int) -> None:
+    """Tell moved rows where their parents are now, and moved rows' children where they are."""
+    own = remap(links.parents[dst])
+    found = _children_with_parents(links, dst) if len(dst) * _MANY <= n else None
+    if found is None:
+        links.parents[:n] = remap(links.parents[:n])
+        links.parents[dst] = own
+        return
+    links.parents[dst] = own
+    children, parents = found
+    links.parents[children] = parents
+
+
+def _children_with_parents(
+    links: FamilyLinks, rows: RowArray
+) -> tuple[NDArray[Any], RowArray] | None:
+    """Return the children of rows and the parent of each, or None if a chain is long."""
+    here, owners = links.first[rows], rows
+    children, parents = [], []
+    for _ in range(ROUNDS):
+        more = here != NIL
+        here, owners = here[more], owners[more]
+        if len(here) == 0:
+            break
+        children.append(here)
+        parents.append(owners)
+        here = links.nexts[here]
+    else:
+        return None
+    if not children:
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    return np.concatenate(children), np.concatenate(parents)
+
+
+def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
+    """Return which of `rows` (NIL is none) are in `ascending`, rows below n."""
+    if (len(rows) + len(ascending)) * _MANY > n:
+        mask = np.zeros(n + 1, np.bool_)
+        mask[ascending] = True
+        return mask.take(rows, mode="clip")
+    place = np.minimum(np.searchsorted(ascending, rows), len(ascending) - 1)
+    found: NDArray[np.bool_] = ascending[place] == rows
+    return found

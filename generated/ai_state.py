@@ -1,0 +1,1055 @@
+"""AiState: lookup sparse, instances one, destroy gc.
+
+What an AI-controlled enemy does now, and what it drops when it dies.
+
+One buffer of 36 bytes per row, column after column:
+
+    column          type       bytes/row  offset (64 rows)  tags
+    --------------  ---------  ---------  ----------------  ----
+    entity          u64                8                 0  hot
+    animation       Animation          1               512  hot
+    energy          f64                8               576  hot
+    goal            f32[2]             8              1088  hot
+    loot            Loot               1              1600  cold
+    min_drops       u8                 1              1664  cold
+    max_drops       u8                 1              1728  cold
+    chance_of_drop  f64                8              1792  cold
+    36 bytes per row, 4096 for 64 rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from operator import index
+from random import Random
+from struct import Struct
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime import (
+    NIL,
+    Column,
+    Columns,
+    Entity,
+    EntityArray,
+    EnumField,
+    FloatField,
+    Instance,
+    IntField,
+    RowArray,
+    StaleViewWarning,
+    allocate,
+    as_entities,
+    cells,
+    copied_if_view,
+    copy_rows,
+    cut,
+    distinct,
+    duplicate_instance,
+    fill,
+    first_missing,
+    first_present,
+    first_repeated,
+    flat_cells,
+    grown_capacity,
+    grown_map,
+    has_row,
+    indices,
+    is_integer,
+    is_same_view,
+    items,
+    load_rows,
+    locked,
+    missing,
+    permutation,
+    put_cells,
+    row_in_use,
+    rows_in_use,
+    saved_rows,
+    sort_key,
+    sort_order,
+    sparse_lookup,
+    sparse_map,
+    warn_if_viewed,
+    whole_rows,
+)
+from .entities import INDEX_MASK, EntityManager
+from .enums import Animation, Loot
+
+MANAGER: Final = "AiStateManager"
+ROW_BYTES: Final = 36
+COLUMNS: Final = (
+    Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
+    Column("animation", np.dtype(np.uint8), (), 1, ("hot",), 8),
+    Column("energy", np.dtype(np.float64), (), 8, ("hot",), 9),
+    Column("goal", np.dtype(np.float32), (2,), 8, ("hot",), 17),
+    Column("loot", np.dtype(np.uint8), (), 1, ("cold",), 25),
+    Column("min_drops", np.dtype(np.uint8), (), 1, ("cold",), 26),
+    Column("max_drops", np.dtype(np.uint8), (), 1, ("cold",), 27),
+    Column("chance_of_drop", np.dtype(np.float64), (), 8, ("cold",), 28),
+)
+_ANIMATION: Final = EnumField("AiState.animation", Animation, "u8")
+_ENERGY: Final = FloatField("AiState.energy", "f64")
+_GOAL: Final = FloatField("AiState.goal", "f32", (2,))
+_LOOT: Final = EnumField("AiState.loot", Loot, "u8")
+_MIN_DROPS: Final = IntField("AiState.min_drops", "u8")
+_MAX_DROPS: Final = IntField("AiState.max_drops", "u8")
+_CHANCE_OF_DROP: Final = FloatField("AiState.chance_of_drop", "f64")
+GOAL_STRUCT: Final = Struct("=2f")
+SORT_KEYS: Final = (
+    "animation",
+    "energy",
+    "loot",
+    "min_drops",
+    "max_drops",
+    "chance_of_drop",
+)
+
+
+class AiState(NamedTuple):
+    """One row of a AiStateManager, copied out."""
+
+    animation: Animation
+    """The animation being played."""
+
+    energy: float
+    """Energy left to act with."""
+
+    goal: tuple[float, float]
+    """Where it is going. [m]"""
+
+    loot: Loot
+    """What it drops."""
+
+    min_drops: int
+    """Fewest items dropped."""
+
+    max_drops: int
+    """Most items dropped."""
+
+    chance_of_drop: float
+    """Chance of dropping anything, 0 to 1."""
+
+
+class AiStateFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    animation: ArrayLike
+    energy: ArrayLike
+    goal: ArrayLike
+    loot: ArrayLike
+    min_drops: ArrayLike
+    max_drops: ArrayLike
+    chance_of_drop: ArrayLike
+
+
+class AiStateHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+    animation: NDArray[np.uint8]
+    energy: NDArray[np.float64]
+    goal: NDArray[np.float32]
+
+
+class AiStateColdColumns(NamedTuple):
+    """The columns tagged `cold`."""
+
+    loot: NDArray[np.uint8]
+    min_drops: NDArray[np.uint8]
+    max_drops: NDArray[np.uint8]
+    chance_of_drop: NDArray[np.float64]
+
+
+class AiStateData:
+    """The columns of a AiStateManager: views of the rows in use.
+
+    A view is good until rows are added or removed. Assigning to a column writes its
+    rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
+    """
+
+    __slots__ = (
+        "_allocated",
+        "_buffer",
+        "_n",
+        "_animation_cells",
+        "_animation_column",
+        "_chance_of_drop_cells",
+        "_chance_of_drop_column",
+        "_energy_cells",
+        "_energy_column",
+        "_entity_cells",
+        "_entity_column",
+        "_goal_cells",
+        "_goal_column",
+        "_goal_items",
+        "_loot_cells",
+        "_loot_column",
+        "_max_drops_cells",
+        "_max_drops_column",
+        "_min_drops_cells",
+        "_min_drops_column",
+    )
+    _n: int
+    _allocated: int
+    _buffer: NDArray[np.uint8]
+    _entity_column: NDArray[np.uint64]
+    _entity_cells: memoryview[Entity]
+    _animation_column: NDArray[np.uint8]
+    _animation_cells: memoryview[int]
+    _energy_column: NDArray[np.float64]
+    _energy_cells: memoryview[float]
+    _goal_column: NDArray[np.float32]
+    _goal_items: NDArray[Any]
+    _goal_cells: memoryview[float]
+    _loot_column: NDArray[np.uint8]
+    _loot_cells: memoryview[int]
+    _min_drops_column: NDArray[np.uint8]
+    _min_drops_cells: memoryview[int]
+    _max_drops_column: NDArray[np.uint8]
+    _max_drops_cells: memoryview[int]
+    _chance_of_drop_column: NDArray[np.float64]
+    _chance_of_drop_cells: memoryview[float]
+
+    def __init__(self, capacity: int) -> None:
+        self._n = 0
+        self._place(allocate(ROW_BYTES, capacity), capacity)
+
+    @property
+    def n(self) -> int:
+        """Rows in use."""
+        return self._n
+
+    @property
+    def allocated(self) -> int:
+        """Rows that fit into the buffer."""
+        return self._allocated
+
+    @property
+    def buffer(self) -> NDArray[np.uint8]:
+        """The one buffer that all columns are cut from."""
+        return self._buffer
+
+    @property
+    def entity(self) -> EntityArray:
+        """The owner of each row, shape (n,); read-only."""
+        column = self._entity_column[: self._n]
+        column.flags.writeable = False
+        return column
+
+    @property
+    def animation(self) -> NDArray[np.uint8]:
+        """The animation being played. Shape (n,)."""
+        return self._animation_column[: self._n]
+
+    @animation.setter
+    def animation(self, values: ArrayLike) -> None:
+        column = self._animation_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _ANIMATION.many(values, self._n)
+
+    @property
+    def energy(self) -> NDArray[np.float64]:
+        """Energy left to act with. Shape (n,)."""
+        return self._energy_column[: self._n]
+
+    @energy.setter
+    def energy(self, values: ArrayLike) -> None:
+        column = self._energy_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _ENERGY.many(values, self._n)
+
+    @property
+    def goal(self) -> NDArray[np.float32]:
+        """Where it is going. [m] Shape (n, 2)."""
+        return self._goal_column[: self._n]
+
+    @goal.setter
+    def goal(self, values: ArrayLike) -> None:
+        column = self._goal_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _GOAL.many(values, self._n)
+
+    @property
+    def loot(self) -> NDArray[np.uint8]:
+        """What it drops. Shape (n,)."""
+        return self._loot_column[: self._n]
+
+    @loot.setter
+    def loot(self, values: ArrayLike) -> None:
+        column = self._loot_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _LOOT.many(values, self._n)
+
+    @property
+    def min_drops(self) -> NDArray[np.uint8]:
+        """Fewest items dropped. Shape (n,)."""
+        return self._min_drops_column[: self._n]
+
+    @min_drops.setter
+    def min_drops(self, values: ArrayLike) -> None:
+        column = self._min_drops_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _MIN_DROPS.many(values, self._n)
+
+    @property
+    def max_drops(self) -> NDArray[np.uint8]:
+        """Most items dropped. Shape (n,)."""
+        return self._max_drops_column[: self._n]
+
+    @max_drops.setter
+    def max_drops(self, values: ArrayLike) -> None:
+        column = self._max_drops_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _MAX_DROPS.many(values, self._n)
+
+    @property
+    def chance_of_drop(self) -> NDArray[np.float64]:
+        """Chance of dropping anything, 0 to 1. Shape (n,)."""
+        return self._chance_of_drop_column[: self._n]
+
+    @chance_of_drop.setter
+    def chance_of_drop(self, values: ArrayLike) -> None:
+        column = self._chance_of_drop_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _CHANCE_OF_DROP.many(values, self._n)
+
+    @overload
+    def tagged(self, tag: Literal["hot"], /) -> AiStateHotColumns: ...
+
+    @overload
+    def tagged(self, tag: Literal["cold"], /) -> AiStateColdColumns: ...
+
+    def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return AiStateHotColumns(self.animation, self.energy, self.goal)
+        if tag == "cold":
+            return AiStateColdColumns(
+                self.loot, self.min_drops, self.max_drops, self.chance_of_drop
+            )
+        raise ValueError(f"AiState has no tag {tag!r}; it has hot, cold")
+
+    def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
+        """Cut the columns out of a buffer; O(1)."""
+        self._buffer = buffer
+        self._allocated = capacity
+        self._entity_column = cut(buffer, COLUMNS[0], capacity)
+        self._entity_cells = cells(self._entity_column)
+        self._animation_column = cut(buffer, COLUMNS[1], capacity)
+        self._animation_cells = cells(self._animation_column)
+        self._energy_column = cut(buffer, COLUMNS[2], capacity)
+        self._energy_cells = cells(self._energy_column)
+        self._goal_column = cut(buffer, COLUMNS[3], capacity)
+        self._goal_items = items(self._goal_column)
+        self._goal_cells = flat_cells(self._goal_column)
+        self._loot_column = cut(buffer, COLUMNS[4], capacity)
+        self._loot_cells = cells(self._loot_column)
+        self._min_drops_column = cut(buffer, COLUMNS[5], capacity)
+        self._min_drops_cells = cells(self._min_drops_column)
+        self._max_drops_column = cut(buffer, COLUMNS[6], capacity)
+        self._max_drops_cells = cells(self._max_drops_column)
+        self._chance_of_drop_column = cut(buffer, COLUMNS[7], capacity)
+        self._chance_of_drop_cells = cells(self._chance_of_drop_column)
+
+    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
+        buffer = allocate(ROW_BYTES, capacity)
+        old, held, rows = self._buffer, self._allocated, self._n
+        self._place(buffer, capacity)
+        copy_rows(COLUMNS, old, held, buffer, capacity, rows)
+        try:
+            warn_if_viewed(old, MANAGER, borrowed)
+        except StaleViewWarning:  # made an error by a filter
+            self._place(old, held)
+            raise
+
+    def _save(self) -> dict[str, NDArray[Any]]:
+        """Return the rows in use, by column."""
+        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
+        return rows
+
+    def _load(self, rows: dict[str, NDArray[Any]]) -> None:
+        """Fill the rows in use from what `_save` returned."""
+        load_rows(COLUMNS, self._buffer, self._allocated, rows)
+
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._entity_cells[dst] = self._entity_cells[src]
+        self._animation_cells[dst] = self._animation_cells[src]
+        self._energy_cells[dst] = self._energy_cells[src]
+        self._goal_items[dst] = self._goal_items[src]
+        self._loot_cells[dst] = self._loot_cells[src]
+        self._min_drops_cells[dst] = self._min_drops_cells[src]
+        self._max_drops_cells[dst] = self._max_drops_cells[src]
+        self._chance_of_drop_cells[dst] = self._chance_of_drop_cells[src]
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._entity_column[dst] = self._entity_column[src]
+        self._animation_column[dst] = self._animation_column[src]
+        self._energy_column[dst] = self._energy_column[src]
+        self._goal_items[dst] = self._goal_items[src]
+        self._loot_column[dst] = self._loot_column[src]
+        self._min_drops_column[dst] = self._min_drops_column[src]
+        self._max_drops_column[dst] = self._max_drops_column[src]
+        self._chance_of_drop_column[dst] = self._chance_of_drop_column[src]
+
+
+class AiStateManager:
+    """Owns every AiState: lookup sparse, instances one, destroy gc.
+
+    What an AI-controlled enemy does now, and what it drops when it dies.
+
+    Rows are good until the next structural change; `version` counts those. Not
+    thread-safe.
+    """
+
+    LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
+
+    __slots__ = (
+        "_locks",
+        "_version",
+        "_entities",
+        "_rng",
+        "_sparse",
+        "_sparse_cells",
+        "__weakref__",
+        "data",
+    )
+    data: AiStateData
+    _entities: EntityManager
+    _sparse: NDArray[np.uint32]
+    _sparse_cells: memoryview[Instance]
+    _rng: Random
+
+    def __init__(self, entities: EntityManager) -> None:
+        self._locks = 0
+        self._version = 0
+        self.data = AiStateData(capacity=0)
+        self._entities = entities
+        self._set_map(sparse_map(64))
+        self._rng = Random(0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the callbacks, for pickle and deepcopy."""
+        data = self.data
+        return {
+            "version": self._version,
+            "n": data._n,
+            "allocated": data._allocated,
+            "columns": data._save(),
+            "entities": self._entities,
+            "sparse": self._sparse,
+            "rng": self._rng.getstate(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._locks = 0
+        self._version = state["version"]
+        self.data = data = AiStateData(state["allocated"])
+        data._n = state["n"]
+        data._load(state["columns"])
+        self._entities = state["entities"]
+        self._set_map(state["sparse"].copy())
+        self._rng = Random()
+        self._rng.setstate(state["rng"])
+
+    def __len__(self) -> int:
+        """Return the number of instances; O(1)."""
+        return self.data._n
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over the owners, one per row, in row order."""
+        return iter(self.data.entity.tolist())
+
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity has an instance; O(1)."""
+        return is_integer(entity) and self.lookup(Entity(index(entity))) != NIL
+
+    @property
+    def version(self) -> int:
+        """How many structural changes there were: views and rows are good while it stays the same."""
+        return self._version
+
+    @property
+    def capacity(self) -> int:
+        """Rows that fit before the buffer must grow."""
+        return self.data._allocated
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the manager holds: the buffer and the map; O(1)."""
+        total = self.data._buffer.nbytes
+        total += self._sparse.nbytes
+        return total
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let structural changes raise StructureLockedError inside the `with` block."""
+        self._locks += 1
+        try:
+            yield
+        finally:
+            self._locks -= 1
+
+    def entity(self, row: Instance, /) -> Entity:
+        """Return the owner of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return data._entity_cells[row]
+
+    def animation(self, row: Instance, /) -> Animation:
+        """The animation being played."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return Animation(data._animation_cells[row])
+
+    def set_animation(self, row: Instance, value: Animation | int, /) -> None:
+        """Set `animation` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        data._animation_cells[row] = _ANIMATION.one(value)
+
+    def energy(self, row: Instance, /) -> float:
+        """Energy left to act with."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return data._energy_cells[row]
+
+    def set_energy(self, row: Instance, value: float, /) -> None:
+        """Set `energy` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        data._energy_cells[row] = _ENERGY.one(value)
+
+    def goal(self, row: Instance, /) -> tuple[float, float]:
+        """Where it is going. [m]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
+
+    def set_goal(self, row: Instance, value: ArrayLike, /) -> None:
+        """Set `goal` of a row: 2 values."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        values = _GOAL.one(value)
+        _at = 2 * row
+        data._goal_cells[_at] = values[0]
+        data._goal_cells[_at + 1] = values[1]
+
+    def loot(self, row: Instance, /) -> Loot:
+        """What it drops."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return Loot(data._loot_cells[row])
+
+    def set_loot(self, row: Instance, value: Loot | int, /) -> None:
+        """Set `loot` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        data._loot_cells[row] = _LOOT.one(value)
+
+    def min_drops(self, row: Instance, /) -> int:
+        """Fewest items dropped."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return data._min_drops_cells[row]
+
+    def set_min_drops(self, row: Instance, value: int, /) -> None:
+        """Set `min_drops` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        data._min_drops_cells[row] = _MIN_DROPS.one(value)
+
+    def max_drops(self, row: Instance, /) -> int:
+        """Most items dropped."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return data._max_drops_cells[row]
+
+    def set_max_drops(self, row: Instance, value: int, /) -> None:
+        """Set `max_drops` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        data._max_drops_cells[row] = _MAX_DROPS.one(value)
+
+    def chance_of_drop(self, row: Instance, /) -> float:
+        """Chance of dropping anything, 0 to 1."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return data._chance_of_drop_cells[row]
+
+    def set_chance_of_drop(self, row: Instance, value: float, /) -> None:
+        """Set `chance_of_drop` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        data._chance_of_drop_cells[row] = _CHANCE_OF_DROP.one(value)
+
+    def row(self, row: Instance, /) -> AiState:
+        """Return a copy of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return AiState(
+            Animation(data._animation_cells[row]),
+            data._energy_cells[row],
+            GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row),
+            Loot(data._loot_cells[row]),
+            data._min_drops_cells[row],
+            data._max_drops_cells[row],
+            data._chance_of_drop_cells[row],
+        )
+
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+        except IndexError:
+            return NIL
+        if row != NIL and self.data._entity_cells[row] == entity:
+            return row
+        return NIL
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        data = self.data
+        owners = data._entity_column[: data._n]
+        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+
+    def has(self, entity: Entity, /) -> bool:
+        """Return whether the entity has an instance; O(1)."""
+        return self.lookup(entity) != NIL
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
+        """Return which of k entities have an instance, shape (k,); O(k)."""
+        return has_row(self.lookup_many(entities))
+
+    def require(self, entity: Entity, /) -> Instance:
+        """Return the entity's row; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        row = self.lookup(entity)
+        if row == NIL:
+            raise missing(MANAGER, entity)
+        return row
+
+    def require_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, shape (k,); O(k).
+
+        Raises:
+            MissingInstanceError: one of them has none.
+        """
+        given = as_entities(entities)
+        rows = self.lookup_many(given)
+        first_missing(MANAGER, given, rows)
+        return rows
+
+    def create(
+        self,
+        entity: Entity,
+        /,
+        *,
+        animation: Animation | int = Animation(0),
+        energy: float = 100.0,
+        goal: ArrayLike = (0.0, 0.0),
+        loot: Loot | int = Loot(1),
+        min_drops: int = 0,
+        max_drops: int = 1,
+        chance_of_drop: float = 0.5,
+    ) -> Instance:
+        """Give an entity an instance and return its row; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            DuplicateInstanceError: the entity has an instance already.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: the manager is locked.
+        """
+        entity = self._entities.require(entity)
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        _slot = entity & INDEX_MASK
+        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        if _found != NIL and data._entity_cells[_found] == entity:
+            raise duplicate_instance(MANAGER, entity)
+        _animation_ = _ANIMATION.one(animation)
+        _energy_ = _ENERGY.one(energy)
+        _goal_ = _GOAL.one(goal)
+        _loot_ = _LOOT.one(loot)
+        _min_drops_ = _MIN_DROPS.one(min_drops)
+        _max_drops_ = _MAX_DROPS.one(max_drops)
+        _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
+        if data._n == data._allocated:
+            data._allocate(grown_capacity(data._allocated, data._n + 1), (goal,))
+        if _slot >= len(self._sparse):
+            self._set_map(grown_map(self._sparse, _slot))
+        if _found != NIL and data._entity_cells[_found] != entity:
+            # a dead entity had the same index
+            self._destroy_rows(np.array([_found]))
+            _found = NIL
+        row = Instance(data._n)
+        data._entity_cells[row] = entity
+        data._animation_cells[row] = _animation_
+        data._energy_cells[row] = _energy_
+        _at = 2 * row
+        data._goal_cells[_at] = _goal_[0]
+        data._goal_cells[_at + 1] = _goal_[1]
+        data._loot_cells[row] = _loot_
+        data._min_drops_cells[row] = _min_drops_
+        data._max_drops_cells[row] = _max_drops_
+        data._chance_of_drop_cells[row] = _chance_of_drop_
+        data._n = row + 1
+        self._sparse_cells[entity & INDEX_MASK] = row
+        self._version += 1
+        return row
+
+    def create_many(
+        self,
+        entities: ArrayLike,
+        /,
+        *,
+        animation: ArrayLike = Animation(0),
+        energy: ArrayLike = 100.0,
+        goal: ArrayLike = (0.0, 0.0),
+        loot: ArrayLike = Loot(1),
+        min_drops: ArrayLike = 0,
+        max_drops: ArrayLike = 1,
+        chance_of_drop: ArrayLike = 0.5,
+    ) -> RowArray:
+        """Give each of k entities an instance and return the rows, shape (k,); O(k).
+
+        Each column broadcasts to (k, *shape) of its field. The errors are those of
+        `create`; whatever raises changes nothing.
+        """
+        entities = self._entities.require_many(entities)
+        if self._locks:
+            raise locked(MANAGER)
+        first_repeated(MANAGER, entities)
+        first_present(MANAGER, entities, self.lookup_many(entities))
+        columns = self._convert(
+            len(entities),
+            animation=animation,
+            energy=energy,
+            goal=goal,
+            loot=loot,
+            min_drops=min_drops,
+            max_drops=max_drops,
+            chance_of_drop=chance_of_drop,
+        )
+        _borrowed = (
+            entities,
+            animation,
+            energy,
+            goal,
+            loot,
+            min_drops,
+            max_drops,
+            chance_of_drop,
+        )
+        self._make_room(entities, columns, _borrowed)
+        return self._append_many(copied_if_view(entities, self.data._buffer), columns)
+
+    def _convert(
+        self,
+        count: int,
+        /,
+        *,
+        animation: ArrayLike = Animation(0),
+        energy: ArrayLike = 100.0,
+        goal: ArrayLike = (0.0, 0.0),
+        loot: ArrayLike = Loot(1),
+        min_drops: ArrayLike = 0,
+        max_drops: ArrayLike = 1,
+        chance_of_drop: ArrayLike = 0.5,
+    ) -> Columns:
+        """Check columns for `count` new rows: the first part of a creation."""
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        columns = {
+            "animation": _ANIMATION.many(animation, count, data._buffer),
+            "energy": _ENERGY.many(energy, count, data._buffer),
+            "goal": _GOAL.many(goal, count, data._buffer),
+            "loot": _LOOT.many(loot, count, data._buffer),
+            "min_drops": _MIN_DROPS.many(min_drops, count, data._buffer),
+            "max_drops": _MAX_DROPS.many(max_drops, count, data._buffer),
+            "chance_of_drop": _CHANCE_OF_DROP.many(chance_of_drop, count, data._buffer),
+        }
+        return columns
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        """Let the buffer grow if it must: the second part. `borrowed`: the caller's arguments."""
+        data = self.data
+        needed = data._n + len(entities)
+        if needed > data._allocated:
+            data._allocate(grown_capacity(data._allocated, needed), borrowed)
+
+    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Add rows of checked columns: the last part, which only the map can stop."""
+        data = self.data
+        count = len(entities)
+        if count == 0:
+            return np.empty(0, np.intp)
+        slots = indices(entities, INDEX_MASK)
+        highest = int(slots.max())
+        if highest >= len(self._sparse):
+            self._set_map(grown_map(self._sparse, highest))
+        heads = self._sparse[slots]
+        used = np.flatnonzero(heads != NIL)
+        stale = used[data._entity_column[heads[used]] != entities[used]]
+        if len(stale):  # rows of dead entities with the same indices
+            owners = np.unique(data._entity_column[heads[stale]])
+            self._destroy_rows(np.sort(self.lookup_many(owners)))
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
+        data._entity_column[span] = entities
+        data._animation_column[span] = columns["animation"]
+        data._energy_column[span] = columns["energy"]
+        put_cells(
+            data._goal_column,
+            data._goal_items,
+            span,
+            columns["goal"],
+        )
+        data._loot_column[span] = columns["loot"]
+        data._min_drops_column[span] = columns["min_drops"]
+        data._max_drops_column[span] = columns["max_drops"]
+        data._chance_of_drop_column[span] = columns["chance_of_drop"]
+        data._n = end
+        self._sparse[slots] = rows
+        self._version += 1
+        return rows
+
+    def ensure(
+        self,
+        entity: Entity,
+        /,
+        *,
+        animation: Animation | int = Animation(0),
+        energy: float = 100.0,
+        goal: ArrayLike = (0.0, 0.0),
+        loot: Loot | int = Loot(1),
+        min_drops: int = 0,
+        max_drops: int = 1,
+        chance_of_drop: float = 0.5,
+    ) -> Instance:
+        """Return the entity's instance, or create one of these values; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+        """
+        row = self.lookup(self._entities.require(entity))
+        if row != NIL:
+            return row
+        return self.create(
+            entity,
+            animation=animation,
+            energy=energy,
+            goal=goal,
+            loot=loot,
+            min_drops=min_drops,
+            max_drops=max_drops,
+            chance_of_drop=chance_of_drop,
+        )
+
+    def destroy(self, row: Instance, /) -> None:
+        """Remove one instance; O(1). The last row moves into its place.
+
+        Raises:
+            StaleInstanceError: the row is not in use.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        self._destroy_row(row)
+
+    def destroy_many(self, rows: ArrayLike, /) -> None:
+        """Remove k instances, given as distinct rows or as a mask of length n; O(k).
+
+        Raises:
+            StaleInstanceError: a row is not in use, or is given twice.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        given = rows_in_use(rows, self.data._n, MANAGER)
+        self._destroy_rows(distinct(given, self.data._n, MANAGER))
+
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            raise locked(MANAGER)
+        row = self.lookup(entity)
+        if row == NIL:
+            return 0
+        return self._destroy_row(row)
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Remove the instances of k entities and return how many went; O(k)."""
+        if self._locks:
+            raise locked(MANAGER)
+        rows = self.lookup_many(entities)
+        gone = np.unique(rows[rows != NIL])
+        return self._destroy_rows(gone)
+
+    def clear(self) -> None:
+        """Remove every instance; the capacity stays. O(n)."""
+        if self._locks:
+            raise locked(MANAGER)
+        self._destroy_rows(np.arange(self.data._n))
+
+    def _destroy_row(self, row: Instance) -> int:
+        """Remove a row that is known to be in use and return how many went."""
+        data = self.data
+        self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+        src, dst = data._n - 1, row
+        if src != dst:
+            data._move_row(src, dst)
+            self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+        data._n = src
+        self._version += 1
+        return 1
+
+    def _destroy_rows(self, gone: RowArray) -> int:
+        """Remove rows in use, ascending and distinct, and return how many went."""
+        if len(gone) == 0:
+            return 0
+        data = self.data
+        self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
+        n = data._n
+        src, dst = fill(gone, n)
+        if len(src):
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        data._n = n - len(gone)
+        self._version += 1
+        return len(gone)
+
+    def sort(self, key: str | ArrayLike, /) -> None:
+        """Sort the rows by a scalar field, by name, or by a key; O(n log n).
+
+        Ascending, stable, NaN last. A key array has one value per row.
+
+        Raises:
+            ValueError: no such field, or a key of another length.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        if isinstance(key, str):
+            if key not in SORT_KEYS:
+                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
+            key = getattr(data, key)
+        key = sort_key(key, data._n, MANAGER)
+        self._permute(sort_order(key))
+
+    def reorder(self, order: ArrayLike, /) -> None:
+        """Let row k become what row order[k] was; O(n).
+
+        Raises:
+            ValueError: the order is not a permutation of the rows.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        order = permutation(order, self.data._n, MANAGER)
+        self._permute(order)
+
+    def _permute(self, src: RowArray) -> None:
+        """Move every row src[k] to k."""
+        data = self.data
+        n = data._n
+        dst = np.arange(n)
+        data._move_rows(src, dst)
+        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        self._version += 1
+
+    def reserve(self, rows: int, /) -> None:
+        """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
+        rows = index(rows)
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        if rows > data._allocated:
+            data._allocate(whole_rows(rows))
+            self._version += 1
+
+    def shrink_to_fit(self) -> None:
+        """Give back the memory of rows not in use; O(n)."""
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        capacity = whole_rows(data._n)
+        if capacity < data._allocated:
+            data._allocate(capacity)
+            self._version += 1
+        owners = indices(data._entity_column[: data._n], INDEX_MASK)
+        size = whole_rows(int(owners.max()) + 1) if len(owners) else 64
+        if size < len(self._sparse):
+            self._set_map(self._sparse[:size].copy())
+
+    def _set_map(self, sparse: NDArray[np.uint32]) -> None:
+        self._sparse = sparse
+        self._sparse_cells = cells(sparse)
+
+    def gc(self, rng: Random | None = None) -> int:
+        """Remove rows of dead entities, picked at random, until four picks in a row are alive.
+
+        Costs next to nothing when nobody died, and finds the dead quickly when many
+        did. Returns how many rows went. The manager's own generator is seeded, so runs
+        repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        pick = (self._rng if rng is None else rng).random
+        alive = self._entities.alive
+        collected = alive_in_row = 0
+        while data._n and alive_in_row < 4:
+            row = Instance(int(pick() * data._n))
+            if alive(data._entity_cells[row]):
+                alive_in_row += 1
+                continue
+            alive_in_row = 0
+            collected += self._destroy_row(row)
+        return collected
+
+    def collect(self) -> int:
+        """Remove the rows of all dead entities at once and return how many went; O(n)."""
+        if self._locks:
+            raise locked(MANAGER)
+        owners = self.data.entity
+        alive = self._entities.alive_many(owners)
+        gone = np.flatnonzero(~alive)
+        return self._destroy_rows(gone)

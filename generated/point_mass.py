@@ -1,0 +1,933 @@
+"""PointMass: lookup hash, instances one, destroy gc.
+
+A point mass moved by explicit integration.
+
+One buffer of 72 bytes per row, column after column:
+
+    column        type     bytes/row  offset (64 rows)  tags
+    ------------  -------  ---------  ----------------  ----
+    entity        u64              8                 0  hot
+    mass          f32              4               512  hot
+    position      f32[3]          12               768  hot
+    velocity      f32[3]          12              1536  hot
+    acceleration  f32[3]          12              2304  hot
+    label         str[24]         24              3072  cold
+    72 bytes per row, 8192 for 64 rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from operator import index
+from random import Random
+from struct import Struct
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime import (
+    NIL,
+    Column,
+    Columns,
+    Entity,
+    EntityArray,
+    FloatField,
+    Instance,
+    RowArray,
+    StaleViewWarning,
+    TextField,
+    allocate,
+    as_entities,
+    cells,
+    copied_if_view,
+    copy_rows,
+    cut,
+    dict_bytes,
+    distinct,
+    duplicate_instance,
+    fill,
+    first_missing,
+    first_present,
+    first_repeated,
+    flat_cells,
+    forget,
+    grown_capacity,
+    has_row,
+    hash_lookup,
+    is_integer,
+    is_same_view,
+    items,
+    load_rows,
+    locked,
+    missing,
+    permutation,
+    put_cells,
+    remember,
+    row_in_use,
+    rows_in_use,
+    saved_rows,
+    sort_key,
+    sort_order,
+    warn_if_viewed,
+    whole_rows,
+)
+from .entities import EntityManager
+
+MANAGER: Final = "PointMassManager"
+ROW_BYTES: Final = 72
+COLUMNS: Final = (
+    Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
+    Column("mass", np.dtype(np.float32), (), 4, ("hot",), 8),
+    Column("position", np.dtype(np.float32), (3,), 12, ("hot",), 12),
+    Column("velocity", np.dtype(np.float32), (3,), 12, ("hot",), 24),
+    Column("acceleration", np.dtype(np.float32), (3,), 12, ("hot",), 36),
+    Column("label", np.dtype("S24"), (), 24, ("cold",), 48),
+)
+_MASS: Final = FloatField("PointMass.mass", "f32")
+_POSITION: Final = FloatField("PointMass.position", "f32", (3,))
+_VELOCITY: Final = FloatField("PointMass.velocity", "f32", (3,))
+_ACCELERATION: Final = FloatField("PointMass.acceleration", "f32", (3,))
+_LABEL: Final = TextField("PointMass.label", 24)
+POSITION_STRUCT: Final = Struct("=3f")
+VELOCITY_STRUCT: Final = Struct("=3f")
+ACCELERATION_STRUCT: Final = Struct("=3f")
+SORT_KEYS: Final = ("mass", "label")
+
+
+class PointMass(NamedTuple):
+    """One row of a PointMassManager, copied out."""
+
+    mass: float
+    """Mass of the object. [kg]"""
+
+    position: tuple[float, float, float]
+    """Place in world space. [m]"""
+
+    velocity: tuple[float, float, float]
+    """Change of place per second. [m/s]"""
+
+    acceleration: tuple[float, float, float]
+    """Change of velocity per second. [m/s^2]"""
+
+    label: str
+    """A name for debugging."""
+
+
+class PointMassFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    mass: ArrayLike
+    position: ArrayLike
+    velocity: ArrayLike
+    acceleration: ArrayLike
+    label: ArrayLike
+
+
+class PointMassHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+    mass: NDArray[np.float32]
+    position: NDArray[np.float32]
+    velocity: NDArray[np.float32]
+    acceleration: NDArray[np.float32]
+
+
+class PointMassColdColumns(NamedTuple):
+    """The columns tagged `cold`."""
+
+    label: NDArray[np.bytes_]
+
+
+class PointMassData:
+    """The columns of a PointMassManager: views of the rows in use.
+
+    A view is good until rows are added or removed. Assigning to a column writes its
+    rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
+    """
+
+    __slots__ = (
+        "_allocated",
+        "_buffer",
+        "_n",
+        "_acceleration_cells",
+        "_acceleration_column",
+        "_acceleration_items",
+        "_entity_cells",
+        "_entity_column",
+        "_label_column",
+        "_mass_cells",
+        "_mass_column",
+        "_position_cells",
+        "_position_column",
+        "_position_items",
+        "_velocity_cells",
+        "_velocity_column",
+        "_velocity_items",
+    )
+    _n: int
+    _allocated: int
+    _buffer: NDArray[np.uint8]
+    _entity_column: NDArray[np.uint64]
+    _entity_cells: memoryview[Entity]
+    _mass_column: NDArray[np.float32]
+    _mass_cells: memoryview[float]
+    _position_column: NDArray[np.float32]
+    _position_items: NDArray[Any]
+    _position_cells: memoryview[float]
+    _velocity_column: NDArray[np.float32]
+    _velocity_items: NDArray[Any]
+    _velocity_cells: memoryview[float]
+    _acceleration_column: NDArray[np.float32]
+    _acceleration_items: NDArray[Any]
+    _acceleration_cells: memoryview[float]
+    _label_column: NDArray[np.bytes_]
+
+    def __init__(self, capacity: int) -> None:
+        self._n = 0
+        self._place(allocate(ROW_BYTES, capacity), capacity)
+
+    @property
+    def n(self) -> int:
+        """Rows in use."""
+        return self._n
+
+    @property
+    def allocated(self) -> int:
+        """Rows that fit into the buffer."""
+        return self._allocated
+
+    @property
+    def buffer(self) -> NDArray[np.uint8]:
+        """The one buffer that all columns are cut from."""
+        return self._buffer
+
+    @property
+    def entity(self) -> EntityArray:
+        """The owner of each row, shape (n,); read-only."""
+        column = self._entity_column[: self._n]
+        column.flags.writeable = False
+        return column
+
+    @property
+    def mass(self) -> NDArray[np.float32]:
+        """Mass of the object. [kg] Shape (n,)."""
+        return self._mass_column[: self._n]
+
+    @mass.setter
+    def mass(self, values: ArrayLike) -> None:
+        column = self._mass_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _MASS.many(values, self._n)
+
+    @property
+    def position(self) -> NDArray[np.float32]:
+        """Place in world space. [m] Shape (n, 3)."""
+        return self._position_column[: self._n]
+
+    @position.setter
+    def position(self, values: ArrayLike) -> None:
+        column = self._position_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _POSITION.many(values, self._n)
+
+    @property
+    def velocity(self) -> NDArray[np.float32]:
+        """Change of place per second. [m/s] Shape (n, 3)."""
+        return self._velocity_column[: self._n]
+
+    @velocity.setter
+    def velocity(self, values: ArrayLike) -> None:
+        column = self._velocity_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _VELOCITY.many(values, self._n)
+
+    @property
+    def acceleration(self) -> NDArray[np.float32]:
+        """Change of velocity per second. [m/s^2] Shape (n, 3)."""
+        return self._acceleration_column[: self._n]
+
+    @acceleration.setter
+    def acceleration(self, values: ArrayLike) -> None:
+        column = self._acceleration_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _ACCELERATION.many(values, self._n)
+
+    @property
+    def label(self) -> NDArray[np.bytes_]:
+        """A name for debugging. Shape (n,)."""
+        return self._label_column[: self._n]
+
+    @label.setter
+    def label(self, values: ArrayLike) -> None:
+        column = self._label_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _LABEL.many(values, self._n)
+
+    @overload
+    def tagged(self, tag: Literal["hot"], /) -> PointMassHotColumns: ...
+
+    @overload
+    def tagged(self, tag: Literal["cold"], /) -> PointMassColdColumns: ...
+
+    def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return PointMassHotColumns(
+                self.mass, self.position, self.velocity, self.acceleration
+            )
+        if tag == "cold":
+            return PointMassColdColumns(self.label)
+        raise ValueError(f"PointMass has no tag {tag!r}; it has hot, cold")
+
+    def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
+        """Cut the columns out of a buffer; O(1)."""
+        self._buffer = buffer
+        self._allocated = capacity
+        self._entity_column = cut(buffer, COLUMNS[0], capacity)
+        self._entity_cells = cells(self._entity_column)
+        self._mass_column = cut(buffer, COLUMNS[1], capacity)
+        self._mass_cells = cells(self._mass_column)
+        self._position_column = cut(buffer, COLUMNS[2], capacity)
+        self._position_items = items(self._position_column)
+        self._position_cells = flat_cells(self._position_column)
+        self._velocity_column = cut(buffer, COLUMNS[3], capacity)
+        self._velocity_items = items(self._velocity_column)
+        self._velocity_cells = flat_cells(self._velocity_column)
+        self._acceleration_column = cut(buffer, COLUMNS[4], capacity)
+        self._acceleration_items = items(self._acceleration_column)
+        self._acceleration_cells = flat_cells(self._acceleration_column)
+        self._label_column = cut(buffer, COLUMNS[5], capacity)
+
+    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
+        buffer = allocate(ROW_BYTES, capacity)
+        old, held, rows = self._buffer, self._allocated, self._n
+        self._place(buffer, capacity)
+        copy_rows(COLUMNS, old, held, buffer, capacity, rows)
+        try:
+            warn_if_viewed(old, MANAGER, borrowed)
+        except StaleViewWarning:  # made an error by a filter
+            self._place(old, held)
+            raise
+
+    def _save(self) -> dict[str, NDArray[Any]]:
+        """Return the rows in use, by column."""
+        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
+        return rows
+
+    def _load(self, rows: dict[str, NDArray[Any]]) -> None:
+        """Fill the rows in use from what `_save` returned."""
+        load_rows(COLUMNS, self._buffer, self._allocated, rows)
+
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._entity_cells[dst] = self._entity_cells[src]
+        self._mass_cells[dst] = self._mass_cells[src]
+        self._position_items[dst] = self._position_items[src]
+        self._velocity_items[dst] = self._velocity_items[src]
+        self._acceleration_items[dst] = self._acceleration_items[src]
+        self._label_column[dst] = self._label_column[src]
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._entity_column[dst] = self._entity_column[src]
+        self._mass_column[dst] = self._mass_column[src]
+        self._position_items[dst] = self._position_items[src]
+        self._velocity_items[dst] = self._velocity_items[src]
+        self._acceleration_items[dst] = self._acceleration_items[src]
+        self._label_column[dst] = self._label_column[src]
+
+
+class PointMassManager:
+    """Owns every PointMass: lookup hash, instances one, destroy gc.
+
+    A point mass moved by explicit integration.
+
+    Rows are good until the next structural change; `version` counts those. Not
+    thread-safe.
+    """
+
+    LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
+
+    __slots__ = (
+        "_locks",
+        "_version",
+        "_entities",
+        "_rng",
+        "_rows",
+        "__weakref__",
+        "data",
+    )
+    data: PointMassData
+    _entities: EntityManager
+    _rows: dict[int, Instance]
+    _rng: Random
+
+    def __init__(self, entities: EntityManager) -> None:
+        self._locks = 0
+        self._version = 0
+        self.data = PointMassData(capacity=0)
+        self._entities = entities
+        self._rows = {}
+        self._rng = Random(0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the callbacks, for pickle and deepcopy."""
+        data = self.data
+        return {
+            "version": self._version,
+            "n": data._n,
+            "allocated": data._allocated,
+            "columns": data._save(),
+            "entities": self._entities,
+            "rows": self._rows,
+            "rng": self._rng.getstate(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._locks = 0
+        self._version = state["version"]
+        self.data = data = PointMassData(state["allocated"])
+        data._n = state["n"]
+        data._load(state["columns"])
+        self._entities = state["entities"]
+        self._rows = dict(state["rows"])
+        self._rng = Random()
+        self._rng.setstate(state["rng"])
+
+    def __len__(self) -> int:
+        """Return the number of instances; O(1)."""
+        return self.data._n
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over the owners, one per row, in row order."""
+        return iter(self.data.entity.tolist())
+
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity has an instance; O(1)."""
+        return is_integer(entity) and index(entity) in self._rows
+
+    @property
+    def version(self) -> int:
+        """How many structural changes there were: views and rows are good while it stays the same."""
+        return self._version
+
+    @property
+    def capacity(self) -> int:
+        """Rows that fit before the buffer must grow."""
+        return self.data._allocated
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the manager holds: the buffer and the map; O(1)."""
+        total = self.data._buffer.nbytes
+        total += dict_bytes(self._rows)
+        return total
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let structural changes raise StructureLockedError inside the `with` block."""
+        self._locks += 1
+        try:
+            yield
+        finally:
+            self._locks -= 1
+
+    def entity(self, row: Instance, /) -> Entity:
+        """Return the owner of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return data._entity_cells[row]
+
+    def mass(self, row: Instance, /) -> float:
+        """Mass of the object. [kg]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return data._mass_cells[row]
+
+    def set_mass(self, row: Instance, value: float, /) -> None:
+        """Set `mass` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        data._mass_cells[row] = _MASS.one(value)
+
+    def position(self, row: Instance, /) -> tuple[float, float, float]:
+        """Place in world space. [m]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return POSITION_STRUCT.unpack_from(data._position_cells, 12 * row)
+
+    def set_position(self, row: Instance, value: ArrayLike, /) -> None:
+        """Set `position` of a row: 3 values."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        values = _POSITION.one(value)
+        _at = 3 * row
+        data._position_cells[_at] = values[0]
+        data._position_cells[_at + 1] = values[1]
+        data._position_cells[_at + 2] = values[2]
+
+    def velocity(self, row: Instance, /) -> tuple[float, float, float]:
+        """Change of place per second. [m/s]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row)
+
+    def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
+        """Set `velocity` of a row: 3 values."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        values = _VELOCITY.one(value)
+        _at = 3 * row
+        data._velocity_cells[_at] = values[0]
+        data._velocity_cells[_at + 1] = values[1]
+        data._velocity_cells[_at + 2] = values[2]
+
+    def acceleration(self, row: Instance, /) -> tuple[float, float, float]:
+        """Change of velocity per second. [m/s^2]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row)
+
+    def set_acceleration(self, row: Instance, value: ArrayLike, /) -> None:
+        """Set `acceleration` of a row: 3 values."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        values = _ACCELERATION.one(value)
+        _at = 3 * row
+        data._acceleration_cells[_at] = values[0]
+        data._acceleration_cells[_at + 1] = values[1]
+        data._acceleration_cells[_at + 2] = values[2]
+
+    def label(self, row: Instance, /) -> str:
+        """A name for debugging."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return str(data._label_column[row], "utf-8")
+
+    def set_label(self, row: Instance, value: str, /) -> None:
+        """Set `label` of a row: at most 24 bytes of UTF-8."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        data._label_column[row] = _LABEL.one(value)
+
+    def row(self, row: Instance, /) -> PointMass:
+        """Return a copy of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return PointMass(
+            data._mass_cells[row],
+            POSITION_STRUCT.unpack_from(data._position_cells, 12 * row),
+            VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row),
+            ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row),
+            str(data._label_column[row], "utf-8"),
+        )
+
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        return self._rows.get(entity, NIL)
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        return hash_lookup(self._rows, as_entities(entities))
+
+    def has(self, entity: Entity, /) -> bool:
+        """Return whether the entity has an instance; O(1)."""
+        return self.lookup(entity) != NIL
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
+        """Return which of k entities have an instance, shape (k,); O(k)."""
+        return has_row(self.lookup_many(entities))
+
+    def require(self, entity: Entity, /) -> Instance:
+        """Return the entity's row; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        row = self.lookup(entity)
+        if row == NIL:
+            raise missing(MANAGER, entity)
+        return row
+
+    def require_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, shape (k,); O(k).
+
+        Raises:
+            MissingInstanceError: one of them has none.
+        """
+        given = as_entities(entities)
+        rows = self.lookup_many(given)
+        first_missing(MANAGER, given, rows)
+        return rows
+
+    def create(
+        self,
+        entity: Entity,
+        /,
+        *,
+        mass: float = 1.0,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        acceleration: ArrayLike = (0.0, 0.0, 0.0),
+        label: str = "",
+    ) -> Instance:
+        """Give an entity an instance and return its row; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            DuplicateInstanceError: the entity has an instance already.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: the manager is locked.
+        """
+        entity = self._entities.require(entity)
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        _found = self._rows.get(entity, NIL)
+        if _found != NIL and data._entity_cells[_found] == entity:
+            raise duplicate_instance(MANAGER, entity)
+        _mass_ = _MASS.one(mass)
+        _position_ = _POSITION.one(position)
+        _velocity_ = _VELOCITY.one(velocity)
+        _acceleration_ = _ACCELERATION.one(acceleration)
+        _label_ = _LABEL.one(label)
+        if data._n == data._allocated:
+            data._allocate(
+                grown_capacity(data._allocated, data._n + 1),
+                (position, velocity, acceleration),
+            )
+        row = Instance(data._n)
+        data._entity_cells[row] = entity
+        data._mass_cells[row] = _mass_
+        _at = 3 * row
+        data._position_cells[_at] = _position_[0]
+        data._position_cells[_at + 1] = _position_[1]
+        data._position_cells[_at + 2] = _position_[2]
+        _at = 3 * row
+        data._velocity_cells[_at] = _velocity_[0]
+        data._velocity_cells[_at + 1] = _velocity_[1]
+        data._velocity_cells[_at + 2] = _velocity_[2]
+        _at = 3 * row
+        data._acceleration_cells[_at] = _acceleration_[0]
+        data._acceleration_cells[_at + 1] = _acceleration_[1]
+        data._acceleration_cells[_at + 2] = _acceleration_[2]
+        data._label_column[row] = _label_
+        data._n = row + 1
+        self._rows[entity] = row
+        self._version += 1
+        return row
+
+    def create_many(
+        self,
+        entities: ArrayLike,
+        /,
+        *,
+        mass: ArrayLike = 1.0,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        acceleration: ArrayLike = (0.0, 0.0, 0.0),
+        label: ArrayLike = "",
+    ) -> RowArray:
+        """Give each of k entities an instance and return the rows, shape (k,); O(k).
+
+        Each column broadcasts to (k, *shape) of its field. The errors are those of
+        `create`; whatever raises changes nothing.
+        """
+        entities = self._entities.require_many(entities)
+        if self._locks:
+            raise locked(MANAGER)
+        first_repeated(MANAGER, entities)
+        first_present(MANAGER, entities, self.lookup_many(entities))
+        columns = self._convert(
+            len(entities),
+            mass=mass,
+            position=position,
+            velocity=velocity,
+            acceleration=acceleration,
+            label=label,
+        )
+        _borrowed = (entities, mass, position, velocity, acceleration, label)
+        self._make_room(entities, columns, _borrowed)
+        return self._append_many(copied_if_view(entities, self.data._buffer), columns)
+
+    def _convert(
+        self,
+        count: int,
+        /,
+        *,
+        mass: ArrayLike = 1.0,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        acceleration: ArrayLike = (0.0, 0.0, 0.0),
+        label: ArrayLike = "",
+    ) -> Columns:
+        """Check columns for `count` new rows: the first part of a creation."""
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        columns = {
+            "mass": _MASS.many(mass, count, data._buffer),
+            "position": _POSITION.many(position, count, data._buffer),
+            "velocity": _VELOCITY.many(velocity, count, data._buffer),
+            "acceleration": _ACCELERATION.many(acceleration, count, data._buffer),
+            "label": _LABEL.many(label, count, data._buffer),
+        }
+        return columns
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        """Let the buffer grow if it must: the second part. `borrowed`: the caller's arguments."""
+        data = self.data
+        needed = data._n + len(entities)
+        if needed > data._allocated:
+            data._allocate(grown_capacity(data._allocated, needed), borrowed)
+
+    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Add rows of checked columns: the last part, which only the map can stop."""
+        data = self.data
+        count = len(entities)
+        if count == 0:
+            return np.empty(0, np.intp)
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
+        data._entity_column[span] = entities
+        data._mass_column[span] = columns["mass"]
+        put_cells(
+            data._position_column,
+            data._position_items,
+            span,
+            columns["position"],
+        )
+        put_cells(
+            data._velocity_column,
+            data._velocity_items,
+            span,
+            columns["velocity"],
+        )
+        put_cells(
+            data._acceleration_column,
+            data._acceleration_items,
+            span,
+            columns["acceleration"],
+        )
+        data._label_column[span] = columns["label"]
+        data._n = end
+        remember(self._rows, entities, rows)
+        self._version += 1
+        return rows
+
+    def ensure(
+        self,
+        entity: Entity,
+        /,
+        *,
+        mass: float = 1.0,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        acceleration: ArrayLike = (0.0, 0.0, 0.0),
+        label: str = "",
+    ) -> Instance:
+        """Return the entity's instance, or create one of these values; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+        """
+        row = self.lookup(self._entities.require(entity))
+        if row != NIL:
+            return row
+        return self.create(
+            entity,
+            mass=mass,
+            position=position,
+            velocity=velocity,
+            acceleration=acceleration,
+            label=label,
+        )
+
+    def destroy(self, row: Instance, /) -> None:
+        """Remove one instance; O(1). The last row moves into its place.
+
+        Raises:
+            StaleInstanceError: the row is not in use.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        self._destroy_row(row)
+
+    def destroy_many(self, rows: ArrayLike, /) -> None:
+        """Remove k instances, given as distinct rows or as a mask of length n; O(k).
+
+        Raises:
+            StaleInstanceError: a row is not in use, or is given twice.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        given = rows_in_use(rows, self.data._n, MANAGER)
+        self._destroy_rows(distinct(given, self.data._n, MANAGER))
+
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            raise locked(MANAGER)
+        row = self.lookup(entity)
+        if row == NIL:
+            return 0
+        return self._destroy_row(row)
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Remove the instances of k entities and return how many went; O(k)."""
+        if self._locks:
+            raise locked(MANAGER)
+        rows = self.lookup_many(entities)
+        gone = np.unique(rows[rows != NIL])
+        return self._destroy_rows(gone)
+
+    def clear(self) -> None:
+        """Remove every instance; the capacity stays. O(n)."""
+        if self._locks:
+            raise locked(MANAGER)
+        self._destroy_rows(np.arange(self.data._n))
+
+    def _destroy_row(self, row: Instance) -> int:
+        """Remove a row that is known to be in use and return how many went."""
+        data = self.data
+        del self._rows[data._entity_cells[row]]
+        src, dst = data._n - 1, row
+        if src != dst:
+            data._move_row(src, dst)
+            self._rows[data._entity_cells[dst]] = dst
+        data._n = src
+        self._version += 1
+        return 1
+
+    def _destroy_rows(self, gone: RowArray) -> int:
+        """Remove rows in use, ascending and distinct, and return how many went."""
+        if len(gone) == 0:
+            return 0
+        data = self.data
+        forget(self._rows, data._entity_column[gone])
+        n = data._n
+        src, dst = fill(gone, n)
+        if len(src):
+            data._move_rows(src, dst)
+            remember(self._rows, data._entity_column[dst], dst)
+        data._n = n - len(gone)
+        self._version += 1
+        return len(gone)
+
+    def sort(self, key: str | ArrayLike, /) -> None:
+        """Sort the rows by a scalar field, by name, or by a key; O(n log n).
+
+        Ascending, stable, NaN last. A key array has one value per row.
+
+        Raises:
+            ValueError: no such field, or a key of another length.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        if isinstance(key, str):
+            if key not in SORT_KEYS:
+                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
+            key = getattr(data, key)
+        key = sort_key(key, data._n, MANAGER)
+        self._permute(sort_order(key))
+
+    def reorder(self, order: ArrayLike, /) -> None:
+        """Let row k become what row order[k] was; O(n).
+
+        Raises:
+            ValueError: the order is not a permutation of the rows.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        order = permutation(order, self.data._n, MANAGER)
+        self._permute(order)
+
+    def _permute(self, src: RowArray) -> None:
+        """Move every row src[k] to k."""
+        data = self.data
+        n = data._n
+        dst = np.arange(n)
+        data._move_rows(src, dst)
+        remember(self._rows, data._entity_column[dst], dst)
+        self._version += 1
+
+    def reserve(self, rows: int, /) -> None:
+        """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
+        rows = index(rows)
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        if rows > data._allocated:
+            data._allocate(whole_rows(rows))
+            self._version += 1
+
+    def shrink_to_fit(self) -> None:
+        """Give back the memory of rows not in use; O(n)."""
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        capacity = whole_rows(data._n)
+        if capacity < data._allocated:
+            data._allocate(capacity)
+            self._version += 1
+        self._rows = dict(self._rows)
+
+    def gc(self, rng: Random | None = None) -> int:
+        """Remove rows of dead entities, picked at random, until four picks in a row are alive.
+
+        Costs next to nothing when nobody died, and finds the dead quickly when many
+        did. Returns how many rows went. The manager's own generator is seeded, so runs
+        repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        pick = (self._rng if rng is None else rng).random
+        alive = self._entities.alive
+        collected = alive_in_row = 0
+        while data._n and alive_in_row < 4:
+            row = Instance(int(pick() * data._n))
+            if alive(data._entity_cells[row]):
+                alive_in_row += 1
+                continue
+            alive_in_row = 0
+            collected += self._destroy_row(row)
+        return collected
+
+    def collect(self) -> int:
+        """Remove the rows of all dead entities at once and return how many went; O(n)."""
+        if self._locks:
+            raise locked(MANAGER)
+        owners = self.data.entity
+        alive = self._entities.alive_many(owners)
+        gone = np.flatnonzero(~alive)
+        return self._destroy_rows(gone)

@@ -1,0 +1,110 @@
+"""AiState: lookup sparse, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError, enums
+from ..ai_state import AiState, AiStateManager
+from ._support import (
+    cases,
+    doubling,
+    fields,
+    gc,
+    machine,
+    one,
+    owned,
+    packed,
+    sparse,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=AiStateManager,
+    row=AiState,
+    fields=(
+        fields.Enum("animation", enums.Animation(0), enums.Animation, "u8"),
+        fields.Float("energy", 100.0, "f64"),
+        fields.Float("goal", (0.0, 0.0), "f32", (2,)),
+        fields.Enum("loot", enums.Loot(1), enums.Loot, "u8"),
+        fields.Int("min_drops", 0, "u8"),
+        fields.Int("max_drops", 1, "u8"),
+        fields.Float("chance_of_drop", 0.5, "f64"),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("animation", "uint8"),
+        subject.Column("energy", "float64"),
+        subject.Column("goal", "float32", (2,)),
+        subject.Column("loot", "uint8", tags=("cold",)),
+        subject.Column("min_drops", "uint8", tags=("cold",)),
+        subject.Column("max_drops", "uint8", tags=("cold",)),
+        subject.Column("chance_of_drop", "float64", tags=("cold",)),
+    ),
+    tagged={
+        "hot": ("animation", "energy", "goal"),
+        "cold": ("loot", "min_drops", "max_drops", "chance_of_drop"),
+    },
+    capacity=0,
+)
+
+
+class TestAiState(
+    gc.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    one.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules, sparse.Rules, doubling.Rules, one.Rules, owned.Rules, packed.Rules
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = AiStateManager(entities)
+    entity = entities.create()
+    row = manager.create(
+        entity,
+        animation=enums.Animation(0),
+        energy=100.0,
+        goal=(0.0, 0.0),
+        loot=enums.Loot(1),
+        min_drops=0,
+        max_drops=1,
+        chance_of_drop=0.5,
+    )
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_animation(row, enums.Animation(0))
+    assert subject.same(manager.animation(row), enums.Animation(0))
+    manager.set_energy(row, 100.0)
+    assert subject.same(manager.energy(row), 100.0)
+    manager.set_goal(row, (0.0, 0.0))
+    assert subject.same(manager.goal(row), (0.0, 0.0))
+    manager.set_loot(row, enums.Loot(1))
+    assert subject.same(manager.loot(row), enums.Loot(1))
+    manager.set_min_drops(row, 0)
+    assert subject.same(manager.min_drops(row), 0)
+    manager.set_max_drops(row, 1)
+    assert subject.same(manager.max_drops(row), 1)
+    manager.set_chance_of_drop(row, 0.5)
+    assert subject.same(manager.chance_of_drop(row), 0.5)
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

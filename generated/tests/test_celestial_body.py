@@ -1,0 +1,105 @@
+"""CelestialBody: lookup sparse, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError
+from ..celestial_body import CelestialBody, CelestialBodyManager
+from ._support import (
+    cases,
+    doubling,
+    fields,
+    gc,
+    machine,
+    one,
+    owned,
+    packed,
+    sparse,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=CelestialBodyManager,
+    row=CelestialBody,
+    fields=(
+        fields.Float("gm", 0.0, "f64"),
+        fields.Float("position", (0.0, 0.0, 0.0), "f64", (3,)),
+        fields.Float("velocity", (0.0, 0.0, 0.0), "f64", (3,)),
+        fields.Float("acceleration", (0.0, 0.0, 0.0), "f64", (3,)),
+        fields.Float("radius", 0.0, "f64"),
+        fields.Text("name", "", 16),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("gm", "float64"),
+        subject.Column("position", "float64", (3,)),
+        subject.Column("velocity", "float64", (3,)),
+        subject.Column("acceleration", "float64", (3,)),
+        subject.Column("radius", "float64", tags=("cold",)),
+        subject.Column("name", "S16", tags=("cold",)),
+    ),
+    tagged={
+        "hot": ("gm", "position", "velocity", "acceleration"),
+        "cold": ("radius", "name"),
+    },
+    capacity=0,
+)
+
+
+class TestCelestialBody(
+    gc.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    one.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules, sparse.Rules, doubling.Rules, one.Rules, owned.Rules, packed.Rules
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = CelestialBodyManager(entities)
+    entity = entities.create()
+    row = manager.create(
+        entity,
+        gm=0.0,
+        position=(0.0, 0.0, 0.0),
+        velocity=(0.0, 0.0, 0.0),
+        acceleration=(0.0, 0.0, 0.0),
+        radius=0.0,
+        name="",
+    )
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_gm(row, 0.0)
+    assert subject.same(manager.gm(row), 0.0)
+    manager.set_position(row, (0.0, 0.0, 0.0))
+    assert subject.same(manager.position(row), (0.0, 0.0, 0.0))
+    manager.set_velocity(row, (0.0, 0.0, 0.0))
+    assert subject.same(manager.velocity(row), (0.0, 0.0, 0.0))
+    manager.set_acceleration(row, (0.0, 0.0, 0.0))
+    assert subject.same(manager.acceleration(row), (0.0, 0.0, 0.0))
+    manager.set_radius(row, 0.0)
+    assert subject.same(manager.radius(row), 0.0)
+    manager.set_name(row, "")
+    assert subject.same(manager.name(row), "")
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

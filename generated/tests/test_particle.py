@@ -1,0 +1,92 @@
+"""Particle: lookup sparse, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError
+from ..particle import Particle, ParticleManager
+from ._support import (
+    cases,
+    doubling,
+    fields,
+    gc,
+    machine,
+    one,
+    owned,
+    packed,
+    sparse,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=ParticleManager,
+    row=Particle,
+    fields=(
+        fields.Float("position", (0.0, 0.0), "f32", (2,)),
+        fields.Float("velocity", (0.0, 0.0), "f32", (2,)),
+        fields.Float("life", 1.0, "f32"),
+        fields.Int("colour", (255, 255, 255, 255), "u8", (4,)),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("position", "float32", (2,)),
+        subject.Column("velocity", "float32", (2,)),
+        subject.Column("life", "float32"),
+        subject.Column("colour", "uint8", (4,), tags=("cold",)),
+    ),
+    tagged={"hot": ("position", "velocity", "life"), "cold": ("colour",)},
+    capacity=0,
+)
+
+
+class TestParticle(
+    gc.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    one.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules, sparse.Rules, doubling.Rules, one.Rules, owned.Rules, packed.Rules
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = ParticleManager(entities)
+    entity = entities.create()
+    row = manager.create(
+        entity,
+        position=(0.0, 0.0),
+        velocity=(0.0, 0.0),
+        life=1.0,
+        colour=(255, 255, 255, 255),
+    )
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_position(row, (0.0, 0.0))
+    assert subject.same(manager.position(row), (0.0, 0.0))
+    manager.set_velocity(row, (0.0, 0.0))
+    assert subject.same(manager.velocity(row), (0.0, 0.0))
+    manager.set_life(row, 1.0)
+    assert subject.same(manager.life(row), 1.0)
+    manager.set_colour(row, (255, 255, 255, 255))
+    assert subject.same(manager.colour(row), (255, 255, 255, 255))
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

@@ -1,0 +1,100 @@
+"""PointMass: lookup hash, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError
+from ..point_mass import PointMass, PointMassManager
+from ._support import (
+    cases,
+    doubling,
+    fields,
+    gc,
+    hash,
+    machine,
+    one,
+    owned,
+    packed,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=PointMassManager,
+    row=PointMass,
+    fields=(
+        fields.Float("mass", 1.0, "f32"),
+        fields.Float("position", (0.0, 0.0, 0.0), "f32", (3,)),
+        fields.Float("velocity", (0.0, 0.0, 0.0), "f32", (3,)),
+        fields.Float("acceleration", (0.0, 0.0, 0.0), "f32", (3,)),
+        fields.Text("label", "", 24),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("mass", "float32"),
+        subject.Column("position", "float32", (3,)),
+        subject.Column("velocity", "float32", (3,)),
+        subject.Column("acceleration", "float32", (3,)),
+        subject.Column("label", "S24", tags=("cold",)),
+    ),
+    tagged={
+        "hot": ("mass", "position", "velocity", "acceleration"),
+        "cold": ("label",),
+    },
+    capacity=0,
+)
+
+
+class TestPointMass(
+    gc.Cases,
+    doubling.Cases,
+    hash.Cases,
+    one.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules, doubling.Rules, hash.Rules, one.Rules, owned.Rules, packed.Rules
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = PointMassManager(entities)
+    entity = entities.create()
+    row = manager.create(
+        entity,
+        mass=1.0,
+        position=(0.0, 0.0, 0.0),
+        velocity=(0.0, 0.0, 0.0),
+        acceleration=(0.0, 0.0, 0.0),
+        label="",
+    )
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_mass(row, 1.0)
+    assert subject.same(manager.mass(row), 1.0)
+    manager.set_position(row, (0.0, 0.0, 0.0))
+    assert subject.same(manager.position(row), (0.0, 0.0, 0.0))
+    manager.set_velocity(row, (0.0, 0.0, 0.0))
+    assert subject.same(manager.velocity(row), (0.0, 0.0, 0.0))
+    manager.set_acceleration(row, (0.0, 0.0, 0.0))
+    assert subject.same(manager.acceleration(row), (0.0, 0.0, 0.0))
+    manager.set_label(row, "")
+    assert subject.same(manager.label(row), "")
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

@@ -1,0 +1,165 @@
+"""SceneNode: lookup sparse, instances one, destroy callback, release."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError
+from ..scene_node import SceneNode, SceneNodeManager
+from ._support import (
+    callback,
+    cases,
+    doubling,
+    fields,
+    hierarchy,
+    machine,
+    one,
+    orphans_destroy,
+    owned,
+    owned_release,
+    packed,
+    release,
+    sparse,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=SceneNodeManager,
+    row=SceneNode,
+    fields=(
+        fields.Float(
+            "local",
+            (
+                (1.0, 0.0, 0.0, 0.0),
+                (0.0, 1.0, 0.0, 0.0),
+                (0.0, 0.0, 1.0, 0.0),
+                (0.0, 0.0, 0.0, 1.0),
+            ),
+            "f32",
+            (4, 4),
+        ),
+        fields.Float(
+            "world",
+            (
+                (1.0, 0.0, 0.0, 0.0),
+                (0.0, 1.0, 0.0, 0.0),
+                (0.0, 0.0, 1.0, 0.0),
+                (0.0, 0.0, 0.0, 1.0),
+            ),
+            "f32",
+            (4, 4),
+        ),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("local", "float32", (4, 4)),
+        subject.Column("world", "float32", (4, 4)),
+        subject.Column("parent", "uint32"),
+        subject.Column("first_child", "uint32"),
+        subject.Column("next_sibling", "uint32"),
+        subject.Column("previous_sibling", "uint32"),
+    ),
+    tagged={"hot": ("local", "world")},
+    capacity=0,
+)
+
+
+class TestSceneNode(
+    callback.Cases,
+    owned_release.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    one.Cases,
+    orphans_destroy.Cases,
+    hierarchy.Cases,
+    owned.Cases,
+    packed.Cases,
+    release.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    callback.Rules,
+    owned_release.Rules,
+    sparse.Rules,
+    doubling.Rules,
+    one.Rules,
+    orphans_destroy.Rules,
+    hierarchy.Rules,
+    owned.Rules,
+    packed.Rules,
+    release.Rules,
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = SceneNodeManager(entities)
+    entity = entities.create()
+    row = manager.create(
+        entity,
+        local=(
+            (1.0, 0.0, 0.0, 0.0),
+            (0.0, 1.0, 0.0, 0.0),
+            (0.0, 0.0, 1.0, 0.0),
+            (0.0, 0.0, 0.0, 1.0),
+        ),
+        world=(
+            (1.0, 0.0, 0.0, 0.0),
+            (0.0, 1.0, 0.0, 0.0),
+            (0.0, 0.0, 1.0, 0.0),
+            (0.0, 0.0, 0.0, 1.0),
+        ),
+    )
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_local(
+        row,
+        (
+            (1.0, 0.0, 0.0, 0.0),
+            (0.0, 1.0, 0.0, 0.0),
+            (0.0, 0.0, 1.0, 0.0),
+            (0.0, 0.0, 0.0, 1.0),
+        ),
+    )
+    assert subject.same(
+        manager.local(row),
+        (
+            (1.0, 0.0, 0.0, 0.0),
+            (0.0, 1.0, 0.0, 0.0),
+            (0.0, 0.0, 1.0, 0.0),
+            (0.0, 0.0, 0.0, 1.0),
+        ),
+    )
+    manager.set_world(
+        row,
+        (
+            (1.0, 0.0, 0.0, 0.0),
+            (0.0, 1.0, 0.0, 0.0),
+            (0.0, 0.0, 1.0, 0.0),
+            (0.0, 0.0, 0.0, 1.0),
+        ),
+    )
+    assert subject.same(
+        manager.world(row),
+        (
+            (1.0, 0.0, 0.0, 0.0),
+            (0.0, 1.0, 0.0, 0.0),
+            (0.0, 0.0, 1.0, 0.0),
+            (0.0, 0.0, 0.0, 1.0),
+        ),
+    )
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

@@ -1,0 +1,105 @@
+"""StatusEffect: lookup sparse, instances many, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError, enums
+from ..status_effect import StatusEffect, StatusEffectManager
+from ._support import (
+    cases,
+    doubling,
+    fields,
+    gc,
+    ids,
+    machine,
+    many,
+    owned,
+    packed,
+    sparse,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=StatusEffectManager,
+    row=StatusEffect,
+    fields=(
+        fields.Enum("effect", enums.Effect(0), enums.Effect, "u8"),
+        fields.Float("strength", 1.0, "f32"),
+        fields.Float("remaining", 5.0, "f32"),
+        fields.Handle("caster", 0),
+        fields.Handle("icon", 0),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("effect", "uint8"),
+        subject.Column("strength", "float32"),
+        subject.Column("remaining", "float32"),
+        subject.Column("next", "uint32"),
+        subject.Column("previous", "uint32"),
+        subject.Column("id_slot", "uint32"),
+        subject.Column("id_row", "uint32"),
+        subject.Column("id_generation", "uint32"),
+        subject.Column("caster", "uint64", tags=("cold",)),
+        subject.Column("icon", "uint64", tags=("cold",)),
+    ),
+    tagged={"hot": ("effect", "strength", "remaining"), "cold": ("caster", "icon")},
+    capacity=0,
+)
+
+
+class TestStatusEffect(
+    gc.Cases,
+    ids.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    many.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules,
+    ids.Rules,
+    sparse.Rules,
+    doubling.Rules,
+    many.Rules,
+    owned.Rules,
+    packed.Rules,
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = StatusEffectManager(entities)
+    entity = entities.create()
+    row = manager.create(
+        entity, effect=enums.Effect(0), strength=1.0, remaining=5.0, caster=0, icon=0
+    )
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_effect(row, enums.Effect(0))
+    assert subject.same(manager.effect(row), enums.Effect(0))
+    manager.set_strength(row, 1.0)
+    assert subject.same(manager.strength(row), 1.0)
+    manager.set_remaining(row, 5.0)
+    assert subject.same(manager.remaining(row), 5.0)
+    manager.set_caster(row, 0)
+    assert subject.same(manager.caster(row), 0)
+    manager.set_icon(row, 0)
+    assert subject.same(manager.icon(row), 0)
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

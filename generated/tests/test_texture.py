@@ -1,0 +1,89 @@
+"""Texture: lookup sparse, instances one, destroy gc, release."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import StaleInstanceError
+from ..texture import Texture, TextureManager
+from ._support import (
+    cases,
+    doubling,
+    fields,
+    ids,
+    machine,
+    objects,
+    packed,
+    release,
+    subject,
+    unowned,
+)
+
+under_test = subject.Subject(
+    manager=TextureManager,
+    row=Texture,
+    fields=(
+        fields.Int("device_handle", 0, "u64"),
+        fields.Int("width", 1, "u16"),
+        fields.Int("height", 1, "u16"),
+        fields.Text("file", "", 64),
+        fields.Object("staging", None),
+    ),
+    columns=(
+        subject.Column("device_handle", "uint64"),
+        subject.Column("width", "uint16"),
+        subject.Column("height", "uint16"),
+        subject.Column("id_slot", "uint32"),
+        subject.Column("id_row", "uint32"),
+        subject.Column("id_generation", "uint32"),
+        subject.Column("file", "S64", tags=("cold",)),
+    ),
+    tagged={"hot": ("device_handle", "width", "height"), "cold": ("file", "staging")},
+    capacity=0,
+)
+
+
+class TestTexture(
+    ids.Cases,
+    doubling.Cases,
+    objects.Cases,
+    packed.Cases,
+    release.Cases,
+    unowned.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    ids.Rules, doubling.Rules, objects.Rules, packed.Rules, release.Rules, unowned.Rules
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    manager = TextureManager()
+    id = manager.create(device_handle=0, width=1, height=1, file="", staging=None)
+    row = manager.resolve(id)
+    assert manager.id_of(row) == id
+    assert len(manager) == 1
+    assert list(manager) == [id]
+    manager.set_device_handle(row, 0)
+    assert subject.same(manager.device_handle(row), 0)
+    manager.set_width(row, 1)
+    assert subject.same(manager.width(row), 1)
+    manager.set_height(row, 1)
+    assert subject.same(manager.height(row), 1)
+    manager.set_file(row, "")
+    assert subject.same(manager.file(row), "")
+    manager.set_staging(row, None)
+    assert subject.same(manager.staging(row), None)
+    manager.destroy(row)
+    assert id not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

@@ -1,0 +1,81 @@
+"""Tile: lookup direct, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError
+from ..tile import Tile, TileManager
+from ._support import (
+    cases,
+    direct,
+    direct_ids,
+    fields,
+    gc,
+    machine,
+    owned,
+    reserved,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=TileManager,
+    row=Tile,
+    fields=(
+        fields.Float("height", 0.0, "f32"),
+        fields.Int("walk_cost", 1, "u8"),
+        fields.Float("flow", (0.0, 0.0), "f32", (2,)),
+        fields.Bool("explored", False),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("height", "float32"),
+        subject.Column("walk_cost", "uint8"),
+        subject.Column("flow", "float32", (2,)),
+        subject.Column("id_generation", "uint32"),
+        subject.Column("explored", "bool", tags=("cold",)),
+    ),
+    tagged={"hot": ("height", "walk_cost", "flow"), "cold": ("explored",)},
+    capacity=4096,
+    reserve=4096,
+)
+
+
+class TestTile(
+    direct.Cases, direct_ids.Cases, gc.Cases, reserved.Cases, owned.Cases, cases.Cases
+):
+    subject = under_test
+
+
+class _Machine(direct.Rules, direct_ids.Rules, gc.Rules, reserved.Rules, owned.Rules):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = TileManager(entities)
+    entity = entities.create()
+    row = manager.create(
+        entity, height=0.0, walk_cost=1, flow=(0.0, 0.0), explored=False
+    )
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_height(row, 0.0)
+    assert subject.same(manager.height(row), 0.0)
+    manager.set_walk_cost(row, 1)
+    assert subject.same(manager.walk_cost(row), 1)
+    manager.set_flow(row, (0.0, 0.0))
+    assert subject.same(manager.flow(row), (0.0, 0.0))
+    manager.set_explored(row, False)
+    assert subject.same(manager.explored(row), False)
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

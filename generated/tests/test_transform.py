@@ -1,0 +1,66 @@
+"""Transform: lookup direct, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError
+from ..transform import Transform, TransformManager
+from ._support import cases, direct, doubling, fields, gc, machine, owned, subject
+
+under_test = subject.Subject(
+    manager=TransformManager,
+    row=Transform,
+    fields=(
+        fields.Float("translation", (0.0, 0.0, 0.0), "f32", (3,)),
+        fields.Float("rotation", (0.0, 0.0, 0.0, 1.0), "f32", (4,)),
+        fields.Float("scale", (1.0, 1.0, 1.0), "f32", (3,)),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("translation", "float32", (3,)),
+        subject.Column("rotation", "float32", (4,)),
+        subject.Column("scale", "float32", (3,)),
+    ),
+    tagged={"hot": ("translation", "rotation", "scale")},
+    capacity=0,
+)
+
+
+class TestTransform(direct.Cases, gc.Cases, doubling.Cases, owned.Cases, cases.Cases):
+    subject = under_test
+
+
+class _Machine(direct.Rules, gc.Rules, doubling.Rules, owned.Rules):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = TransformManager(entities)
+    entity = entities.create()
+    row = manager.create(
+        entity,
+        translation=(0.0, 0.0, 0.0),
+        rotation=(0.0, 0.0, 0.0, 1.0),
+        scale=(1.0, 1.0, 1.0),
+    )
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_translation(row, (0.0, 0.0, 0.0))
+    assert subject.same(manager.translation(row), (0.0, 0.0, 0.0))
+    manager.set_rotation(row, (0.0, 0.0, 0.0, 1.0))
+    assert subject.same(manager.rotation(row), (0.0, 0.0, 0.0, 1.0))
+    manager.set_scale(row, (1.0, 1.0, 1.0))
+    assert subject.same(manager.scale(row), (1.0, 1.0, 1.0))
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

@@ -1,0 +1,118 @@
+"""Villager: lookup sparse, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError, enums
+from ..villager import Villager, VillagerManager
+from ._support import (
+    cases,
+    doubling,
+    fields,
+    gc,
+    indirect,
+    machine,
+    one,
+    owned,
+    packed,
+    sparse,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=VillagerManager,
+    row=Villager,
+    fields=(
+        fields.Float("energy", 100.0, "f64"),
+        fields.Float("goal", (0.0, 0.0), "f32", (2,)),
+        fields.Enum("loot", enums.Loot(0), enums.Loot, "u8"),
+        fields.Float("chance_of_drop", 0.1, "f32"),
+        fields.Float("home", (0.0, 0.0), "f32", (2,)),
+        fields.Text("nickname", "", 16),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("energy", "float64"),
+        subject.Column("goal", "float32", (2,)),
+        subject.Column("cold_row", "uint32"),
+    ),
+    tagged={
+        "hot": ("energy", "goal"),
+        "cold": ("loot", "chance_of_drop", "home", "nickname"),
+    },
+    capacity=0,
+    indirect=("loot", "chance_of_drop", "home", "nickname"),
+    cold_columns=(
+        subject.Column("row", "uint32", tags=("cold",)),
+        subject.Column("loot", "uint8", tags=("cold",)),
+        subject.Column("chance_of_drop", "float32", tags=("cold",)),
+        subject.Column("home", "float32", (2,), tags=("cold",)),
+        subject.Column("nickname", "S16", tags=("cold",)),
+    ),
+)
+
+
+class TestVillager(
+    gc.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    indirect.Cases,
+    one.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules,
+    sparse.Rules,
+    doubling.Rules,
+    indirect.Rules,
+    one.Rules,
+    owned.Rules,
+    packed.Rules,
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = VillagerManager(entities)
+    entity = entities.create()
+    row = manager.create(
+        entity,
+        energy=100.0,
+        goal=(0.0, 0.0),
+        loot=enums.Loot(0),
+        chance_of_drop=0.1,
+        home=(0.0, 0.0),
+        nickname="",
+    )
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_energy(row, 100.0)
+    assert subject.same(manager.energy(row), 100.0)
+    manager.set_goal(row, (0.0, 0.0))
+    assert subject.same(manager.goal(row), (0.0, 0.0))
+    manager.set_loot(row, enums.Loot(0))
+    assert subject.same(manager.loot(row), enums.Loot(0))
+    manager.set_chance_of_drop(row, 0.1)
+    assert subject.same(manager.chance_of_drop(row), 0.10000000149011612)
+    manager.set_home(row, (0.0, 0.0))
+    assert subject.same(manager.home(row), (0.0, 0.0))
+    manager.set_nickname(row, "")
+    assert subject.same(manager.nickname(row), "")
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

@@ -1,0 +1,1273 @@
+"""Villager: lookup sparse, instances one, destroy gc.
+
+A peaceful creature with an AI; few of them carry anything.
+
+One buffer of 28 bytes per row, column after column:
+
+    column    type    bytes/row  offset (64 rows)  tags
+    --------  ------  ---------  ----------------  ----
+    entity    u64             8                 0  hot
+    energy    f64             8               512  hot
+    goal      f32[2]          8              1024  hot
+    cold_row  u32             4              1536  hot
+    28 bytes per row, 4096 for 64 rows
+
+    cold column     type     bytes/row  offset (64 rows)  tags
+    --------------  -------  ---------  ----------------  ----
+    row             u32              4                 0  cold
+    loot            Loot             1               256  cold
+    chance_of_drop  f32              4               320  cold
+    home            f32[2]           8               576  cold
+    nickname        str[16]         16              1088  cold
+    33 bytes per row, 4096 for 64 rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from operator import index
+from random import Random
+from struct import Struct
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime import (
+    NIL,
+    Column,
+    Columns,
+    Entity,
+    EntityArray,
+    EnumField,
+    FloatField,
+    Instance,
+    RowArray,
+    StaleViewWarning,
+    TextField,
+    allocate,
+    as_entities,
+    cells,
+    copied_if_view,
+    copy_rows,
+    count_differing,
+    cut,
+    default_cell,
+    differing,
+    distinct,
+    duplicate_instance,
+    fill,
+    first_missing,
+    first_present,
+    first_repeated,
+    flat_cells,
+    follow,
+    grown_capacity,
+    grown_map,
+    has_row,
+    indices,
+    is_integer,
+    is_same_view,
+    items,
+    load_rows,
+    locked,
+    missing,
+    permutation,
+    picked,
+    put_cells,
+    row_in_use,
+    rows_in_use,
+    saved_rows,
+    sort_key,
+    sort_order,
+    sparse_lookup,
+    sparse_map,
+    spread,
+    warn_if_viewed,
+    whole_rows,
+    without_views,
+)
+from .entities import INDEX_MASK, EntityManager
+from .enums import Loot
+
+MANAGER: Final = "VillagerManager"
+ROW_BYTES: Final = 28
+COLUMNS: Final = (
+    Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
+    Column("energy", np.dtype(np.float64), (), 8, ("hot",), 8),
+    Column("goal", np.dtype(np.float32), (2,), 8, ("hot",), 16),
+    Column("cold_row", np.dtype(np.uint32), (), 4, ("hot",), 24),
+)
+_ENERGY: Final = FloatField("Villager.energy", "f64")
+_GOAL: Final = FloatField("Villager.goal", "f32", (2,))
+_LOOT: Final = EnumField("Villager.loot", Loot, "u8")
+_CHANCE_OF_DROP: Final = FloatField("Villager.chance_of_drop", "f32")
+_HOME: Final = FloatField("Villager.home", "f32", (2,))
+_NICKNAME: Final = TextField("Villager.nickname", 16)
+GOAL_STRUCT: Final = Struct("=2f")
+SORT_KEYS: Final = ("energy", "loot", "chance_of_drop", "nickname")
+COLD_ROW_BYTES: Final = 33
+COLD_COLUMNS: Final = (
+    Column("row", np.dtype(np.uint32), (), 4, ("cold",), 0),
+    Column("loot", np.dtype(np.uint8), (), 1, ("cold",), 4),
+    Column("chance_of_drop", np.dtype(np.float32), (), 4, ("cold",), 5),
+    Column("home", np.dtype(np.float32), (2,), 8, ("cold",), 9),
+    Column("nickname", np.dtype("S16"), (), 16, ("cold",), 17),
+)
+LOOT_STRUCT: Final = Struct("=B")
+LOOT_DEFAULT_BYTES: Final = LOOT_STRUCT.pack(0)
+CHANCE_OF_DROP_STRUCT: Final = Struct("=f")
+CHANCE_OF_DROP_DEFAULT_BYTES: Final = CHANCE_OF_DROP_STRUCT.pack(0.1)
+HOME_STRUCT: Final = Struct("=2f")
+HOME_DEFAULT_BYTES: Final = HOME_STRUCT.pack(0.0, 0.0)
+NICKNAME_STRUCT: Final = Struct("=16s")
+NICKNAME_DEFAULT_BYTES: Final = NICKNAME_STRUCT.pack(b"")
+COLD_STRUCT: Final = Struct("=Bf2f16s")
+COLD_DEFAULT: Final = COLD_STRUCT.pack(0, 0.1, 0.0, 0.0, b"")
+COLD_DEFAULTS: Final[dict[str, NDArray[Any]]] = {
+    "loot": default_cell(_LOOT, LOOT_DEFAULT_BYTES),
+    "chance_of_drop": default_cell(_CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT_BYTES),
+    "home": default_cell(_HOME, HOME_DEFAULT_BYTES),
+    "nickname": default_cell(_NICKNAME, NICKNAME_DEFAULT_BYTES),
+}
+
+
+class Villager(NamedTuple):
+    """One row of a VillagerManager, copied out."""
+
+    energy: float
+    """Energy left to act with."""
+
+    goal: tuple[float, float]
+    """Where it is going. [m]"""
+
+    loot: Loot
+    """What it drops when it dies."""
+
+    chance_of_drop: float
+    """Chance of dropping it, 0 to 1."""
+
+    home: tuple[float, float]
+    """Where it carries it to. [m]"""
+
+    nickname: str
+    """What its neighbours call it."""
+
+
+class VillagerFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    energy: ArrayLike
+    goal: ArrayLike
+    loot: ArrayLike
+    chance_of_drop: ArrayLike
+    home: ArrayLike
+    nickname: ArrayLike
+
+
+class VillagerHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+    energy: NDArray[np.float64]
+    goal: NDArray[np.float32]
+
+
+class VillagerColdColumns(NamedTuple):
+    """The columns tagged `cold`."""
+
+    loot: NDArray[np.uint8]
+    chance_of_drop: NDArray[np.float32]
+    home: NDArray[np.float32]
+    nickname: NDArray[np.bytes_]
+
+
+class VillagerData:
+    """The columns of a VillagerManager: views of the rows in use.
+
+    A view is good until rows are added or removed. Assigning to a column writes its
+    rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
+    """
+
+    __slots__ = (
+        "_allocated",
+        "_buffer",
+        "_n",
+        "_cold",
+        "_cold_row_cells",
+        "_cold_row_column",
+        "_energy_cells",
+        "_energy_column",
+        "_entity_cells",
+        "_entity_column",
+        "_goal_cells",
+        "_goal_column",
+        "_goal_items",
+    )
+    _n: int
+    _allocated: int
+    _buffer: NDArray[np.uint8]
+    _cold: VillagerColdData
+    _entity_column: NDArray[np.uint64]
+    _entity_cells: memoryview[Entity]
+    _energy_column: NDArray[np.float64]
+    _energy_cells: memoryview[float]
+    _goal_column: NDArray[np.float32]
+    _goal_items: NDArray[Any]
+    _goal_cells: memoryview[float]
+    _cold_row_column: NDArray[np.uint32]
+    _cold_row_cells: memoryview[int]
+
+    def __init__(self, capacity: int) -> None:
+        self._n = 0
+        self._cold = VillagerColdData(0)
+        self._place(allocate(ROW_BYTES, capacity), capacity)
+
+    @property
+    def n(self) -> int:
+        """Rows in use."""
+        return self._n
+
+    @property
+    def allocated(self) -> int:
+        """Rows that fit into the buffer."""
+        return self._allocated
+
+    @property
+    def buffer(self) -> NDArray[np.uint8]:
+        """The one buffer that all columns are cut from."""
+        return self._buffer
+
+    @property
+    def entity(self) -> EntityArray:
+        """The owner of each row, shape (n,); read-only."""
+        column = self._entity_column[: self._n]
+        column.flags.writeable = False
+        return column
+
+    @property
+    def cold(self) -> VillagerColdData:
+        """The cold columns, one cold row per instance that has other values than defaults."""
+        return self._cold
+
+    @property
+    def energy(self) -> NDArray[np.float64]:
+        """Energy left to act with. Shape (n,)."""
+        return self._energy_column[: self._n]
+
+    @energy.setter
+    def energy(self, values: ArrayLike) -> None:
+        column = self._energy_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _ENERGY.many(values, self._n)
+
+    @property
+    def goal(self) -> NDArray[np.float32]:
+        """Where it is going. [m] Shape (n, 2)."""
+        return self._goal_column[: self._n]
+
+    @goal.setter
+    def goal(self, values: ArrayLike) -> None:
+        column = self._goal_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _GOAL.many(values, self._n)
+
+    @overload
+    def tagged(self, tag: Literal["hot"], /) -> VillagerHotColumns: ...
+
+    @overload
+    def tagged(self, tag: Literal["cold"], /) -> VillagerColdColumns: ...
+
+    def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return VillagerHotColumns(self.energy, self.goal)
+        if tag == "cold":
+            return VillagerColdColumns(
+                self._cold.loot,
+                self._cold.chance_of_drop,
+                self._cold.home,
+                self._cold.nickname,
+            )
+        raise ValueError(f"Villager has no tag {tag!r}; it has hot, cold")
+
+    def _take_cold_row(self, row: int, borrowed: tuple[object, ...] = ()) -> int:
+        """Give a row a cold row of defaults; O(1). `borrowed`: the caller's arguments."""
+        cold = self._cold
+        cold._make_room(1, borrowed)
+        place = cold._take(row)
+        self._cold_row_cells[row] = place
+        cold._loot_column[place] = 0
+        cold._chance_of_drop_column[place] = 0.1
+        cold._home_column[place] = COLD_DEFAULTS["home"]
+        cold._nickname_column[place] = b""
+        return place
+
+    def _append_cold_rows(self, rows: RowArray, columns: Columns) -> None:
+        """Give those of the new rows a cold row that have other values than defaults; O(k)."""
+        cold, count = self._cold, len(rows)
+        wanted = np.flatnonzero(differing(columns, COLD_DEFAULTS, count))
+        if len(wanted) == 0:
+            return
+        cold._make_room(len(wanted))
+        n, end = cold._n, cold._n + len(wanted)
+        span = slice(n, end)
+        cold._row_column[span] = rows[wanted]
+        self._cold_row_column[rows[wanted]] = np.arange(n, end)
+        cold._loot_column[span] = picked(columns["loot"], (count,), wanted)
+        cold._chance_of_drop_column[span] = picked(
+            columns["chance_of_drop"], (count,), wanted
+        )
+        cold._home_column[span] = picked(columns["home"], (count, 2), wanted)
+        cold._nickname_column[span] = picked(columns["nickname"], (count,), wanted)
+        cold._n = end
+
+    def _drop_cold_row(self, place: int) -> None:
+        """Take a cold row back; the last one moves into its place."""
+        cold = self._cold
+        last = cold._n - 1
+        if place != last:
+            cold._move_row(last, place)
+            self._cold_row_cells[cold._row_cells[place]] = place
+        cold._n = last
+
+    def _drop_cold_rows(self, gone: RowArray) -> None:
+        """Take back the cold rows of rows that go; the last ones move into their places."""
+        cold = self._cold
+        places = self._cold_row_column[gone]
+        places = np.sort(places[places != NIL])
+        n = cold._n
+        src, dst = fill(places.astype(np.intp), n)
+        cold._move_rows(src, dst)
+        self._cold_row_column[cold._row_column[dst]] = dst
+        cold._n = n - len(places)
+
+    def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
+        """Cut the columns out of a buffer; O(1)."""
+        self._buffer = buffer
+        self._allocated = capacity
+        self._entity_column = cut(buffer, COLUMNS[0], capacity)
+        self._entity_cells = cells(self._entity_column)
+        self._energy_column = cut(buffer, COLUMNS[1], capacity)
+        self._energy_cells = cells(self._energy_column)
+        self._goal_column = cut(buffer, COLUMNS[2], capacity)
+        self._goal_items = items(self._goal_column)
+        self._goal_cells = flat_cells(self._goal_column)
+        self._cold_row_column = cut(buffer, COLUMNS[3], capacity)
+        self._cold_row_cells = cells(self._cold_row_column)
+
+    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
+        buffer = allocate(ROW_BYTES, capacity)
+        old, held, rows = self._buffer, self._allocated, self._n
+        self._place(buffer, capacity)
+        copy_rows(COLUMNS, old, held, buffer, capacity, rows)
+        try:
+            warn_if_viewed(old, MANAGER, borrowed)
+        except StaleViewWarning:  # made an error by a filter
+            self._place(old, held)
+            raise
+
+    def _save(self) -> dict[str, NDArray[Any]]:
+        """Return the rows in use, by column."""
+        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
+        return rows
+
+    def _load(self, rows: dict[str, NDArray[Any]]) -> None:
+        """Fill the rows in use from what `_save` returned."""
+        load_rows(COLUMNS, self._buffer, self._allocated, rows)
+
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._entity_cells[dst] = self._entity_cells[src]
+        self._energy_cells[dst] = self._energy_cells[src]
+        self._goal_items[dst] = self._goal_items[src]
+        self._cold_row_cells[dst] = self._cold_row_cells[src]
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._entity_column[dst] = self._entity_column[src]
+        self._energy_column[dst] = self._energy_column[src]
+        self._goal_items[dst] = self._goal_items[src]
+        self._cold_row_column[dst] = self._cold_row_column[src]
+
+
+class VillagerColdData:
+    """The cold columns of a VillagerManager: views of the cold rows in use.
+
+    An instance has a cold row from its first value that is not the default until it
+    goes; `row` says whose each is. A view is good until cold rows are added or
+    removed, which does not count in the manager's `version`.
+    """
+
+    __slots__ = (
+        "_allocated",
+        "_buffer",
+        "_n",
+        "_chance_of_drop_cells",
+        "_chance_of_drop_column",
+        "_home_cells",
+        "_home_column",
+        "_home_items",
+        "_loot_cells",
+        "_loot_column",
+        "_nickname_column",
+        "_row_cells",
+        "_row_column",
+    )
+    _n: int
+    _allocated: int
+    _buffer: NDArray[np.uint8]
+    _row_column: NDArray[np.uint32]
+    _row_cells: memoryview[int]
+    _loot_column: NDArray[np.uint8]
+    _loot_cells: memoryview[int]
+    _chance_of_drop_column: NDArray[np.float32]
+    _chance_of_drop_cells: memoryview[float]
+    _home_column: NDArray[np.float32]
+    _home_items: NDArray[Any]
+    _home_cells: memoryview[float]
+    _nickname_column: NDArray[np.bytes_]
+
+    def __init__(self, capacity: int) -> None:
+        self._n = 0
+        self._place(allocate(COLD_ROW_BYTES, capacity), capacity)
+
+    @property
+    def n(self) -> int:
+        """Cold rows in use."""
+        return self._n
+
+    @property
+    def allocated(self) -> int:
+        """Cold rows that fit into the buffer."""
+        return self._allocated
+
+    @property
+    def buffer(self) -> NDArray[np.uint8]:
+        """The buffer that the cold columns are cut from."""
+        return self._buffer
+
+    @property
+    def row(self) -> NDArray[np.uint32]:
+        """The row that each cold row belongs to, shape (n,); read-only."""
+        column = self._row_column[: self._n]
+        column.flags.writeable = False
+        return column
+
+    @property
+    def loot(self) -> NDArray[np.uint8]:
+        """What it drops when it dies. Shape (n,)."""
+        return self._loot_column[: self._n]
+
+    @loot.setter
+    def loot(self, values: ArrayLike) -> None:
+        column = self._loot_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _LOOT.many(values, self._n)
+
+    @property
+    def chance_of_drop(self) -> NDArray[np.float32]:
+        """Chance of dropping it, 0 to 1. Shape (n,)."""
+        return self._chance_of_drop_column[: self._n]
+
+    @chance_of_drop.setter
+    def chance_of_drop(self, values: ArrayLike) -> None:
+        column = self._chance_of_drop_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _CHANCE_OF_DROP.many(values, self._n)
+
+    @property
+    def home(self) -> NDArray[np.float32]:
+        """Where it carries it to. [m] Shape (n, 2)."""
+        return self._home_column[: self._n]
+
+    @home.setter
+    def home(self, values: ArrayLike) -> None:
+        column = self._home_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _HOME.many(values, self._n)
+
+    @property
+    def nickname(self) -> NDArray[np.bytes_]:
+        """What its neighbours call it. Shape (n,)."""
+        return self._nickname_column[: self._n]
+
+    @nickname.setter
+    def nickname(self, values: ArrayLike) -> None:
+        column = self._nickname_column[: self._n]
+        if not is_same_view(column, values):
+            column[...] = _NICKNAME.many(values, self._n)
+
+    def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
+        """Cut the columns out of a buffer; O(1)."""
+        self._buffer = buffer
+        self._allocated = capacity
+        self._row_column = cut(buffer, COLD_COLUMNS[0], capacity)
+        self._row_cells = cells(self._row_column)
+        self._loot_column = cut(buffer, COLD_COLUMNS[1], capacity)
+        self._loot_cells = cells(self._loot_column)
+        self._chance_of_drop_column = cut(buffer, COLD_COLUMNS[2], capacity)
+        self._chance_of_drop_cells = cells(self._chance_of_drop_column)
+        self._home_column = cut(buffer, COLD_COLUMNS[3], capacity)
+        self._home_items = items(self._home_column)
+        self._home_cells = flat_cells(self._home_column)
+        self._nickname_column = cut(buffer, COLD_COLUMNS[4], capacity)
+
+    def _take(self, row: int) -> int:
+        """Give a row the next cold row, which the caller fills; O(1)."""
+        self._make_room(1)
+        place = self._n
+        self._row_cells[place] = row
+        self._n = place + 1
+        return place
+
+    def _make_room(self, count: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Make room for `count` more cold rows; O(n) if the buffer grows."""
+        needed = self._n + count
+        if needed > self._allocated:
+            self._allocate(grown_capacity(self._allocated, needed), borrowed)
+
+    def _shrink(self) -> None:
+        """Give back the memory of cold rows not in use; O(n)."""
+        capacity = whole_rows(self._n)
+        if capacity < self._allocated:
+            self._allocate(capacity)
+
+    def _bytes(self) -> int:
+        """Return the bytes of the buffer."""
+        return self._buffer.nbytes
+
+    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
+        buffer = allocate(COLD_ROW_BYTES, capacity)
+        old, held, rows = self._buffer, self._allocated, self._n
+        self._place(buffer, capacity)
+        copy_rows(COLD_COLUMNS, old, held, buffer, capacity, rows)
+        try:
+            warn_if_viewed(old, MANAGER, borrowed)
+        except StaleViewWarning:  # made an error by a filter
+            self._place(old, held)
+            raise
+
+    def _save(self) -> dict[str, NDArray[Any]]:
+        """Return the rows in use, by column."""
+        rows = saved_rows(COLD_COLUMNS, self._buffer, self._allocated, self._n)
+        return rows
+
+    def _load(self, rows: dict[str, NDArray[Any]]) -> None:
+        """Fill the rows in use from what `_save` returned."""
+        load_rows(COLD_COLUMNS, self._buffer, self._allocated, rows)
+
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._row_cells[dst] = self._row_cells[src]
+        self._loot_cells[dst] = self._loot_cells[src]
+        self._chance_of_drop_cells[dst] = self._chance_of_drop_cells[src]
+        self._home_items[dst] = self._home_items[src]
+        self._nickname_column[dst] = self._nickname_column[src]
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._row_column[dst] = self._row_column[src]
+        self._loot_column[dst] = self._loot_column[src]
+        self._chance_of_drop_column[dst] = self._chance_of_drop_column[src]
+        self._home_items[dst] = self._home_items[src]
+        self._nickname_column[dst] = self._nickname_column[src]
+
+
+class VillagerManager:
+    """Owns every Villager: lookup sparse, instances one, destroy gc.
+
+    A peaceful creature with an AI; few of them carry anything.
+
+    Rows are good until the next structural change; `version` counts those. Not
+    thread-safe.
+    """
+
+    LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
+    LAYOUT_COLD: ClassVar[tuple[Column, ...]] = COLD_COLUMNS
+
+    __slots__ = (
+        "_locks",
+        "_version",
+        "_entities",
+        "_rng",
+        "_sparse",
+        "_sparse_cells",
+        "__weakref__",
+        "data",
+    )
+    data: VillagerData
+    _entities: EntityManager
+    _sparse: NDArray[np.uint32]
+    _sparse_cells: memoryview[Instance]
+    _rng: Random
+
+    def __init__(self, entities: EntityManager) -> None:
+        self._locks = 0
+        self._version = 0
+        self.data = VillagerData(capacity=0)
+        self._entities = entities
+        self._set_map(sparse_map(64))
+        self._rng = Random(0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the callbacks, for pickle and deepcopy."""
+        data = self.data
+        return {
+            "version": self._version,
+            "n": data._n,
+            "allocated": data._allocated,
+            "columns": data._save(),
+            "entities": self._entities,
+            "sparse": self._sparse,
+            "rng": self._rng.getstate(),
+            "cold": data._cold._save(),
+            "cold_allocated": data._cold._allocated,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._locks = 0
+        self._version = state["version"]
+        self.data = data = VillagerData(state["allocated"])
+        data._n = state["n"]
+        data._load(state["columns"])
+        self._entities = state["entities"]
+        self._set_map(state["sparse"].copy())
+        self._rng = Random()
+        self._rng.setstate(state["rng"])
+        data._cold = VillagerColdData(state["cold_allocated"])
+        data._cold._n = len(state["cold"]["row"])
+        data._cold._load(state["cold"])
+
+    def __len__(self) -> int:
+        """Return the number of instances; O(1)."""
+        return self.data._n
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over the owners, one per row, in row order."""
+        return iter(self.data.entity.tolist())
+
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity has an instance; O(1)."""
+        return is_integer(entity) and self.lookup(Entity(index(entity))) != NIL
+
+    @property
+    def version(self) -> int:
+        """How many structural changes there were: views and rows are good while it stays the same."""
+        return self._version
+
+    @property
+    def capacity(self) -> int:
+        """Rows that fit before the buffer must grow."""
+        return self.data._allocated
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the manager holds: the buffer and the map and the cold rows; O(1)."""
+        total = self.data._buffer.nbytes
+        total += self._sparse.nbytes
+        total += self.data._cold._bytes()
+        return total
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let structural changes raise StructureLockedError inside the `with` block."""
+        self._locks += 1
+        try:
+            yield
+        finally:
+            self._locks -= 1
+
+    def entity(self, row: Instance, /) -> Entity:
+        """Return the owner of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return data._entity_cells[row]
+
+    def energy(self, row: Instance, /) -> float:
+        """Energy left to act with."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return data._energy_cells[row]
+
+    def set_energy(self, row: Instance, value: float, /) -> None:
+        """Set `energy` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        data._energy_cells[row] = _ENERGY.one(value)
+
+    def goal(self, row: Instance, /) -> tuple[float, float]:
+        """Where it is going. [m]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
+
+    def set_goal(self, row: Instance, value: ArrayLike, /) -> None:
+        """Set `goal` of a row: 2 values."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        values = _GOAL.one(value)
+        _at = 2 * row
+        data._goal_cells[_at] = values[0]
+        data._goal_cells[_at + 1] = values[1]
+
+    def loot(self, row: Instance, /) -> Loot:
+        """What it drops when it dies."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        _place = data._cold_row_cells[row]
+        if _place == NIL:
+            return Loot(0)
+        return Loot(data._cold._loot_cells[_place])
+
+    def set_loot(self, row: Instance, value: Loot | int, /) -> None:
+        """Set `loot` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        _value = _LOOT.one(value)
+        _place = data._cold_row_cells[row]
+        if _place == NIL:
+            if LOOT_STRUCT.pack(_value) == LOOT_DEFAULT_BYTES:
+                return
+            _place = data._take_cold_row(row)
+        data._cold._loot_cells[_place] = _value
+
+    def chance_of_drop(self, row: Instance, /) -> float:
+        """Chance of dropping it, 0 to 1."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        _place = data._cold_row_cells[row]
+        if _place == NIL:
+            return 0.10000000149011612
+        return data._cold._chance_of_drop_cells[_place]
+
+    def set_chance_of_drop(self, row: Instance, value: float, /) -> None:
+        """Set `chance_of_drop` of a row."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        _value = _CHANCE_OF_DROP.one(value)
+        _place = data._cold_row_cells[row]
+        if _place == NIL:
+            if CHANCE_OF_DROP_STRUCT.pack(_value) == CHANCE_OF_DROP_DEFAULT_BYTES:
+                return
+            _place = data._take_cold_row(row)
+        data._cold._chance_of_drop_cells[_place] = _value
+
+    def home(self, row: Instance, /) -> tuple[float, float]:
+        """Where it carries it to. [m]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        _place = data._cold_row_cells[row]
+        if _place == NIL:
+            return HOME_STRUCT.unpack(HOME_DEFAULT_BYTES)
+        return HOME_STRUCT.unpack_from(data._cold._home_cells, 8 * _place)
+
+    def set_home(self, row: Instance, value: ArrayLike, /) -> None:
+        """Set `home` of a row: 2 values."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        _value = _HOME.one(value)
+        _place = data._cold_row_cells[row]
+        if _place == NIL:
+            if HOME_STRUCT.pack(*_value) == HOME_DEFAULT_BYTES:
+                return
+            _place = data._take_cold_row(row, (value,))
+        _at = 2 * _place
+        data._cold._home_cells[_at] = _value[0]
+        data._cold._home_cells[_at + 1] = _value[1]
+
+    def nickname(self, row: Instance, /) -> str:
+        """What its neighbours call it."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        _place = data._cold_row_cells[row]
+        if _place == NIL:
+            return ""
+        return str(data._cold._nickname_column[_place], "utf-8")
+
+    def set_nickname(self, row: Instance, value: str, /) -> None:
+        """Set `nickname` of a row: at most 16 bytes of UTF-8."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        _value = _NICKNAME.one(value)
+        _place = data._cold_row_cells[row]
+        if _place == NIL:
+            if NICKNAME_STRUCT.pack(_value) == NICKNAME_DEFAULT_BYTES:
+                return
+            _place = data._take_cold_row(row)
+        data._cold._nickname_column[_place] = _value
+
+    def row(self, row: Instance, /) -> Villager:
+        """Return a copy of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        return Villager(
+            data._energy_cells[row],
+            GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row),
+            self.loot(row),
+            self.chance_of_drop(row),
+            self.home(row),
+            self.nickname(row),
+        )
+
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+        except IndexError:
+            return NIL
+        if row != NIL and self.data._entity_cells[row] == entity:
+            return row
+        return NIL
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        data = self.data
+        owners = data._entity_column[: data._n]
+        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+
+    def has(self, entity: Entity, /) -> bool:
+        """Return whether the entity has an instance; O(1)."""
+        return self.lookup(entity) != NIL
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
+        """Return which of k entities have an instance, shape (k,); O(k)."""
+        return has_row(self.lookup_many(entities))
+
+    def require(self, entity: Entity, /) -> Instance:
+        """Return the entity's row; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        row = self.lookup(entity)
+        if row == NIL:
+            raise missing(MANAGER, entity)
+        return row
+
+    def require_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, shape (k,); O(k).
+
+        Raises:
+            MissingInstanceError: one of them has none.
+        """
+        given = as_entities(entities)
+        rows = self.lookup_many(given)
+        first_missing(MANAGER, given, rows)
+        return rows
+
+    def create(
+        self,
+        entity: Entity,
+        /,
+        *,
+        energy: float = 100.0,
+        goal: ArrayLike = (0.0, 0.0),
+        loot: Loot | int = Loot(0),
+        chance_of_drop: float = 0.1,
+        home: ArrayLike = (0.0, 0.0),
+        nickname: str = "",
+    ) -> Instance:
+        """Give an entity an instance and return its row; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            DuplicateInstanceError: the entity has an instance already.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: the manager is locked.
+        """
+        entity = self._entities.require(entity)
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        _slot = entity & INDEX_MASK
+        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        if _found != NIL and data._entity_cells[_found] == entity:
+            raise duplicate_instance(MANAGER, entity)
+        _energy_ = _ENERGY.one(energy)
+        _goal_ = _GOAL.one(goal)
+        _loot_ = _LOOT.one(loot)
+        _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
+        _home_ = _HOME.one(home)
+        _nickname_ = _NICKNAME.one(nickname)
+        if data._n == data._allocated:
+            data._allocate(grown_capacity(data._allocated, data._n + 1), (goal, home))
+        if _slot >= len(self._sparse):
+            self._set_map(grown_map(self._sparse, _slot))
+        _packed = COLD_STRUCT.pack(_loot_, _chance_of_drop_, *_home_, _nickname_)
+        _is_cold = _packed != COLD_DEFAULT
+        if _is_cold:
+            data._cold._make_room(1, (goal, home))
+        if _found != NIL and data._entity_cells[_found] != entity:
+            # a dead entity had the same index
+            self._destroy_rows(np.array([_found]))
+            _found = NIL
+        row = Instance(data._n)
+        data._entity_cells[row] = entity
+        data._energy_cells[row] = _energy_
+        _at = 2 * row
+        data._goal_cells[_at] = _goal_[0]
+        data._goal_cells[_at + 1] = _goal_[1]
+        data._n = row + 1
+        self._sparse_cells[entity & INDEX_MASK] = row
+        if _is_cold:
+            _place = data._cold._take(row)
+            data._cold_row_cells[row] = _place
+            data._cold._loot_cells[_place] = _loot_
+            data._cold._chance_of_drop_cells[_place] = _chance_of_drop_
+            _at = 2 * _place
+            data._cold._home_cells[_at] = _home_[0]
+            data._cold._home_cells[_at + 1] = _home_[1]
+            data._cold._nickname_column[_place] = _nickname_
+        else:
+            data._cold_row_cells[row] = NIL
+        self._version += 1
+        return row
+
+    def create_many(
+        self,
+        entities: ArrayLike,
+        /,
+        *,
+        energy: ArrayLike = 100.0,
+        goal: ArrayLike = (0.0, 0.0),
+        loot: ArrayLike = Loot(0),
+        chance_of_drop: ArrayLike = 0.1,
+        home: ArrayLike = (0.0, 0.0),
+        nickname: ArrayLike = "",
+    ) -> RowArray:
+        """Give each of k entities an instance and return the rows, shape (k,); O(k).
+
+        Each column broadcasts to (k, *shape) of its field. The errors are those of
+        `create`; whatever raises changes nothing.
+        """
+        entities = self._entities.require_many(entities)
+        if self._locks:
+            raise locked(MANAGER)
+        first_repeated(MANAGER, entities)
+        first_present(MANAGER, entities, self.lookup_many(entities))
+        columns = self._convert(
+            len(entities),
+            energy=energy,
+            goal=goal,
+            loot=loot,
+            chance_of_drop=chance_of_drop,
+            home=home,
+            nickname=nickname,
+        )
+        _borrowed = (entities, energy, goal, loot, chance_of_drop, home, nickname)
+        self._make_room(entities, columns, _borrowed)
+        entities = copied_if_view(entities, self.data._cold._buffer)
+        return self._append_many(copied_if_view(entities, self.data._buffer), columns)
+
+    def _convert(
+        self,
+        count: int,
+        /,
+        *,
+        energy: ArrayLike = 100.0,
+        goal: ArrayLike = (0.0, 0.0),
+        loot: ArrayLike = Loot(0),
+        chance_of_drop: ArrayLike = 0.1,
+        home: ArrayLike = (0.0, 0.0),
+        nickname: ArrayLike = "",
+    ) -> Columns:
+        """Check columns for `count` new rows: the first part of a creation."""
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        columns = {
+            "energy": _ENERGY.many(energy, count, data._buffer),
+            "goal": _GOAL.many(goal, count, data._buffer),
+            "loot": _LOOT.many(loot, count, data._buffer),
+            "chance_of_drop": _CHANCE_OF_DROP.many(chance_of_drop, count, data._buffer),
+            "home": _HOME.many(home, count, data._buffer),
+            "nickname": _NICKNAME.many(nickname, count, data._buffer),
+        }
+        columns = without_views(columns, data._cold._buffer)
+        return columns
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        """Let the buffer grow if it must: the second part. `borrowed`: the caller's arguments."""
+        data = self.data
+        needed = data._n + len(entities)
+        if needed > data._allocated:
+            data._allocate(grown_capacity(data._allocated, needed), borrowed)
+        packed = count_differing(columns, COLD_DEFAULTS, len(entities))
+        data._cold._make_room(packed, borrowed)
+
+    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Add rows of checked columns: the last part, which only the map can stop."""
+        data = self.data
+        count = len(entities)
+        if count == 0:
+            return np.empty(0, np.intp)
+        slots = indices(entities, INDEX_MASK)
+        highest = int(slots.max())
+        if highest >= len(self._sparse):
+            self._set_map(grown_map(self._sparse, highest))
+        heads = self._sparse[slots]
+        used = np.flatnonzero(heads != NIL)
+        stale = used[data._entity_column[heads[used]] != entities[used]]
+        if len(stale):  # rows of dead entities with the same indices
+            owners = np.unique(data._entity_column[heads[stale]])
+            self._destroy_rows(np.sort(self.lookup_many(owners)))
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
+        data._entity_column[span] = entities
+        data._energy_column[span] = columns["energy"]
+        put_cells(
+            data._goal_column,
+            data._goal_items,
+            span,
+            columns["goal"],
+        )
+        data._n = end
+        self._sparse[slots] = rows
+        data._cold_row_column[span] = NIL
+        data._append_cold_rows(rows, columns)
+        self._version += 1
+        return rows
+
+    def ensure(
+        self,
+        entity: Entity,
+        /,
+        *,
+        energy: float = 100.0,
+        goal: ArrayLike = (0.0, 0.0),
+        loot: Loot | int = Loot(0),
+        chance_of_drop: float = 0.1,
+        home: ArrayLike = (0.0, 0.0),
+        nickname: str = "",
+    ) -> Instance:
+        """Return the entity's instance, or create one of these values; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+        """
+        row = self.lookup(self._entities.require(entity))
+        if row != NIL:
+            return row
+        return self.create(
+            entity,
+            energy=energy,
+            goal=goal,
+            loot=loot,
+            chance_of_drop=chance_of_drop,
+            home=home,
+            nickname=nickname,
+        )
+
+    def destroy(self, row: Instance, /) -> None:
+        """Remove one instance; O(1). The last row moves into its place.
+
+        Raises:
+            StaleInstanceError: the row is not in use.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = Instance(row_in_use(row, data._n, MANAGER))
+        self._destroy_row(row)
+
+    def destroy_many(self, rows: ArrayLike, /) -> None:
+        """Remove k instances, given as distinct rows or as a mask of length n; O(k).
+
+        Raises:
+            StaleInstanceError: a row is not in use, or is given twice.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        given = rows_in_use(rows, self.data._n, MANAGER)
+        self._destroy_rows(distinct(given, self.data._n, MANAGER))
+
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            raise locked(MANAGER)
+        row = self.lookup(entity)
+        if row == NIL:
+            return 0
+        return self._destroy_row(row)
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Remove the instances of k entities and return how many went; O(k)."""
+        if self._locks:
+            raise locked(MANAGER)
+        rows = self.lookup_many(entities)
+        gone = np.unique(rows[rows != NIL])
+        return self._destroy_rows(gone)
+
+    def clear(self) -> None:
+        """Remove every instance; the capacity stays. O(n)."""
+        if self._locks:
+            raise locked(MANAGER)
+        self._destroy_rows(np.arange(self.data._n))
+
+    def _destroy_row(self, row: Instance) -> int:
+        """Remove a row that is known to be in use and return how many went."""
+        data = self.data
+        self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+        if data._cold_row_cells[row] != NIL:
+            data._drop_cold_row(data._cold_row_cells[row])
+        src, dst = data._n - 1, row
+        if src != dst:
+            data._move_row(src, dst)
+            self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+            if data._cold_row_cells[dst] != NIL:
+                data._cold._row_cells[data._cold_row_cells[dst]] = dst
+        data._n = src
+        self._version += 1
+        return 1
+
+    def _destroy_rows(self, gone: RowArray) -> int:
+        """Remove rows in use, ascending and distinct, and return how many went."""
+        if len(gone) == 0:
+            return 0
+        data = self.data
+        self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
+        data._drop_cold_rows(gone)
+        n = data._n
+        src, dst = fill(gone, n)
+        if len(src):
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+            follow(data._cold_row_column[dst], data._cold._row_column, dst)
+        data._n = n - len(gone)
+        self._version += 1
+        return len(gone)
+
+    def sort(self, key: str | ArrayLike, /) -> None:
+        """Sort the rows by a scalar field, by name, or by a key; O(n log n).
+
+        Ascending, stable, NaN last. A key array has one value per row.
+
+        Raises:
+            ValueError: no such field, or a key of another length.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        if isinstance(key, str):
+            if key not in SORT_KEYS:
+                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
+            key = self._column_by_name(key)
+        key = sort_key(key, data._n, MANAGER)
+        self._permute(sort_order(key))
+
+    def reorder(self, order: ArrayLike, /) -> None:
+        """Let row k become what row order[k] was; O(n).
+
+        Raises:
+            ValueError: the order is not a permutation of the rows.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        order = permutation(order, self.data._n, MANAGER)
+        self._permute(order)
+
+    def _permute(self, src: RowArray) -> None:
+        """Move every row src[k] to k."""
+        data = self.data
+        n = data._n
+        dst = np.arange(n)
+        data._move_rows(src, dst)
+        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        follow(data._cold_row_column[dst], data._cold._row_column, dst)
+        self._version += 1
+
+    def reserve(self, rows: int, /) -> None:
+        """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
+        rows = index(rows)
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        if rows > data._allocated:
+            data._allocate(whole_rows(rows))
+            self._version += 1
+
+    def shrink_to_fit(self) -> None:
+        """Give back the memory of rows not in use; O(n)."""
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        capacity = whole_rows(data._n)
+        if capacity < data._allocated:
+            data._allocate(capacity)
+            self._version += 1
+        owners = indices(data._entity_column[: data._n], INDEX_MASK)
+        size = whole_rows(int(owners.max()) + 1) if len(owners) else 64
+        if size < len(self._sparse):
+            self._set_map(self._sparse[:size].copy())
+        data._cold._shrink()
+
+    def _set_map(self, sparse: NDArray[np.uint32]) -> None:
+        self._sparse = sparse
+        self._sparse_cells = cells(sparse)
+
+    def gc(self, rng: Random | None = None) -> int:
+        """Remove rows of dead entities, picked at random, until four picks in a row are alive.
+
+        Costs next to nothing when nobody died, and finds the dead quickly when many
+        did. Returns how many rows went. The manager's own generator is seeded, so runs
+        repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
+        """
+        if self._locks:
+            raise locked(MANAGER)
+        data = self.data
+        pick = (self._rng if rng is None else rng).random
+        alive = self._entities.alive
+        collected = alive_in_row = 0
+        while data._n and alive_in_row < 4:
+            row = Instance(int(pick() * data._n))
+            if alive(data._entity_cells[row]):
+                alive_in_row += 1
+                continue
+            alive_in_row = 0
+            collected += self._destroy_row(row)
+        return collected
+
+    def collect(self) -> int:
+        """Remove the rows of all dead entities at once and return how many went; O(n)."""
+        if self._locks:
+            raise locked(MANAGER)
+        owners = self.data.entity
+        alive = self._entities.alive_many(owners)
+        gone = np.flatnonzero(~alive)
+        return self._destroy_rows(gone)
+
+    def _column_by_name(self, name: str) -> NDArray[Any]:
+        """Return a scalar field's value in each row, defaults included; O(n)."""
+        data, cold = self.data, self.data._cold
+        if name not in COLD_DEFAULTS:
+            column: NDArray[Any] = getattr(data, name)
+            return column
+        return spread(getattr(cold, name), cold.row, COLD_DEFAULTS[name], data._n)

@@ -1,0 +1,258 @@
+"""The world: all entities, and the manager of each component."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime import Columns, Entity, EntityArray
+from .ai_state import AiState, AiStateFields, AiStateManager
+from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
+from .entities import EntityManager
+from .every_type import EveryType, EveryTypeFields, EveryTypeManager
+from .particle import Particle, ParticleFields, ParticleManager
+from .point_mass import PointMass, PointMassFields, PointMassManager
+from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager
+from .skinned_mesh import SkinnedMesh, SkinnedMeshFields, SkinnedMeshManager
+from .sound_source import SoundSource, SoundSourceFields, SoundSourceManager
+from .spark import SparkManager
+from .static import Static, StaticFields, StaticManager
+from .status_effect import StatusEffect, StatusEffectFields, StatusEffectManager
+from .texture import TextureManager
+from .tile import Tile, TileFields, TileManager
+from .transform import Transform, TransformFields, TransformManager
+from .villager import Villager, VillagerFields, VillagerManager
+
+
+class World:
+    """All entities and their components.
+
+    `entities` gives out entities; each component's manager is an attribute. Pickles and
+    copies as a whole, without callbacks. Not thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self.entities = EntityManager()
+        self.ai_state = AiStateManager(self.entities)
+        self.celestial_body = CelestialBodyManager(self.entities)
+        self.every_type = EveryTypeManager(self.entities)
+        self.particle = ParticleManager(self.entities)
+        self.point_mass = PointMassManager(self.entities)
+        self.scene_node = SceneNodeManager(self.entities)
+        self.skinned_mesh = SkinnedMeshManager(self.entities)
+        self.sound_source = SoundSourceManager(self.entities)
+        self.static = StaticManager(self.entities)
+        self.status_effect = StatusEffectManager(self.entities)
+        self.tile = TileManager(self.entities)
+        self.transform = TransformManager(self.entities)
+        self.villager = VillagerManager(self.entities)
+        self.spark = SparkManager()
+        self.texture = TextureManager()
+
+    def spawn(
+        self,
+        n: int,
+        *,
+        ai_state: AiStateFields | None = None,
+        celestial_body: CelestialBodyFields | None = None,
+        every_type: EveryTypeFields | None = None,
+        particle: ParticleFields | None = None,
+        point_mass: PointMassFields | None = None,
+        scene_node: SceneNodeFields | None = None,
+        skinned_mesh: SkinnedMeshFields | None = None,
+        sound_source: SoundSourceFields | None = None,
+        static: StaticFields | None = None,
+        status_effect: StatusEffectFields | None = None,
+        tile: TileFields | None = None,
+        transform: TransformFields | None = None,
+        villager: VillagerFields | None = None,
+    ) -> EntityArray:
+        """Create n entities with an instance of each component given; O(n) for each.
+
+        A component takes a dict of columns by field, which broadcast to n rows; an
+        empty dict stands for defaults. Raises what the managers' `create_many` do, and
+        CapacityError; then there is no new entity, and no index or generation is used.
+        """
+        n = index(n)
+        if n < 0:
+            raise ValueError(f"can't spawn {n} entities")
+        components: list[tuple[_Manager, Columns]] = []
+        given: list[object] = []
+        if ai_state is not None:
+            rows = self.ai_state._convert(n, **ai_state)
+            components.append((self.ai_state, rows))
+            given.extend(ai_state.values())
+        if celestial_body is not None:
+            rows = self.celestial_body._convert(n, **celestial_body)
+            components.append((self.celestial_body, rows))
+            given.extend(celestial_body.values())
+        if every_type is not None:
+            rows = self.every_type._convert(n, **every_type)
+            components.append((self.every_type, rows))
+            given.extend(every_type.values())
+        if particle is not None:
+            rows = self.particle._convert(n, **particle)
+            components.append((self.particle, rows))
+            given.extend(particle.values())
+        if point_mass is not None:
+            rows = self.point_mass._convert(n, **point_mass)
+            components.append((self.point_mass, rows))
+            given.extend(point_mass.values())
+        if scene_node is not None:
+            rows = self.scene_node._convert(n, **scene_node)
+            components.append((self.scene_node, rows))
+            given.extend(scene_node.values())
+        if skinned_mesh is not None:
+            rows = self.skinned_mesh._convert(n, **skinned_mesh)
+            components.append((self.skinned_mesh, rows))
+            given.extend(skinned_mesh.values())
+        if sound_source is not None:
+            rows = self.sound_source._convert(n, **sound_source)
+            components.append((self.sound_source, rows))
+            given.extend(sound_source.values())
+        if static is not None:
+            rows = self.static._convert(n, **static)
+            components.append((self.static, rows))
+            given.extend(static.values())
+        if status_effect is not None:
+            rows = self.status_effect._convert(n, **status_effect)
+            components.append((self.status_effect, rows))
+            given.extend(status_effect.values())
+        if tile is not None:
+            rows = self.tile._convert(n, **tile)
+            components.append((self.tile, rows))
+            given.extend(tile.values())
+        if transform is not None:
+            rows = self.transform._convert(n, **transform)
+            components.append((self.transform, rows))
+            given.extend(transform.values())
+        if villager is not None:
+            rows = self.villager._convert(n, **villager)
+            components.append((self.villager, rows))
+            given.extend(villager.values())
+        return self._spawn(n, components, tuple(given))
+
+    def destroy(self, entity: Entity, /) -> None:
+        """Destroy an entity, as `entities.destroy` does."""
+        self.entities.destroy(entity)
+
+    def destroy_many(self, entities: ArrayLike, /) -> None:
+        """Destroy k entities, as `entities.destroy_many` does."""
+        self.entities.destroy_many(entities)
+
+    def gc(self) -> int:
+        """Let every manager that collects lazily pick a few rows of dead entities.
+
+        Returns how many rows went. Costs next to nothing when nobody died.
+        """
+        with self.entities.dispatch:
+            gone = self.ai_state.gc()
+            gone += self.celestial_body.gc()
+            gone += self.every_type.gc()
+            gone += self.particle.gc()
+            gone += self.point_mass.gc()
+            gone += self.static.gc()
+            gone += self.status_effect.gc()
+            gone += self.tile.gc()
+            gone += self.transform.gc()
+            gone += self.villager.gc()
+        return gone
+
+    def collect(self) -> int:
+        """Remove all rows of dead entities that wait for it; O(all such rows).
+
+        Returns how many rows went. Managers with `destroy: manual` are left alone.
+        """
+        with self.entities.dispatch:
+            gone = self.ai_state.collect()
+            gone += self.celestial_body.collect()
+            gone += self.every_type.collect()
+            gone += self.particle.collect()
+            gone += self.point_mass.collect()
+            gone += self.static.collect()
+            gone += self.status_effect.collect()
+            gone += self.tile.collect()
+            gone += self.transform.collect()
+            gone += self.villager.collect()
+        return gone
+
+    def components(self, entity: Entity, /) -> tuple[type[Any], ...]:
+        """Return the row classes of the components that the entity has; O(managers).
+
+        Rows of a dead entity count until they are collected, as in the managers' `has`.
+        """
+        return tuple(row for row, manager in self._managers() if manager.has(entity))
+
+    def empty_entities(self) -> EntityArray:
+        """Return the live entities without any component; O(entities), per manager."""
+        entities = self.entities.live()
+        for _, manager in self._managers():
+            entities = entities[~manager.has_many(entities)]
+        return entities
+
+    def _managers(self) -> list[tuple[type[Any], _Manager]]:
+        return [
+            (AiState, self.ai_state),
+            (CelestialBody, self.celestial_body),
+            (EveryType, self.every_type),
+            (Particle, self.particle),
+            (PointMass, self.point_mass),
+            (SceneNode, self.scene_node),
+            (SkinnedMesh, self.skinned_mesh),
+            (SoundSource, self.sound_source),
+            (Static, self.static),
+            (StatusEffect, self.status_effect),
+            (Tile, self.tile),
+            (Transform, self.transform),
+            (Villager, self.villager),
+        ]
+
+    def _spawn(
+        self,
+        n: int,
+        parts: list[tuple[_Manager, Columns]],
+        borrowed: tuple[object, ...],
+    ) -> EntityArray:
+        """Create n entities and append checked columns; take all back if that fails."""
+        parts = [(manager, _owned(columns)) for manager, columns in parts]
+        entities = self.entities.create_many(n)
+        done: list[_Manager] = []
+        with self.entities.dispatch:
+            try:
+                for manager, columns in parts:
+                    manager._make_room(entities, columns, borrowed)
+                for manager, columns in parts:
+                    # again: an earlier part's callbacks may have used the room
+                    manager._make_room(entities, columns, borrowed)
+                    manager._append_many(entities, columns)
+                    done.append(manager)
+            except BaseException:
+                for manager in done:
+                    manager.remove_many(entities)
+                self.entities._uncreate(entities)
+                raise
+        return entities
+
+
+def _owned(columns: Columns) -> Columns:
+    """Copy views: what they look at may move before the new rows are filled."""
+    return {name: c if c.base is None else c.copy() for name, c in columns.items()}
+
+
+class _Manager(Protocol):
+    """What the world needs of a manager."""
+
+    def has(self, entity: Entity, /) -> bool: ...
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]: ...
+
+    def remove_many(self, entities: ArrayLike, /) -> int: ...
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None: ...
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> object: ...
