@@ -172,10 +172,9 @@ class AiStateData:
 
     __slots__ = (
         "_allocated",
-        "_buffer",
-        "_n",
         "_animation_cells",
         "_animation_column",
+        "_buffer",
         "_chance_of_drop_cells",
         "_chance_of_drop_column",
         "_energy_cells",
@@ -191,6 +190,7 @@ class AiStateData:
         "_max_drops_column",
         "_min_drops_cells",
         "_min_drops_column",
+        "_n",
     )
     _n: int
     _allocated: int
@@ -368,8 +368,7 @@ class AiStateData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -410,13 +409,13 @@ class AiStateManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_entities",
+        "_locks",
         "_rng",
         "_sparse",
         "_sparse_cells",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: AiStateData
@@ -471,7 +470,7 @@ class AiStateManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -789,7 +788,7 @@ class AiStateManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "animation": _ANIMATION.many(animation, count, data._buffer),
             "energy": _ENERGY.many(energy, count, data._buffer),
             "goal": _GOAL.many(goal, count, data._buffer),
@@ -798,7 +797,6 @@ class AiStateManager:
             "max_drops": _MAX_DROPS.many(max_drops, count, data._buffer),
             "chance_of_drop": _CHANCE_OF_DROP.many(chance_of_drop, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

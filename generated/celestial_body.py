@@ -156,16 +156,16 @@ class CelestialBodyData:
     """
 
     __slots__ = (
-        "_allocated",
-        "_buffer",
-        "_n",
         "_acceleration_cells",
         "_acceleration_column",
         "_acceleration_items",
+        "_allocated",
+        "_buffer",
         "_entity_cells",
         "_entity_column",
         "_gm_cells",
         "_gm_column",
+        "_n",
         "_name_column",
         "_position_cells",
         "_position_column",
@@ -339,8 +339,7 @@ class CelestialBodyData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -379,13 +378,13 @@ class CelestialBodyManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_entities",
+        "_locks",
         "_rng",
         "_sparse",
         "_sparse_cells",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: CelestialBodyData
@@ -440,7 +439,7 @@ class CelestialBodyManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -747,7 +746,7 @@ class CelestialBodyManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "gm": _GM.many(gm, count, data._buffer),
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
@@ -755,7 +754,6 @@ class CelestialBodyManager:
             "radius": _RADIUS.many(radius, count, data._buffer),
             "name": _NAME.many(name, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

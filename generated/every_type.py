@@ -346,11 +346,10 @@ class EveryTypeData:
     """
 
     __slots__ = (
-        "_allocated",
-        "_buffer",
-        "_n",
         "_access_cells",
         "_access_column",
+        "_allocated",
+        "_buffer",
         "_byte_cells",
         "_byte_column",
         "_digest_column",
@@ -375,6 +374,7 @@ class EveryTypeData:
         "_modes_cells",
         "_modes_column",
         "_modes_items",
+        "_n",
         "_note_column",
         "_ones_cells",
         "_ones_column",
@@ -965,14 +965,14 @@ class EveryTypeManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_entities",
+        "_locks",
         "_released",
         "_rng",
         "_sparse",
         "_sparse_cells",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: EveryTypeData
@@ -1030,7 +1030,7 @@ class EveryTypeManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -1780,7 +1780,7 @@ class EveryTypeManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "flag": _FLAG.many(flag, count, data._buffer),
             "tiny": _TINY.many(tiny, count, data._buffer),
             "small": _SMALL.many(small, count, data._buffer),
@@ -1807,7 +1807,6 @@ class EveryTypeManager:
             "payload": _PAYLOAD.many(payload, count, data._buffer),
             "note": _NOTE.many(note, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

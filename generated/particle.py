@@ -142,7 +142,6 @@ class ParticleData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_colour_cells",
         "_colour_column",
         "_colour_items",
@@ -150,6 +149,7 @@ class ParticleData:
         "_entity_column",
         "_life_cells",
         "_life_column",
+        "_n",
         "_position_cells",
         "_position_column",
         "_position_items",
@@ -290,8 +290,7 @@ class ParticleData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -326,13 +325,13 @@ class ParticleManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_entities",
+        "_locks",
         "_rng",
         "_sparse",
         "_sparse_cells",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: ParticleData
@@ -387,7 +386,7 @@ class ParticleManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -650,13 +649,12 @@ class ParticleManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
             "life": _LIFE.many(life, count, data._buffer),
             "colour": _COLOUR.many(colour, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

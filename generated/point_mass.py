@@ -148,17 +148,17 @@ class PointMassData:
     """
 
     __slots__ = (
-        "_allocated",
-        "_buffer",
-        "_n",
         "_acceleration_cells",
         "_acceleration_column",
         "_acceleration_items",
+        "_allocated",
+        "_buffer",
         "_entity_cells",
         "_entity_column",
         "_label_column",
         "_mass_cells",
         "_mass_column",
+        "_n",
         "_position_cells",
         "_position_column",
         "_position_items",
@@ -314,8 +314,7 @@ class PointMassData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -352,12 +351,12 @@ class PointMassManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_entities",
+        "_locks",
         "_rng",
         "_rows",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: PointMassData
@@ -411,7 +410,7 @@ class PointMassManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -682,14 +681,13 @@ class PointMassManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "mass": _MASS.many(mass, count, data._buffer),
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
             "acceleration": _ACCELERATION.many(acceleration, count, data._buffer),
             "label": _LABEL.many(label, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -152,7 +152,6 @@ class SceneNodeData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_entity_cells",
         "_entity_column",
         "_first_child_cells",
@@ -160,6 +159,7 @@ class SceneNodeData:
         "_local_cells",
         "_local_column",
         "_local_items",
+        "_n",
         "_next_sibling_cells",
         "_next_sibling_column",
         "_parent_cells",
@@ -295,8 +295,7 @@ class SceneNodeData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -335,14 +334,14 @@ class SceneNodeManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_entities",
         "_levels",
+        "_locks",
         "_released",
         "_sparse",
         "_sparse_cells",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: SceneNodeData
@@ -400,7 +399,7 @@ class SceneNodeManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -710,11 +709,10 @@ class SceneNodeManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "local": _LOCAL.many(local, count, data._buffer),
             "world": _WORLD.many(world, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

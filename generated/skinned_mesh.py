@@ -159,16 +159,16 @@ class SkinnedMeshData:
 
     __slots__ = (
         "_allocated",
-        "_buffer",
-        "_n",
         "_bone_count_cells",
         "_bone_count_column",
+        "_buffer",
         "_entity_cells",
         "_entity_column",
         "_index_buffer_cells",
         "_index_buffer_column",
         "_material_cells",
         "_material_column",
+        "_n",
         "_resource_column",
         "_shader_cells",
         "_shader_column",
@@ -398,13 +398,13 @@ class SkinnedMeshManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_entities",
+        "_locks",
         "_released",
         "_sparse",
         "_sparse_cells",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: SkinnedMeshData
@@ -459,7 +459,7 @@ class SkinnedMeshManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -780,7 +780,7 @@ class SkinnedMeshManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "vertex_buffers": _VERTEX_BUFFERS.many(vertex_buffers, count, data._buffer),
             "index_buffer": _INDEX_BUFFER.many(index_buffer, count, data._buffer),
             "shader": _SHADER.many(shader, count, data._buffer),
@@ -789,7 +789,6 @@ class SkinnedMeshManager:
             "visible": _VISIBLE.many(visible, count, data._buffer),
             "resource": _RESOURCE.many(resource, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -164,7 +164,6 @@ class SoundSourceData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_clip_column",
         "_elapsed_cells",
         "_elapsed_column",
@@ -172,6 +171,7 @@ class SoundSourceData:
         "_entity_column",
         "_looping_cells",
         "_looping_column",
+        "_n",
         "_next_cells",
         "_next_column",
         "_offset_cells",
@@ -351,8 +351,7 @@ class SoundSourceData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -396,11 +395,11 @@ class SoundSourceManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
-        "_entities",
-        "_rows",
         "__weakref__",
+        "_entities",
+        "_locks",
+        "_rows",
+        "_version",
         "data",
     )
     data: SoundSourceData
@@ -449,7 +448,7 @@ class SoundSourceManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -652,7 +651,7 @@ class SoundSourceManager:
         return 0 if row == NIL else len(self._rows_from(row))
 
     def count_many(self, entities: ArrayLike, /) -> RowArray:
-        """Return how many instances each of k entities has, shape (k,); O(k), O(n) for long lists."""
+        """Return how many instances each of k entities has, shape (k,); O(k), or O(n)."""
         data = self.data
         given = as_entities(entities)
         owners = data._entity_column[: data._n]
@@ -755,7 +754,7 @@ class SoundSourceManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "clip": _CLIP.many(clip, count, data._buffer),
             "volume": _VOLUME.many(volume, count, data._buffer),
             "pitch": _PITCH.many(pitch, count, data._buffer),
@@ -763,7 +762,6 @@ class SoundSourceManager:
             "elapsed": _ELAPSED.many(elapsed, count, data._buffer),
             "looping": _LOOPING.many(looping, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -134,7 +134,6 @@ class SparkData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_first_generation",
         "_heat_cells",
         "_heat_column",
@@ -144,6 +143,7 @@ class SparkData:
         "_id_row_column",
         "_id_slot_cells",
         "_id_slot_column",
+        "_n",
         "_n_active",
         "_peak",
         "_position_x_cells",
@@ -368,8 +368,7 @@ class SparkData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._peak)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._peak)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -485,9 +484,9 @@ class SparkManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
+        "__weakref__",
         "_locks",
         "_version",
-        "__weakref__",
         "data",
     )
     data: SparkData
@@ -536,7 +535,7 @@ class SparkManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -547,8 +546,7 @@ class SparkManager:
     @property
     def nbytes(self) -> int:
         """Bytes that the manager holds: the buffer; O(1)."""
-        total = self.data._buffer.nbytes
-        return total
+        return self.data._buffer.nbytes
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -688,12 +686,11 @@ class SparkManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
             "heat": _HEAT.many(heat, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, count: int, columns: Columns, borrowed: tuple[object, ...]
@@ -906,7 +903,7 @@ class SparkManager:
         return bound
 
     def activate_many(self, rows: ArrayLike, /) -> RowArray:
-        """Let k rows, or a mask's, be active; return where they are now, in the order given; O(k).
+        """Let k rows, or a mask's, be active; return where they are, in the order given; O(k).
 
         Raises:
             StaleInstanceError: a row is not in use, or is given twice.
@@ -923,7 +920,7 @@ class SparkManager:
         return self._cross(given, chosen, start, end, bound=end)
 
     def deactivate_many(self, rows: ArrayLike, /) -> RowArray:
-        """Let k rows, or a mask's, be inactive; return where they are now, in the order given; O(k).
+        """Let k rows, or a mask's, be inactive; return where they are, in the order given; O(k).
 
         Raises:
             StaleInstanceError: a row is not in use, or is given twice.
@@ -977,7 +974,6 @@ class SparkManager:
         if len(src) == 0:
             return
         data = self.data
-        n = data._n
         data._move_rows(src, dst)
         data._id_row_column[data._id_slot_column[dst]] = dst
 

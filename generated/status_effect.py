@@ -169,7 +169,6 @@ class StatusEffectData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_caster_cells",
         "_caster_column",
         "_effect_cells",
@@ -185,6 +184,7 @@ class StatusEffectData:
         "_id_row_column",
         "_id_slot_cells",
         "_id_slot_column",
+        "_n",
         "_next_cells",
         "_next_column",
         "_peak",
@@ -422,8 +422,7 @@ class StatusEffectData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._peak)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._peak)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -466,13 +465,13 @@ class StatusEffectManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_entities",
+        "_locks",
         "_rng",
         "_sparse",
         "_sparse_cells",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: StatusEffectData
@@ -533,7 +532,7 @@ class StatusEffectManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -725,7 +724,7 @@ class StatusEffectManager:
         return 0 if row == NIL else len(self._rows_from(row))
 
     def count_many(self, entities: ArrayLike, /) -> RowArray:
-        """Return how many instances each of k entities has, shape (k,); O(k), O(n) for long lists."""
+        """Return how many instances each of k entities has, shape (k,); O(k), or O(n)."""
         data = self.data
         given = as_entities(entities)
         owners = data._entity_column[: data._n]
@@ -831,14 +830,13 @@ class StatusEffectManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "effect": _EFFECT.many(effect, count, data._buffer),
             "strength": _STRENGTH.many(strength, count, data._buffer),
             "remaining": _REMAINING.many(remaining, count, data._buffer),
             "caster": _CASTER.many(caster, count, data._buffer),
             "icon": _ICON.many(icon, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

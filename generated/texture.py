@@ -145,7 +145,6 @@ class TextureData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_device_handle_cells",
         "_device_handle_column",
         "_file_column",
@@ -158,6 +157,7 @@ class TextureData:
         "_id_row_column",
         "_id_slot_cells",
         "_id_slot_column",
+        "_n",
         "_peak",
         "_slots",
         "_staging_column",
@@ -411,11 +411,11 @@ class TextureManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
-        "_dispatch",
-        "_released",
         "__weakref__",
+        "_dispatch",
+        "_locks",
+        "_released",
+        "_version",
         "data",
     )
     data: TextureData
@@ -468,7 +468,7 @@ class TextureManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -662,14 +662,13 @@ class TextureManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "device_handle": _DEVICE_HANDLE.many(device_handle, count, data._buffer),
             "width": _WIDTH.many(width, count, data._buffer),
             "height": _HEIGHT.many(height, count, data._buffer),
             "file": _FILE.many(file, count, data._buffer),
             "staging": _STAGING.many(staging, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, count: int, columns: Columns, borrowed: tuple[object, ...]

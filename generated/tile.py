@@ -148,7 +148,6 @@ class TileData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_entity_cells",
         "_entity_column",
         "_explored_cells",
@@ -160,6 +159,7 @@ class TileData:
         "_height_column",
         "_id_generation_cells",
         "_id_generation_column",
+        "_n",
         "_peak",
         "_walk_cost_cells",
         "_walk_cost_column",
@@ -306,8 +306,7 @@ class TileData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._peak)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._peak)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -326,12 +325,12 @@ class TileManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_count",
         "_entities",
+        "_locks",
         "_rng",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: TileData
@@ -388,7 +387,7 @@ class TileManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -403,8 +402,7 @@ class TileManager:
         The rest of the reserve is not counted. Pages of it that were once in use stay with
         the process until `shrink_to_fit`.
         """
-        total = self.data._used_bytes()
-        return total
+        return self.data._used_bytes()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -677,13 +675,12 @@ class TileManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "height": _HEIGHT.many(height, count, data._buffer),
             "walk_cost": _WALK_COST.many(walk_cost, count, data._buffer),
             "flow": _FLOW.many(flow, count, data._buffer),
             "explored": _EXPLORED.many(explored, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

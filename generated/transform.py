@@ -124,9 +124,9 @@ class TransformData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_entity_cells",
         "_entity_column",
+        "_n",
         "_rotation_cells",
         "_rotation_column",
         "_rotation_items",
@@ -252,8 +252,7 @@ class TransformData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -272,12 +271,12 @@ class TransformManager:
     LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_count",
         "_entities",
+        "_locks",
         "_rng",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: TransformData
@@ -332,7 +331,7 @@ class TransformManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -343,8 +342,7 @@ class TransformManager:
     @property
     def nbytes(self) -> int:
         """Bytes that the manager holds: the buffer; O(1)."""
-        total = self.data._buffer.nbytes
-        return total
+        return self.data._buffer.nbytes
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -599,12 +597,11 @@ class TransformManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        columns = {
+        return {
             "translation": _TRANSLATION.many(translation, count, data._buffer),
             "rotation": _ROTATION.many(rotation, count, data._buffer),
             "scale": _SCALE.many(scale, count, data._buffer),
         }
-        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

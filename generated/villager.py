@@ -192,7 +192,6 @@ class VillagerData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_cold",
         "_cold_row_cells",
         "_cold_row_column",
@@ -203,6 +202,7 @@ class VillagerData:
         "_goal_cells",
         "_goal_column",
         "_goal_items",
+        "_n",
     )
     _n: int
     _allocated: int
@@ -370,8 +370,7 @@ class VillagerData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-        return rows
+        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -403,7 +402,6 @@ class VillagerColdData:
     __slots__ = (
         "_allocated",
         "_buffer",
-        "_n",
         "_chance_of_drop_cells",
         "_chance_of_drop_column",
         "_home_cells",
@@ -411,6 +409,7 @@ class VillagerColdData:
         "_home_items",
         "_loot_cells",
         "_loot_column",
+        "_n",
         "_nickname_column",
         "_row_cells",
         "_row_column",
@@ -552,8 +551,7 @@ class VillagerColdData:
 
     def _save(self) -> dict[str, NDArray[Any]]:
         """Return the rows in use, by column."""
-        rows = saved_rows(COLD_COLUMNS, self._buffer, self._allocated, self._n)
-        return rows
+        return saved_rows(COLD_COLUMNS, self._buffer, self._allocated, self._n)
 
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
@@ -589,13 +587,13 @@ class VillagerManager:
     LAYOUT_COLD: ClassVar[tuple[Column, ...]] = COLD_COLUMNS
 
     __slots__ = (
-        "_locks",
-        "_version",
+        "__weakref__",
         "_entities",
+        "_locks",
         "_rng",
         "_sparse",
         "_sparse_cells",
-        "__weakref__",
+        "_version",
         "data",
     )
     data: VillagerData
@@ -655,7 +653,7 @@ class VillagerManager:
 
     @property
     def version(self) -> int:
-        """How many structural changes there were: views and rows are good while it stays the same."""
+        """How many structural changes there were; views and rows are good until the next."""
         return self._version
 
     @property
@@ -1002,8 +1000,7 @@ class VillagerManager:
             "home": _HOME.many(home, count, data._buffer),
             "nickname": _NICKNAME.many(nickname, count, data._buffer),
         }
-        columns = without_views(columns, data._cold._buffer)
-        return columns
+        return without_views(columns, data._cold._buffer)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

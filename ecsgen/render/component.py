@@ -9,11 +9,10 @@ from ecsgen import features
 from ecsgen.layout import table
 from ecsgen.model import Component
 from ecsgen.render.component_spelling import ComponentSpelling
-from ecsgen.render.environment import environment
+from ecsgen.render.environment import NOTHING, environment
 from ecsgen.render.imports import import_lines
 
 MARKER = "<<imports>>"
-NOTHING = "\0"  # stands alone on a line where no feature has anything to say; the line goes
 
 
 def component_module(component: Component) -> str:

@@ -16,6 +16,8 @@ from jinja2.utils import pass_context
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
 
+NOTHING = "\0"
+"""Stands alone on a line where no feature has anything to say; the line goes."""
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -46,8 +48,19 @@ def environment() -> Environment:
         autoescape=False,  # Python, not HTML; schema text only comes through the filters below
     )
     env.filters |= {"doc": doc, "comment": comment_text, "literal": literal, "around": around}
+    env.tests |= {"nothing": is_nothing, "naming": is_naming}
     env.globals |= {"call": call}
     return env
+
+
+def is_nothing(text: str) -> bool:
+    """Whether a step's text is the mark that no feature has anything to say."""
+    return text.strip() == NOTHING
+
+
+def is_naming(text: str, name: str) -> bool:
+    """Whether code mentions a name."""
+    return re.search(rf"\b{name}\b", text) is not None
 
 
 def doc(text: str, indent: int = 0) -> str:

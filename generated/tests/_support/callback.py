@@ -6,15 +6,16 @@ import gc
 import weakref
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from . import owned, release
+from . import owned, package, release
 from .base import State
 from .machine import through_pickle
-from .package import NIL, StructureLockedError
+from .package import NIL, EntityManager, StructureLockedError
 from .subject import born
 
 
@@ -47,6 +48,27 @@ class Cases(owned.Cases):
         entities.destroy_many(es[[0, 5, 3]])
         assert sorted(m) == sorted(es[[2, 4]].tolist())
         assert m.version == 3
+
+    @pytest.mark.parametrize("form", ["create", "create_many"])
+    def test_a_successor_may_come_before_the_row_went(self, form: str) -> None:
+        entities = EntityManager()
+        successors: list[int] = []
+
+        def replace(gone: Any) -> None:
+            successors.append(entities.create())
+            if form == "create":
+                m.create(successors[-1], **self.subject.sample(1))
+            else:
+                m.create_many(successors[-1:], **self.subject.samples(1))
+
+        entities.on_destroy(replace)  # before the manager's own
+        m = self.subject.manager(entities)
+        es = born(entities, 3)
+        m.create_many(es, **self.subject.samples(3))
+        with patch.object(package.entities, "MIN_FREE", 0):
+            entities.destroy(es[0])
+        assert sorted(m) == sorted([*es[1:].tolist(), *successors])
+        assert [m.entity(m.lookup(entity)) for entity in m] == list(m)
 
     def test_entities_without_rows_are_nobodys_business(self) -> None:
         entities, m, _ = self.filled(2)

@@ -40,6 +40,7 @@ class Cases(owned.Cases):
         assert m.entity(row) == successors[1]
         self.check_values(m, [row], [9])
         assert list(m).count(es[1]) == 0
+        assert len(m) == len(list(m))
         assert m.remove(es[1]) == 0
         assert m.remove(successors[1]) == 1
 
@@ -50,6 +51,7 @@ class Cases(owned.Cases):
         assert m.lookup_many(successors).tolist() == rows.tolist()
         assert m.lookup_many(es).tolist().count(NIL) == 3
         assert sorted(m) == sorted([es[0], *es[4:], *successors])
+        assert len(m) == 6
         self.check_values(m, rows, range(3))
 
     def test_ensure_drives_the_dead_out(self) -> None:

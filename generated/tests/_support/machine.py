@@ -15,14 +15,20 @@ import numpy as np
 import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 from .package import NIL, StaleInstanceError, StructureLockedError
 from .subject import Subject, same
 
 SETTINGS = settings(
-    max_examples=40,
-    stateful_step_count=30,
+    max_examples=30,
+    stateful_step_count=50,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
 )
@@ -167,6 +173,10 @@ class Machine(RuleBasedStateMachine):
         return columns
 
     # --- instances come ------------------------------------------------------------
+
+    @initialize(count=st.integers(0, 8))
+    def first_rows_arrive(self, count: int) -> None:
+        self.born([self.subject.sample(k) for k in range(count)])
 
     @precondition(lambda self: len(self.table) < MANY_ROWS)
     @rule(count=st.integers(40, 80))

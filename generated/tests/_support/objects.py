@@ -97,9 +97,9 @@ class Cases(base.Cases):
             assert all(getattr(m, name)(row) is whole for row in rows)
 
     def test_objects_count_as_memory(self) -> None:
-        source, m = self.new(1000)
-        objects = {name: list(range(1000)) for name in self.names}
-        self.add(source, m, 1000, **objects)
-        assert m.nbytes >= 1000 * (
+        source, m = self.new(10_000)
+        objects = {name: list(range(10_000)) for name in self.names}
+        self.add(source, m, 10_000, **objects)
+        assert m.nbytes >= 10_000 * (
             sum(c.nbytes for c in self.subject.columns) + 8 * len(self.names)
         )

@@ -35,7 +35,7 @@ class Rules(machine.Machine):
 
     def __init__(self) -> None:
         # Indices are reused at once, so that handles of dead entities meet new ones.
-        self.reuse = patch.object(entities, "MIN_FREE", 1)
+        self.reuse = patch.object(entities, "MIN_FREE", 0)
         self.reuse.start()
         self.entities = EntityManager()
         self.lists: dict[int, list[Record]] = {}  # by entity, in order of creation
@@ -127,18 +127,30 @@ class Rules(machine.Machine):
             return []
         return born
 
-    @precondition(lambda self: self.alive)
-    @rule(data=st.data())
-    def entity_dies(self, data: st.DataObject) -> None:
-        entity = data.draw(st.sampled_from(self.alive))
-        self.entities.destroy(entity)
-        self.bury([entity])
-
     @rule(data=st.data())
     def entities_die(self, data: st.DataObject) -> None:
         chosen = data.draw(self.some(self.alive))
+        if len(chosen) == 1:
+            self.entities.destroy(chosen[0])
+        else:
+            self.entities.destroy_many(chosen)
+        self.bury(chosen)
+
+    @precondition(lambda self: any(entity in self.lists for entity in self.alive))
+    @rule(data=st.data())
+    def successors_come(self, data: st.DataObject) -> None:
+        """Owners die, and others with their indices get instances, or only some do."""
+        owners = [entity for entity in self.alive if entity in self.lists]
+        chosen = data.draw(self.some(owners))
         self.entities.destroy_many(chosen)
         self.bury(chosen)
+        successors = self.bear(len(chosen))
+        self.alive += successors
+        lucky = successors[: data.draw(st.integers(0, len(successors)))]
+        rows = [self.subject.sample(k) for k in range(len(lucky))]
+        columns = self.columns(rows, as_array=False)
+        create = self.manager.create_many
+        self.arrive(lucky, rows, lambda: create(lucky, **columns).tolist())
 
     def bury(self, chosen: Sequence[int]) -> None:
         """Move entities to the dead."""
