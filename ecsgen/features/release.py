@@ -14,7 +14,16 @@ FEATURE = Feature(
             "pass",
         ),
         Mutant(
-            "failures come too early or too late", r"with self\._entities\.dispatch:", "if True:"
+            "failures stop a removal",
+            r"with self\._entities\.dispatch:(?=\n +self\._release\()",
+            "if True:",
+        ),
+        # Where entities tell of their death, only their own dispatch drives rows out.
+        Mutant(
+            "failures stop a creation or a sweep",
+            r"with self\._entities\.dispatch:(?!\n +self\._release\()"
+            r"(?![\s\S]*def _entities_destroyed)",
+            "if True:",
         ),
         Mutant(
             "callbacks are not kept",
