@@ -36,8 +36,8 @@ from tests.generated_package import SCHEMAS, build
 Item = TypeVar("Item")
 
 PACKAGE = "generated"
-SECONDS = 120
-"""A run that takes longer is a kill: an endless loop is noticed, too."""
+SECONDS = {True: 60, False: 900}
+"""A run that takes longer is a kill: an endless loop is noticed, too. By: only some tests run."""
 OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=short", "--hypothesis-seed=1")
 
 # Each run is a fork of a process that has imported what takes long.
@@ -125,7 +125,7 @@ def run(job: Job, folder: Path) -> Outcome:
 
 def _killed_by(job: Job, folder: Path) -> str:
     process, output = _start(folder, job.tests, keeps_compiled=False)
-    process.join(SECONDS)
+    process.join(SECONDS[bool(job.tests)])
     if process.is_alive():
         process.kill()
         process.join()
