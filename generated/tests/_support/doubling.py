@@ -47,12 +47,17 @@ class Cases(memory.Cases):
     def test_capacity_holds_without_growing(self) -> None:
         source, m = self.new()
         m.reserve(LINE)
+        full = m.capacity
+        assert full == max(LINE, self.subject.capacity)
         buffer = m.data.buffer
+        self.add(source, m, full - LINE // 2)
         for _ in range(LINE // 2):
             self.add_one(source, m)
-        self.add(source, m, LINE // 2)
-        assert m.capacity == max(LINE, self.subject.capacity)
         assert m.data.buffer is buffer
+        m.clear()
+        self.add(source, m, full)
+        assert m.data.buffer is buffer
+        assert m.capacity == full
 
     def test_growth_doubles(self) -> None:
         source, m = self.new()

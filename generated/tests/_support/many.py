@@ -130,6 +130,18 @@ class Cases(owned.Cases):
         m.sort([3, 1, 2, 6, 5, 4])
         self.check_list(m, names["b"], [4, 0])
 
+    def test_lists_that_are_not_in_row_order(self) -> None:
+        m, names = self.several("baab")
+        m.reorder([0, 3, 2, 1])
+        self.check_list(m, names["a"], [3, 2])
+        m.destroy(0)
+        self.check_list(m, names["a"], [0, 2])
+        self.check_list(m, names["b"], [1])
+        m.reorder([2, 1, 0])
+        self.check_list(m, names["a"], [2, 0])
+        assert m.remove(names["a"]) == 2
+        self.check_list(m, names["b"], [0])
+
     def test_long_lists(self) -> None:
         m, names = self.several("ab" + "a" * 200)
         self.check_list(m, names["a"], [0, *range(2, 202)])
