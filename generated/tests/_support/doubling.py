@@ -54,9 +54,9 @@ class Cases(memory.Cases):
         for _ in range(LINE // 2):
             self.add_one(source, m)
         assert m.data.buffer is buffer
-        m.clear()
+        source, m = self.new()
+        m.reserve(full)
         self.add(source, m, full)
-        assert m.data.buffer is buffer
         assert m.capacity == full
 
     def test_growth_doubles(self) -> None:
