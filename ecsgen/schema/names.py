@@ -44,7 +44,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
-        "Field FloatField HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache "
+        "Field FloatField GroupMember HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache "
         "Links ObjectField PAGE Remap ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK "
         "Subscription TextField"
     ),
@@ -112,7 +112,7 @@ WORLD_PREFIXES: Final = ("spawn_",)
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
-    | frozenset(("entity", "rows", "sort", "count", "index")),
+    | frozenset(("entity", "rows", "sort", "reorder", "count", "index")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)

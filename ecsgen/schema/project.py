@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -38,10 +39,13 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
     worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
     if diagnostics:
         return None
+    world = worlds[0] if worlds else World()
+    grouped = {name: group for group, names in world.groups for name in names}
+    members = (replace(component, group=grouped.get(component.name, "")) for component in built)
     return Project(
-        components=tuple(sorted(built, key=lambda component: component.name)),
+        components=tuple(sorted(members, key=lambda component: component.name)),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
-        world=worlds[0] if worlds else World(),
+        world=world,
         root=root,
     )
 
