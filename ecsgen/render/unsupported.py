@@ -31,7 +31,6 @@ def _world_keys(world: World) -> Iterator[str]:
     asked = {
         "bundles": world.bundles,
         "queries": world.queries,
-        "groups": world.groups,
         "kernels": world.kernels,
         "archetypes": world.archetypes,
     }

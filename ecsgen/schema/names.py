@@ -44,8 +44,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
-        "Field FloatField GroupMember HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache "
-        "Links ObjectField PAGE Remap ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK "
+        "Field FloatField Group GroupMember GroupedColumns HandleField IdArray IndexQueue "
+        "IntField LAST_GENERATION LevelCache Links ObjectField PAGE Remap ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK "
         "Subscription TextField"
     ),
     "builtins": _words(
@@ -59,8 +59,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 }
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
-# A component named Foo also makes FooManager, FooData and FooFields.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields")
+# A component named Foo also makes FooManager, FooData and FooFields, a group foo makes FooGroup.
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "GroupedData")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -139,6 +139,11 @@ _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]
 def module_name(name: str) -> str:
     """`PointMass` → `point_mass`, `AIState` → `ai_state`."""
     return _WORD_START.sub("_", name).lower()
+
+
+def group_class(group: str) -> str:
+    """`bodies` → `BodiesGroup`."""
+    return "".join(word.capitalize() for word in group.split("_")) + "Group"
 
 
 def check_identifier(

@@ -18,6 +18,7 @@ from ecsgen.schema.names import (
     DERIVED_CLASSES,
     check_class,
     check_module,
+    group_class,
 )
 from ecsgen.schema.types import Known
 from ecsgen.schema.world import build_world
@@ -89,5 +90,8 @@ def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
         mark = world.value("world")
         if world.name == "World" or check_class(world.name, "a world", mark, diagnostics):
             claims.claim(world.name, "the world", mark)
+        for group in world.spec.groups:
+            maker = f"a class made for the group {quote(group)}"
+            derived.append((group_class(group), maker, world.key("groups", group)))
     for name, maker, mark in derived:
         claims.claim(name, maker, mark)
