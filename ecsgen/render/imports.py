@@ -37,7 +37,7 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
     `own`: where in the package the names are that schemas give rise to.
     """
     used = set(_NAME.findall(_TEXT.sub("", text)))
-    package = PACKAGE | dict.fromkeys(runtime_names(), "._runtime") | own
+    package = PACKAGE | dict.fromkeys(runtime_names(), "._runtime") | dict(own)
     groups = [
         _from_lines(STANDARD, used),
         (
