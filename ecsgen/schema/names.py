@@ -45,8 +45,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     "what their runtime defines": _words(
         "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
         "Field FloatField Group GroupMember GroupedColumns HandleField IdArray IndexQueue "
-        "IntField LAST_GENERATION LevelCache Links ObjectField PAGE Remap ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK "
-        "Subscription TextField"
+        "IntField LAST_GENERATION LevelCache Links ObjectField PAGE Remap ROUNDS SCAN "
+        "ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder WORD_BITS"
