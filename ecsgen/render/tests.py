@@ -17,6 +17,7 @@ from ecsgen import features, fingerprint, world_features
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
 from ecsgen.render.blocks import without_nothing
+from ecsgen.render.calls import import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment, template_folder
 from ecsgen.render.output import Output
@@ -85,7 +86,11 @@ def entities_tests(package: str) -> str:
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
     supported = [name for name, _ in parts.features if name in _available()]
-    step = Steps(parts, package=package, supported=sorted({"world", *supported}))
+    step = Steps(
+        parts,
+        imported=import_line(package, [parts.world.name, *parts.exports]),
+        supported=sorted({"world", *supported}),
+    )
     return without_nothing(environment().get_template("tests/world.py.j2").render(step.context))
 
 
