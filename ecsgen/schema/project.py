@@ -46,9 +46,9 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         return None
     world = worlds[0] if worlds else World()
     grouped = {name: group for group, names in world.groups for name in names}
-    members = (replace(component, group=grouped.get(component.name, "")) for component in built)
+    final = (replace(component, group=grouped.get(component.name, "")) for component in built)
     return Project(
-        components=tuple(sorted(members, key=lambda component: component.name)),
+        components=tuple(sorted(final, key=lambda component: component.name)),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
         world=world,
         root=root,
