@@ -121,6 +121,7 @@ class Component:
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
+    group: str = ""  # the world's group that it is a member of
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
 
