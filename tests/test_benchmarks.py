@@ -1,0 +1,66 @@
+"""Each benchmark runs, on sizes so small that its figures say nothing; none can fail on speed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+TINY: dict[str, tuple[str, ...]] = {
+    "build_scaling.py": ("1",),
+    "entities.py": ("50",),
+    "managers.py": ("--calls", "20", "--live", "30", "--bulk", "100", "--rounds", "1"),
+    "policies.py": ("--calls", "20", "--bulk", "100", "--rounds", "1"),
+    "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
+}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def run(script: str, *arguments: str, **environment: str) -> str:
+    command = [sys.executable, "-W", "error", str(BENCHMARKS / script), *arguments]
+    known = {**os.environ, "PYTHONUTF8": "1", **environment}
+    done = subprocess.run(command, capture_output=True, text=True, env=known, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_script_is_here() -> None:
+    assert {file.name for file in BENCHMARKS.glob("[!_]*.py")} == set(TINY)
+
+
+@pytest.mark.parametrize("script", [name for name in TINY if name != "simulate.py"])
+def test_runs(script: str) -> None:
+    assert run(script, *TINY[script])
+
+
+def test_simulate_tells_who_is_left_out_and_draws_the_others(tmp_path: Path) -> None:
+    figures, picture = tmp_path / "simulate.json", tmp_path / "simulate.svg"
+    # Without a PATH there is no gcc.
+    told = run(
+        "simulate.py",
+        *TINY["simulate.py"],
+        *("--json", str(figures), "--svg", str(picture)),
+        PATH=str(tmp_path),
+    )
+    assert "gcc -O3 -march=native is left out: gcc is not installed" in told
+    assert "generated, numba is left out: not asked for" in told
+
+    found = json.loads(figures.read_text())
+    assert {"generated, numpy", "numpy by hand", "plain objects"} <= found["best"].keys()
+    assert {"gcc -O3 -march=native", "generated, numba"} <= found["skipped"].keys()
+    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
+    assert texts >= found["best"].keys()
+
+
+def test_the_plot_shows_the_figures_beside_it(tmp_path: Path) -> None:
+    shown = ROOT / "docs" / "pictures" / "simulate.svg"
+    picture = tmp_path / "simulate.svg"
+    run("simulate.py", "--again", str(shown.with_suffix(".json")), "--svg", str(picture))
+    assert picture.read_text() == shown.read_text(), "run: make bench"
