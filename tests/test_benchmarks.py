@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -57,6 +58,22 @@ def test_simulate_tells_who_is_left_out_and_draws_the_others(tmp_path: Path) -> 
     assert {"gcc -O3 -march=native", "generated, numba"} <= found["skipped"].keys()
     texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
     assert texts >= found["best"].keys()
+
+
+def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:
+    told = run("cachegrind/count.py", PATH=str(tmp_path))
+    assert told.startswith("valgrind is not installed, nothing counted")
+
+
+@pytest.mark.skipif(
+    not (shutil.which("valgrind") and shutil.which("gcc")), reason="needs valgrind and gcc"
+)
+def test_cachegrind_counts_lines_of_the_cache() -> None:
+    # 40,000 records of 128 bytes, 5 MB, are in the last level and not in the first.
+    told = run("cachegrind/count.py", "--rows", "40000", "--only", "struct", "hot fields first")
+    columns, records, *_ = (line.split("|")[2:4] for line in told.splitlines()[4:])
+    assert [float(cell) for cell in columns] == [0.56, 0.0]
+    assert [float(cell) for cell in records] == [1.0, 0.0]
 
 
 def test_the_plot_shows_the_figures_beside_it(tmp_path: Path) -> None:
