@@ -21,6 +21,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "policies.py": ("--calls", "20", "--bulk", "100", "--rounds", "1"),
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
 }
+HOT_FIRST = "records of 128 bytes, hot fields first"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -70,7 +71,7 @@ def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:
 )
 def test_cachegrind_counts_lines_of_the_cache() -> None:
     # 40,000 records of 128 bytes, 5 MB, are in the last level and not in the first.
-    told = run("cachegrind/count.py", "--rows", "40000", "--only", "struct", "hot fields first")
+    told = run("cachegrind/count.py", "--rows", "40000", "--only", "struct", HOT_FIRST)
     columns, records, *_ = (line.split("|")[2:4] for line in told.splitlines()[4:])
     assert [float(cell) for cell in columns] == [0.56, 0.0]
     assert [float(cell) for cell in records] == [1.0, 0.0]

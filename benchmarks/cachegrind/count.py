@@ -86,7 +86,7 @@ def programs(folder: Path) -> Iterator[tuple[str, Callable[[], Program]]]:
     for backend in BACKENDS:
         yield f"generated kernel, {backend}", partial(kernel, folder, backend)
     for word, name in LAYOUTS.items():
-        yield f"{name}; position only", partial(layout, folder, word, "-DPOSITION_ONLY")
+        yield f"position only: {name}", partial(layout, folder, word, "-DPOSITION_ONLY")
 
 
 def layout(folder: Path, word: str, *flags: str) -> Program:
@@ -119,7 +119,7 @@ def cells(program: Program, rows: int, folder: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--only", nargs="*", help="parts of the names in the table")
+    parser.add_argument("--only", nargs="*", default=[""], help="how names in the table begin")
     options = parser.parse_args()
     for tool in ("valgrind", "gcc"):
         if shutil.which(tool) is None:
@@ -127,12 +127,12 @@ def main() -> None:
             return
     with TemporaryDirectory() as name:
         folder = Path(name)
-        wanted = options.only or [""]
+        wanted = tuple(options.only)
         print(f"{options.rows:,} rows; per row and step\n")
         print("| | D1 read misses | LL read misses | bytes from memory | ns |")
         print("| --- | --- | --- | --- | --- |")
         for title, make in programs(folder):
-            if any(word in title for word in wanted):
+            if title.startswith(wanted):
                 try:
                     print(f"| {title} | {cells(make(), options.rows, folder)} |", flush=True)
                 except MissingError as reason:
