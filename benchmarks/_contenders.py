@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ecsgen.config import Backend
 
 DT = 1 / 1024
-BLOCK = 16_384
-"""Elements that "in blocks" works on at a time: with scratch they take 256 KiB."""
+BLOCK = 65_536
+"""Elements that "in blocks" works on at a time: of 4,096 … 262,144 the fastest."""
 
 
 @dataclass(frozen=True, slots=True)

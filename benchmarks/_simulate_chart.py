@@ -90,7 +90,13 @@ def chart(results: Results) -> str:
     drawing.text(
         LEFT - 52, 30, "velocity += acceleration * dt; position += velocity * dt", "strong", 15
     )
-    drawing.text(LEFT - 52, 50, "ns per row (three f32 each) over rows; best of a run", "muted", 12)
+    drawing.text(
+        LEFT - 52,
+        50,
+        f"ns per row (three f32 each) over rows; best of a run; {results.machine}",
+        "muted",
+        12,
+    )
     drawing.axes()
     ends: dict[str, tuple[float, float]] = {}
     for name, (colour, width) in reversed(list(STYLES.items())):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -20,13 +21,23 @@ ESPER = "esper"
 OBJECTS = "plain objects"
 
 
+def machine() -> str:
+    """Return how busy this machine is, for those who read figures later."""
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"{os.cpu_count()} cores{load}"
+
+
 @dataclass(frozen=True, slots=True)
 class Results:
-    """ns per row and step, by contender and number of rows: all rounds' best and median."""
+    """ns per row and step, by contender and number of rows: all rounds' best and median.
+
+    Begun before the measuring, so that its own work is not in the load.
+    """
 
     best: dict[str, dict[int, float]] = field(default_factory=dict)
     median: dict[str, dict[int, float]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
+    machine: str = field(default_factory=machine)
 
     def add(self, name: str, rows: int, times: list[float]) -> None:
         self.best.setdefault(name, {})[rows] = round(min(times), 4)
@@ -45,7 +56,7 @@ class Results:
             {name: {int(rows): ns for rows, ns in times.items()} for name, times in found.items()}
             for found in (read["best"], read["median"])
         )
-        return cls(best, median, read["skipped"])
+        return cls(best, median, read["skipped"], read["machine"])
 
 
 def tables(results: Results) -> str:
