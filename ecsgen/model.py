@@ -120,6 +120,7 @@ class Component:
     capacity: int = 0
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
+    group: str = ""  # the world's group that it is a member of
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
 
