@@ -7,7 +7,7 @@ compares and prints by content alone (marks are left out), so `repr` is a stable
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
 from pathlib import Path
 from typing import Literal
@@ -120,6 +120,7 @@ class Component:
     capacity: int = 0
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
+    backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
 
@@ -175,3 +176,8 @@ class Project:
     enums: tuple[Enum, ...]
     world: World
     root: Path = field(default=Path("."), repr=False, compare=False)  # the schema folder
+
+    def for_backend(self, backend: Literal["numpy", "numba"]) -> Project:
+        """The project whose components know what their kernels are compiled to."""
+        components = (replace(component, backend=backend) for component in self.components)
+        return replace(self, components=tuple(components))

@@ -46,6 +46,7 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
 
     Schema keys whose code can't be generated yet are reported as diagnostics.
     """
+    project = project.for_backend(options.backend)
     report_unsupported(project, diagnostics)
     tested = options.tests is not None and not diagnostics.errors
     tests_of = tests.outputs(project, options) if tested else ()
