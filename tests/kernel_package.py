@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,12 @@ from tests.kernel_texts import ENUM, FIELDS, kernel
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 2.5, -0.5, 1e19, 255.0)
 
 
-class Subject(NamedTuple):
-    """One component with kernels: its schema, and the module with its manager."""
+class Subject:
+    """One component with kernels: its schema, and the package with its manager."""
 
-    component: Component
-    package: ModuleType
+    def __init__(self, component: Component, package: ModuleType) -> None:
+        self.component = component
+        self.package = package
 
 
 def schema(folder: Path, keys: str, wanted: int, first: int, **choices: bool) -> None:

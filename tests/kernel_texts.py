@@ -115,7 +115,7 @@ class Drawing:
             leaves += [*ELEMENTS, "2", "0.5", "3"]
         if self.parent:
             leaves += [f"parent.{name}" for name in NUMBERS[shape]] * 2
-        return self.random.choice(leaves)
+        return str(self.random.choice(leaves))
 
     def step(self, number: int) -> str:
         """One assignment."""

@@ -90,7 +90,7 @@ def put_where(target: NDArray[Any], mask: Any, values: Any) -> None:
 
     Five times as fast as `np.copyto(target, values, where=mask)`.
     """
-    if target.ndim == 1:
+    if target.shape == np.shape(mask) and target.ndim == 1:
         np.putmask(target, mask, values)
         return
     masks = np.broadcast_to(mask, target.shape)

@@ -8,7 +8,7 @@ from ecsgen.columns import Column
 from ecsgen.kernels.tree import Argument, Cast, Expression, FieldValue, Operation, walk
 from ecsgen.layout import layout
 from ecsgen.model import Base, Component, Field, FieldType, Kernel
-from ecsgen.render.calls import call, exploded
+from ecsgen.render.calls import call, collection, exploded
 from ecsgen.render.kernels.statements import Statements
 from ecsgen.render.kernels.ufuncs import COMPLAINING
 from ecsgen.render.kernels.values import Layout, Slot, Value
@@ -161,7 +161,7 @@ class KernelMethod:
             line = exploded("for ", names, self.loop_indent).lstrip() + " in _blocks.views:"
         emitter = self.statements.emitter
         lines = [*(pad + once for once in emitter.before), pad + line, *emitter.lines]
-        return "\n".join(line[4:] for line in "\n".join(lines).split("\n"))
+        return _for_macro("\n".join(lines))
 
     # --- the blocks ------------------------------------------------------------------------------
 
@@ -174,17 +174,24 @@ class KernelMethod:
         return self.statements.emitter.working.slots
 
     @property
-    def columns(self) -> list[str]:
-        """The views of whole columns that blocks are cut from."""
-        return [self._views.column(field, "n") for field in self.fields]
+    def columns(self) -> str:
+        """The statement that takes the views of whole columns, which blocks are cut from."""
+        views = [self._views.column(field, "n") for field in self.fields]
+        return _for_macro(collection("columns = ", views, 8))
 
     @property
-    def cells(self) -> list[str]:
-        """The working memory that goes with each block."""
-        return [
+    def working(self) -> str:
+        """The statement that says which working memory goes with each block."""
+        cells = [
             literal((CODES[slot.scalar], slot.shape, slot.layout is Layout.TOGETHER))
             for slot in self.slots
         ]
+        return _for_macro(collection("working: tuple[Cells, ...] = ", cells, 8))
+
+
+def _for_macro(text: str) -> str:
+    """Text for a macro, which stands less far in than what it becomes."""
+    return "\n".join(line[4:] for line in text.split("\n"))
 
 
 def _complains(node: Expression, is_garbage: bool) -> bool:
