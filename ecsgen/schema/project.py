@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from ecsgen.schema.names import (
     DERIVED_CLASSES,
     check_class,
     check_module,
+    query_classes,
 )
 from ecsgen.schema.programs import with_world_programs
 from ecsgen.schema.types import Known
@@ -42,10 +44,13 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         worlds = [with_world_programs(world, members, known, diagnostics) for world in worlds]
     if diagnostics:
         return None
+    world = worlds[0] if worlds else World()
+    queried = {name for query in world.queries for name in (*query.all, *query.optional)}
+    by_name = sorted(built, key=lambda component: component.name)
     return Project(
-        components=tuple(sorted(built, key=lambda component: component.name)),
+        components=tuple(replace(c, queried=c.name in queried) for c in by_name),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
-        world=worlds[0] if worlds else World(),
+        world=world,
         root=root,
     )
 
@@ -89,5 +94,8 @@ def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
         mark = world.value("world")
         if world.name == "World" or check_class(world.name, "a world", mark, diagnostics):
             claims.claim(world.name, "the world", mark)
+        for query in world.spec.queries:
+            maker, mark = f"a class made for the query {quote(query)}", world.key("queries", query)
+            derived.extend((name, maker, mark) for name in query_classes(query))
     for name, maker, mark in derived:
         claims.claim(name, maker, mark)
