@@ -39,6 +39,8 @@ from ._runtime import (
     FloatField,
     Instance,
     IntField,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     allocate,
@@ -395,6 +397,37 @@ class AiStateData:
         self._min_drops_column[dst] = self._min_drops_column[src]
         self._max_drops_column[dst] = self._max_drops_column[src]
         self._chance_of_drop_column[dst] = self._chance_of_drop_column[src]
+
+
+class AiStateColumns(QueryColumns):
+    """The columns of AiState in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    animation = QueryColumn[np.uint8]("animation", _ANIMATION, Animation(0))
+    """The animation being played. Shape (n,)."""
+
+    energy = QueryColumn[np.float64]("energy", _ENERGY, 100.0)
+    """Energy left to act with. Shape (n,)."""
+
+    goal = QueryColumn[np.float32]("goal", _GOAL, (0.0, 0.0))
+    """Where it is going. [m] Shape (n, 2)."""
+
+    loot = QueryColumn[np.uint8]("loot", _LOOT, Loot(1))
+    """What it drops. Shape (n,)."""
+
+    min_drops = QueryColumn[np.uint8]("min_drops", _MIN_DROPS, 0)
+    """Fewest items dropped. Shape (n,)."""
+
+    max_drops = QueryColumn[np.uint8]("max_drops", _MAX_DROPS, 1)
+    """Most items dropped. Shape (n,)."""
+
+    chance_of_drop = QueryColumn[np.float64]("chance_of_drop", _CHANCE_OF_DROP, 0.5)
+    """Chance of dropping anything, 0 to 1. Shape (n,)."""
 
 
 class AiStateManager:

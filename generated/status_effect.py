@@ -47,6 +47,8 @@ from ._runtime import (
     Id,
     IdArray,
     Instance,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     allocate,
@@ -451,6 +453,31 @@ class StatusEffectData:
         self._id_slot_column[dst] = self._id_slot_column[src]
         self._caster_column[dst] = self._caster_column[src]
         self._icon_column[dst] = self._icon_column[src]
+
+
+class StatusEffectColumns(QueryColumns):
+    """The columns of StatusEffect in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    effect = QueryColumn[np.uint8]("effect", _EFFECT, Effect(0))
+    """What it does. Shape (n,)."""
+
+    strength = QueryColumn[np.float32]("strength", _STRENGTH, 1.0)
+    """How much of it. Shape (n,)."""
+
+    remaining = QueryColumn[np.float32]("remaining", _REMAINING, 5.0)
+    """Time until it wears off. [s] Shape (n,)."""
+
+    caster = QueryColumn[np.uint64]("caster", _CASTER, NULL_ENTITY)
+    """Who is to blame. Shape (n,)."""
+
+    icon = QueryColumn[np.uint64]("icon", _ICON, 0)
+    """What shows it on the screen. Shape (n,)."""
 
 
 class StatusEffectManager:

@@ -242,8 +242,8 @@ def test_absent_optional_components_have_defaults() -> None:
     query, rows = world.movers, world.movers.rows()
     absent = rows.named == NIL
     assert 0 < absent.sum() < len(query)
-    query.named.parts_1 = np.arange(1, len(query) + 1)
-    assert query.named.parts_1.tolist() == [0.0 if no else k + 1.0 for k, no in enumerate(absent)]
+    query.named.parts_y = np.arange(1, len(query) + 1)
+    assert query.named.parts_y.tolist() == [0.0 if no else k + 1.0 for k, no in enumerate(absent)]
     query.named.text = "some"
     assert query.named.text.tolist() == [b"none" if no else b"some" for no in absent]
     query.named.mode = 1

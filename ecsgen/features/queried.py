@@ -6,5 +6,7 @@ FEATURE = Feature(
     name="queried",
     applies=lambda c: c.queried,
     order=90,
-    mutants=(Mutant("a column is another one's", r'= (QueryColumn\[.*\])\("\w+"', r'= \1("entity"'),),
+    mutants=(
+        Mutant("a column is another one's", r'= (QueryColumn\[.*\])\("\w+"', r'= \1("entity"'),
+    ),
 )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .buffers import is_same_view, items, put_cells
 from .handles import NIL, RowArray
-from .queries import QueryJoin, RowsOrSlice
+from .queries import QueryJoin
 
 _Cell = TypeVar("_Cell", bound=np.generic)
 
