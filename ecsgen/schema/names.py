@@ -44,9 +44,9 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
-        "Field FloatField HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache "
-        "Links ObjectField PAGE Remap ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK "
-        "Subscription TextField"
+        "Field FloatField Group GroupMember GroupedColumns HandleField IdArray IndexQueue "
+        "IntField LAST_GENERATION LevelCache Links ObjectField PAGE Remap ROUNDS SCAN "
+        "ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder QueriedEntities QueriedManager QueryColumn QueryColumns "
@@ -63,8 +63,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 }
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
-# A component named Foo also makes FooManager, FooData, FooFields and FooColumns.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Columns")
+# A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "GroupedData", "Columns")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -116,7 +116,7 @@ WORLD_PREFIXES: Final = ("spawn_",)
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
-    | frozenset(("entity", "rows", "sort", "count", "index")),
+    | frozenset(("entity", "rows", "sort", "reorder", "count", "index")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
@@ -149,6 +149,11 @@ def query_classes(name: str) -> tuple[str, str, str]:
 def module_name(name: str) -> str:
     """`PointMass` → `point_mass`, `AIState` → `ai_state`."""
     return _WORD_START.sub("_", name).lower()
+
+
+def group_class(group: str) -> str:
+    """`bodies` → `BodiesGroup`."""
+    return "".join(word.capitalize() for word in group.split("_")) + "Group"
 
 
 def check_identifier(
