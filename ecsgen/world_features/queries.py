@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ecsgen.features import Mutant
 from ecsgen.model import Component, Project, Query
+from ecsgen.render.calls import collection
 from ecsgen.schema.names import query_classes
 from ecsgen.world_features._base import WorldFeature
 
@@ -51,10 +52,11 @@ class QuerySpelling:
 
     @property
     def clauses(self) -> list[str]:
-        """The arguments of the join."""
-        named = {"any_of": self.any, "none_of": self.none, "optional": self.optional}
-        given = [f"{key}={_members(parts)}" for key, parts in named.items() if parts]
-        return [_members(self.all), *given]
+        """The arguments of the join, laid out."""
+        named = {"any_of=": self.any, "none_of=": self.none, "optional=": self.optional}
+        given = [("", self.all), *((key, parts) for key, parts in named.items() if parts)]
+        members = [(key, [part.member for part in parts]) for key, parts in given]
+        return [collection(key, each, 12, ",").lstrip() for key, each in members]
 
     @property
     def summary(self) -> str:
@@ -64,11 +66,6 @@ class QuerySpelling:
         if self.optional:
             clauses.append(f"optional {_listed(self.optional)}")
         return "Live entities with " + "; ".join(clauses)
-
-
-def _members(parts: tuple[Part, ...]) -> str:
-    inner = ", ".join(part.member for part in parts)
-    return f"({inner},)" if len(parts) == 1 else f"({inner})"
 
 
 def _listed(parts: tuple[Part, ...]) -> str:
