@@ -47,10 +47,8 @@ class Spelling(ColumnSpelling):
     @property
     def _default_cell(self) -> str:
         """The constant of the converted default."""
-        is_same = self._type.base is not Base.STR and not self._is_enum
-        return (
-            self.default if is_same and len(self.column.shape) < 2 else f"{self.name.upper()}_CELL"
-        )
+        is_other = self._type.base is Base.STR or self._is_enum or len(self.column.shape) > 1
+        return f"{self.name.upper()}_CELL" if is_other else self.default
 
     @property
     def _default_word(self) -> str:
