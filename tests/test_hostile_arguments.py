@@ -89,6 +89,14 @@ def field(m: Any) -> str:
     return next(name for name in names if hasattr(m, name))
 
 
+def create(m: Any, entity: int, value: Any, many: bool) -> None:
+    """Create one instance by the one or the other call."""
+    if many:
+        m.create_many([entity], **{field(m): [value]})
+    else:
+        m.create(entity, **{field(m): value})
+
+
 ROW_CALLS: dict[str, Callable[[Any, Any], object]] = {
     "destroy": lambda m, row: m.destroy(row),
     "row": lambda m, row: m.row(row),
@@ -160,10 +168,7 @@ def test_an_entity_that_dies_of_a_value_gets_nothing(name: str, many: bool) -> N
     value = [[value] * 4] * 4 if field(m) == "local" else value
     before = len(m)
     with pytest.raises(StaleEntityError):
-        if many:
-            m.create_many([entity], **{field(m): [value]})
-        else:
-            m.create(entity, **{field(m): value})
+        create(m, entity, value, many)
     assert len(m) == before
     check(m)
 
@@ -176,10 +181,7 @@ def test_an_instance_that_a_value_makes_is_the_only_one(name: str, many: bool) -
     value: Any = Hostile(1, lambda: m.ensure(entity))
     value = [[value] * 4] * 4 if field(m) == "local" else value
     with pytest.raises(DuplicateInstanceError):
-        if many:
-            m.create_many([entity], **{field(m): [value]})
-        else:
-            m.create(entity, **{field(m): value})
+        create(m, entity, value, many)
     assert len(m) == 5
     check(m)
 

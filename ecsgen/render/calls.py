@@ -69,6 +69,18 @@ def display(head: str, value: str) -> str:
     return head + value if items is None else exploded(head, items, 0)
 
 
+def disjunction(head: str, names: list[str]) -> str:
+    """Return `head` and the names joined by bars, as black lays a long right side out."""
+    line = head + " | ".join(names)
+    if len(line) <= WIDTH:
+        return line
+    pad = " " * (len(head) - len(head.lstrip()))
+    inner = f"{pad}    {' | '.join(names)}"
+    if len(inner) > WIDTH:
+        inner = f"\n{pad}    | ".join([f"{pad}    {names[0]}", *names[1:]])
+    return f"{head}(\n{inner}\n{pad})"
+
+
 def signature(name: str, parameters: list[str], returns: str, indent: int) -> str:
     """Return the line or lines that begin a function of few parameters."""
     pad = " " * indent

@@ -48,6 +48,9 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Links ObjectField OwnedRows PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK "
         "Subscription TextField"
     ),
+    "what their runtime defines for signatures and queries": _words(
+        "ComponentFlags ComponentHolder WORD_BITS"
+    ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
         "BufferError Ellipsis Exception ExceptionGroup False FloatingPointError IndexError "
