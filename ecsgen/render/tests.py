@@ -144,7 +144,8 @@ def _available() -> frozenset[str]:
 @cache
 def _imports(name: str) -> tuple[str, ...]:
     """Return the support modules that one imports."""
-    nodes = ast.walk(ast.parse(support_module(name, PARENT)))
+    head = support_module(name, PARENT).split("\n\n\n")[0]  # imports stand before all else
+    nodes = ast.walk(ast.parse(head))
     relative = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1]
     own = {node.module for node in relative if node.module}
     return tuple(sorted(own | {a.name for node in relative if not node.module for a in node.names}))
