@@ -726,7 +726,7 @@ class AiStateManager:
             if chance_of_drop is not CHANCE_OF_DROP_DEFAULT:
                 _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -803,9 +803,7 @@ class AiStateManager:
                 chance_of_drop=chance_of_drop,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

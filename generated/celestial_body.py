@@ -674,7 +674,7 @@ class CelestialBodyManager:
             if name is not NAME_DEFAULT:
                 _name_ = _NAME.one(name)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -755,9 +755,7 @@ class CelestialBodyManager:
                 name=name,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

@@ -1664,7 +1664,7 @@ class EveryTypeManager:
             if magic is not MAGIC_DEFAULT:
                 _magic_ = _MAGIC.one(magic)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -1816,9 +1816,7 @@ class EveryTypeManager:
                 note=note,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

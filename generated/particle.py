@@ -592,7 +592,7 @@ class ParticleManager:
             if colour is not COLOUR_DEFAULT:
                 _colour_ = _COLOUR.one(colour)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -675,9 +675,7 @@ class ParticleManager:
                 colour=colour,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

@@ -616,7 +616,7 @@ class PointMassManager:
             if label is not LABEL_DEFAULT:
                 _label_ = _LABEL.one(label)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -684,9 +684,7 @@ class PointMassManager:
                 label=label,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

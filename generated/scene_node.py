@@ -656,7 +656,7 @@ class SceneNodeManager:
             if world is not WORLD_DEFAULT:
                 _world_ = _WORLD.one(world)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -714,9 +714,7 @@ class SceneNodeManager:
         try:
             columns = self._convert(len(_given), local=local, world=world)
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

@@ -709,7 +709,7 @@ class SkinnedMeshManager:
             if visible is not VISIBLE_DEFAULT:
                 _visible_ = _VISIBLE.one(visible)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -789,9 +789,7 @@ class SkinnedMeshManager:
                 resource=resource,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

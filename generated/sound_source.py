@@ -703,7 +703,7 @@ class SoundSourceManager:
             if looping is not LOOPING_DEFAULT:
                 _looping_ = _LOOPING.one(looping)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -763,9 +763,7 @@ class SoundSourceManager:
                 looping=looping,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

@@ -387,9 +387,7 @@ class StaticManager:
         try:
             columns = self._convert(len(_given))
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

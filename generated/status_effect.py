@@ -773,7 +773,7 @@ class StatusEffectManager:
             if icon is not ICON_DEFAULT:
                 _icon_ = _ICON.one(icon)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -842,9 +842,7 @@ class StatusEffectManager:
                 icon=icon,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

@@ -619,7 +619,7 @@ class TileManager:
             if explored is not EXPLORED_DEFAULT:
                 _explored_ = _EXPLORED.one(explored)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -685,9 +685,7 @@ class TileManager:
                 explored=explored,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

@@ -533,7 +533,7 @@ class TransformManager:
             if scale is not SCALE_DEFAULT:
                 _scale_ = _SCALE.one(scale)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -595,9 +595,7 @@ class TransformManager:
                 len(_given), translation=translation, rotation=rotation, scale=scale
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

@@ -928,7 +928,7 @@ class VillagerManager:
             if nickname is not NICKNAME_DEFAULT:
                 _nickname_ = _NICKNAME.one(nickname)
         except Exception:
-            self._entities.require(entity)  # that it is dead would be the graver error
+            self._entities.require(entity)  # death is the graver error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -1013,9 +1013,7 @@ class VillagerManager:
                 nickname=nickname,
             )
         except Exception:
-            self._entities.require_many(
-                entities
-            )  # that one is dead would be the graver error
+            self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
         if self._locks:

@@ -19,7 +19,7 @@ FEATURE = Feature(
         Mutant("the dead get an instance", r"if not _is_alive:", "if False:"),
         Mutant(
             "bad values count for more than death",
-            r"self\._entities\.require(_many)?\(\w+\)  # that .*",
+            r"self\._entities\.require(_many)?\(\w+\)  # death.*",
             "pass",
         ),
     ),
