@@ -992,10 +992,8 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     return np.flatnonzero(tail) + kept, gone[:split]
 
 
-def permutation(order: ArrayLike, data: Rows, manager: str) -> RowArray:
-    """Return `order` as rows if it names each of n rows once, or raise ValueError; O(n)."""
-    given = integers(order, manager, "the order")
-    n = data._n
+def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
+    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n)."""
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
@@ -1139,6 +1137,40 @@ def _words(
 ) -> Iterator[tuple[int, NDArray[np.uint64]]]:
     for start in range(0, len(holders), WORD_BITS):
         yield start, signature_words(holders[start : start + WORD_BITS], entities)
+
+
+def key_values(key: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return a key as an array; objects as their ranks, TypeError if they have no order."""
+    array = np.asarray(key)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return _ranks(array.tolist(), manager)
+    return array
+
+
+def sort_key(key: NDArray[Any], n: int, manager: str) -> NDArray[Any]:
+    """Return a key that has one value per row, or raise ValueError."""
+    if key.shape != (n,):
+        raise ValueError(f"{manager}: a key of shape {key.shape} for {n} rows")
+    return key
+
+
+def sort_order(key: NDArray[Any]) -> RowArray:
+    """Return the stable ascending order of a key with one value per row, NaN last."""
+    return np.argsort(key, kind="stable")
+
+
+def _ranks(values: list[Any], manager: str) -> RowArray:
+    """Return the place of each value in their stable ascending order; NaN, which is not equal to
+    itself, comes last."""
+    try:
+        numbers = [k for k, value in enumerate(values) if value == value]
+        order = sorted(numbers, key=values.__getitem__)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{manager}: a key's values need an order: {error}") from error
+    nans = set(range(len(values))).difference(numbers)
+    ranks = np.empty(len(values), np.intp)
+    ranks[[*order, *sorted(nans)]] = np.arange(len(values))
+    return ranks
 
 
 BLOCK: Final = 16_384
@@ -2140,7 +2172,8 @@ class Group:
             StructureLockedError: a member is locked.
         """
         self._check_lock()
-        self._permute(permutation(order, self.n, self._name))
+        given = integers(order, self._name, "the order")
+        self._permute(permutation(given, self.n, self._name))
 
     def _check_lock(self) -> None:
         if self._first._locks:
@@ -2202,38 +2235,47 @@ def sorted_by_group(manager: str, group: str) -> StructureLockedError:
     )
 
 
-def sort_key(key: ArrayLike, data: Rows, manager: str) -> NDArray[Any]:
-    """Return a key array with one value per row; objects as their ranks.
+def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
+    end = bound + count
+    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
 
-    Raises:
-        ValueError: not one value per row.
-        TypeError: the key's objects have no order.
+
+def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
+
+    The active part closes as any table does. The rows that it gives up belong to the
+    inactive part now: they are holes of that part, like those of its own rows that
+    leave.
     """
-    array = np.asarray(key)
-    if array.dtype.kind == "O" and array.ndim == 1:
-        array = _ranks(array.tolist(), manager)
-    if array.shape != (data._n,):
-        raise ValueError(f"{manager}: a key of shape {array.shape} for {data._n} rows")
-    return array
+    split = int(np.searchsorted(gone, bound))
+    src, dst = fill(gone[:split], bound)
+    start = bound - split
+    holes = np.concatenate((np.arange(start, bound), gone[split:]))
+    behind, front = fill(holes - start, n - start)
+    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
 
 
-def sort_order(key: NDArray[Any]) -> RowArray:
-    """Return the stable ascending order of a key with one value per row, NaN last."""
-    return np.argsort(key, kind="stable")
+def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
+    outside = np.ones(end - start, np.bool_)
+    inside = rows[(rows >= start) & (rows < end)]
+    outside[inside - start] = False
+    leaving = np.flatnonzero(outside) + start
+    coming = rows[(rows < start) | (rows >= end)]
+    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
 
 
-def _ranks(values: list[Any], manager: str) -> RowArray:
-    """Return the place of each value in their stable ascending order; NaN, which is not equal to
-    itself, comes last."""
-    try:
-        numbers = [k for k, value in enumerate(values) if value == value]
-        order = sorted(numbers, key=values.__getitem__)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{manager}: a key's values need an order: {error}") from error
-    nans = set(range(len(values))).difference(numbers)
-    ranks = np.empty(len(values), np.intp)
-    ranks[[*order, *sorted(nans)]] = np.arange(len(values))
-    return ranks
+def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
+    """Return the stable ascending order inside each part, NaN last."""
+    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
+
+
+def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
+    """Return an order that keeps every row in its part, or raise ValueError."""
+    if len(order) and bound and int(order[:bound].max()) >= bound:
+        raise ValueError(f"{manager}: the order moves rows across the active boundary")
+    return order
 
 
 def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
@@ -2313,49 +2355,6 @@ def spread(
     column = np.full(count, default, default.dtype)
     column[cold_rows] = values
     return column
-
-
-def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
-    end = bound + count
-    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
-
-
-def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
-
-    The active part closes as any table does. The rows that it gives up belong to the
-    inactive part now: they are holes of that part, like those of its own rows that
-    leave.
-    """
-    split = int(np.searchsorted(gone, bound))
-    src, dst = fill(gone[:split], bound)
-    start = bound - split
-    holes = np.concatenate((np.arange(start, bound), gone[split:]))
-    behind, front = fill(holes - start, n - start)
-    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
-
-
-def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
-    outside = np.ones(end - start, np.bool_)
-    inside = rows[(rows >= start) & (rows < end)]
-    outside[inside - start] = False
-    leaving = np.flatnonzero(outside) + start
-    coming = rows[(rows < start) | (rows >= end)]
-    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
-
-
-def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
-    """Return the stable ascending order inside each part, NaN last."""
-    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
-
-
-def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
-    """Return an order that keeps every row in its part, or raise ValueError."""
-    if len(order) and bound and int(order[:bound].max()) >= bound:
-        raise ValueError(f"{manager}: the order moves rows across the active boundary")
-    return order
 
 
 _NO_RESERVE: Final = 0x4000

@@ -60,10 +60,12 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_below,
     is_integer,
     is_same_view,
     items,
+    key_values,
     leave_family,
     load_rows,
     locked,
@@ -915,7 +917,7 @@ class SceneNodeManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        key = sort_key(key, data, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -927,7 +929,8 @@ class SceneNodeManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

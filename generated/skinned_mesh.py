@@ -59,9 +59,11 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -1014,7 +1016,7 @@ class SkinnedMeshManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -1026,7 +1028,8 @@ class SkinnedMeshManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -58,10 +58,12 @@ from ._runtime import (
     grown_capacity,
     has_row,
     hash_lookup,
+    integers,
     is_integer,
     is_same_view,
     items,
     join,
+    key_values,
     link,
     load_rows,
     locked,
@@ -956,7 +958,7 @@ class SoundSourceManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -968,7 +970,8 @@ class SoundSourceManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -51,8 +51,10 @@ from ._runtime import (
     fill_parts,
     grown_capacity,
     ids_of,
+    integers,
     is_integer,
     is_same_view,
+    key_values,
     load_rows,
     locked,
     parts_sorted,
@@ -818,7 +820,7 @@ class SparkManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(parts_sorted(key, data._n_active))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -831,7 +833,8 @@ class SparkManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         order = within_parts(order, self.data._n_active, MANAGER)
         self._permute(order)
 

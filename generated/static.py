@@ -46,7 +46,9 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -547,7 +549,7 @@ class StaticManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        key = sort_key(key, data, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -559,7 +561,8 @@ class StaticManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -65,9 +65,11 @@ from ._runtime import (
     has_row,
     ids_of,
     indices,
+    integers,
     is_integer,
     is_same_view,
     join,
+    key_values,
     link,
     load_rows,
     locked,
@@ -1049,7 +1051,7 @@ class StatusEffectManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -1061,7 +1063,8 @@ class StatusEffectManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -54,8 +54,10 @@ from ._runtime import (
     fill,
     grown_capacity,
     ids_of,
+    integers,
     is_integer,
     is_same_view,
+    key_values,
     load_rows,
     locked,
     permutation,
@@ -800,7 +802,7 @@ class TextureManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -812,7 +814,8 @@ class TextureManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -67,9 +67,11 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -1226,7 +1228,7 @@ class VillagerManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = self._column_by_name(key)
-        key = sort_key(key, data, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -1238,7 +1240,8 @@ class VillagerManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -71,7 +71,7 @@ def doc(text: str, indent: int = 0) -> str:
 
 def graver_than_values(body: str, graver: str) -> str:
     """Let statements that check values give way to a graver error, where a feature names one."""
-    if not body.strip() or is_nothing(graver):
+    if not body or is_nothing(graver):
         return body
     inner = "".join(f"    {line}" if line.strip() else line for line in body.splitlines(True))
     return f"        try:\n{inner}        except Exception:\n{graver}\n            raise\n"

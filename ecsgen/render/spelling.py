@@ -112,8 +112,6 @@ class Spelling(ColumnSpelling):
     @property
     def checked_lines(self) -> str:
         """The statements that convert the value for a new row; most leave it at the default."""
-        if self.is_object:
-            return NOTHING
         lines = [
             f"{self.local} = {self._default_cell}",
             f"if {self.name} is not {self.default}:",

@@ -133,10 +133,8 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     return np.flatnonzero(tail) + kept, gone[:split]
 
 
-def permutation(order: ArrayLike, data: Rows, manager: str) -> RowArray:
-    """Return `order` as rows if it names each of n rows once, or raise ValueError; O(n)."""
-    given = integers(order, manager, "the order")
-    n = data._n
+def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
+    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n)."""
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)

@@ -8,22 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .handles import RowArray
-from .rows import Rows
 
 
-def sort_key(key: ArrayLike, data: Rows, manager: str) -> NDArray[Any]:
-    """Return a key array with one value per row; objects as their ranks.
-
-    Raises:
-        ValueError: not one value per row.
-        TypeError: the key's objects have no order.
-    """
+def key_values(key: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return a key as an array; objects as their ranks, TypeError if they have no order."""
     array = np.asarray(key)
     if array.dtype.kind == "O" and array.ndim == 1:
-        array = _ranks(array.tolist(), manager)
-    if array.shape != (data._n,):
-        raise ValueError(f"{manager}: a key of shape {array.shape} for {data._n} rows")
+        return _ranks(array.tolist(), manager)
     return array
+
+
+def sort_key(key: NDArray[Any], n: int, manager: str) -> NDArray[Any]:
+    """Return a key that has one value per row, or raise ValueError."""
+    if key.shape != (n,):
+        raise ValueError(f"{manager}: a key of shape {key.shape} for {n} rows")
+    return key
 
 
 def sort_order(key: NDArray[Any]) -> RowArray:
