@@ -419,25 +419,27 @@ class AiStateColumns(QueryColumns):
 
     __slots__ = ()
 
-    animation = QueryColumn[np.uint8]("animation", _ANIMATION, Animation(0))
+    animation = QueryColumn[np.uint8]("animation", _ANIMATION, ANIMATION_DEFAULT)
     """The animation being played. Shape (n,)."""
 
-    energy = QueryColumn[np.float64]("energy", _ENERGY, 100.0)
+    energy = QueryColumn[np.float64]("energy", _ENERGY, ENERGY_DEFAULT)
     """Energy left to act with. Shape (n,)."""
 
-    goal = QueryColumn[np.float32]("goal", _GOAL, (0.0, 0.0))
+    goal = QueryColumn[np.float32]("goal", _GOAL, GOAL_DEFAULT)
     """Where it is going. [m] Shape (n, 2)."""
 
-    loot = QueryColumn[np.uint8]("loot", _LOOT, Loot(1))
+    loot = QueryColumn[np.uint8]("loot", _LOOT, LOOT_DEFAULT)
     """What it drops. Shape (n,)."""
 
-    min_drops = QueryColumn[np.uint8]("min_drops", _MIN_DROPS, 0)
+    min_drops = QueryColumn[np.uint8]("min_drops", _MIN_DROPS, MIN_DROPS_DEFAULT)
     """Fewest items dropped. Shape (n,)."""
 
-    max_drops = QueryColumn[np.uint8]("max_drops", _MAX_DROPS, 1)
+    max_drops = QueryColumn[np.uint8]("max_drops", _MAX_DROPS, MAX_DROPS_DEFAULT)
     """Most items dropped. Shape (n,)."""
 
-    chance_of_drop = QueryColumn[np.float64]("chance_of_drop", _CHANCE_OF_DROP, 0.5)
+    chance_of_drop = QueryColumn[np.float64](
+        "chance_of_drop", _CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT
+    )
     """Chance of dropping anything, 0 to 1. Shape (n,)."""
 
 

@@ -353,21 +353,21 @@ class PointMassColumns(QueryColumns):
 
     __slots__ = ()
 
-    mass = QueryColumn[np.float32]("mass", _MASS, 1.0)
+    mass = QueryColumn[np.float32]("mass", _MASS, MASS_DEFAULT)
     """Mass of the object. [kg] Shape (n,)."""
 
-    position = QueryColumn[np.float32]("position", _POSITION, (0.0, 0.0, 0.0))
+    position = QueryColumn[np.float32]("position", _POSITION, POSITION_DEFAULT)
     """Place in world space. [m] Shape (n, 3)."""
 
-    velocity = QueryColumn[np.float32]("velocity", _VELOCITY, (0.0, 0.0, 0.0))
+    velocity = QueryColumn[np.float32]("velocity", _VELOCITY, VELOCITY_DEFAULT)
     """Change of place per second. [m/s] Shape (n, 3)."""
 
     acceleration = QueryColumn[np.float32](
-        "acceleration", _ACCELERATION, (0.0, 0.0, 0.0)
+        "acceleration", _ACCELERATION, ACCELERATION_DEFAULT
     )
     """Change of velocity per second. [m/s^2] Shape (n, 3)."""
 
-    label = QueryColumn[np.bytes_]("label", _LABEL, "")
+    label = QueryColumn[np.bytes_]("label", _LABEL, LABEL_DEFAULT)
     """A name for debugging. Shape (n,)."""
 
 

@@ -467,19 +467,19 @@ class StatusEffectColumns(QueryColumns):
 
     __slots__ = ()
 
-    effect = QueryColumn[np.uint8]("effect", _EFFECT, Effect(0))
+    effect = QueryColumn[np.uint8]("effect", _EFFECT, EFFECT_DEFAULT)
     """What it does. Shape (n,)."""
 
-    strength = QueryColumn[np.float32]("strength", _STRENGTH, 1.0)
+    strength = QueryColumn[np.float32]("strength", _STRENGTH, STRENGTH_DEFAULT)
     """How much of it. Shape (n,)."""
 
-    remaining = QueryColumn[np.float32]("remaining", _REMAINING, 5.0)
+    remaining = QueryColumn[np.float32]("remaining", _REMAINING, REMAINING_DEFAULT)
     """Time until it wears off. [s] Shape (n,)."""
 
-    caster = QueryColumn[np.uint64]("caster", _CASTER, NULL_ENTITY)
+    caster = QueryColumn[np.uint64]("caster", _CASTER, CASTER_DEFAULT)
     """Who is to blame. Shape (n,)."""
 
-    icon = QueryColumn[np.uint64]("icon", _ICON, 0)
+    icon = QueryColumn[np.uint64]("icon", _ICON, ICON_DEFAULT)
     """What shows it on the screen. Shape (n,)."""
 
 

@@ -270,13 +270,15 @@ class TransformColumns(QueryColumns):
 
     __slots__ = ()
 
-    translation = QueryColumn[np.float32]("translation", _TRANSLATION, (0.0, 0.0, 0.0))
+    translation = QueryColumn[np.float32](
+        "translation", _TRANSLATION, TRANSLATION_DEFAULT
+    )
     """Place of the origin. [m] Shape (n, 3)."""
 
-    rotation = QueryColumn[np.float32]("rotation", _ROTATION, (0.0, 0.0, 0.0, 1.0))
+    rotation = QueryColumn[np.float32]("rotation", _ROTATION, ROTATION_DEFAULT)
     """Unit quaternion, x y z w. Shape (n, 4)."""
 
-    scale = QueryColumn[np.float32]("scale", _SCALE, (1.0, 1.0, 1.0))
+    scale = QueryColumn[np.float32]("scale", _SCALE, SCALE_DEFAULT)
     """Factor along each axis. Shape (n, 3)."""
 
 
