@@ -120,7 +120,9 @@ class Component:
     capacity: int = 0
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
+    queried: bool = False  # a query of the world tells where its instances are
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
+    group: str = ""  # the world's group that it is a member of
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
 
@@ -175,9 +177,10 @@ class Project:
     components: tuple[Component, ...]
     enums: tuple[Enum, ...]
     world: World
+    backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schemas
     root: Path = field(default=Path("."), repr=False, compare=False)  # the schema folder
 
-    def for_backend(self, backend: Literal["numpy", "numba"]) -> Project:
-        """The project whose components know what their kernels are compiled to."""
-        components = (replace(component, backend=backend) for component in self.components)
-        return replace(self, components=tuple(components))
+    def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
+        """The same project, its kernels to be made for a backend."""
+        components = tuple(replace(component, backend=backend) for component in self.components)
+        return replace(self, components=components, backend=backend)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ecsgen import fingerprint, world_features
+from ecsgen import fingerprint
 from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Enum, Project, World
@@ -46,8 +46,8 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
 
     Schema keys whose code can't be generated yet are reported as diagnostics.
     """
-    project = project.for_backend(options.backend)
     report_unsupported(project, diagnostics)
+    project = project.made_for(options.backend)
     tested = options.tests is not None and not diagnostics.errors
     tests_of = tests.outputs(project, options) if tested else ()
     return [*_package(project), *_managers(project), *tests_of]
@@ -56,13 +56,13 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
 def _package(project: Project) -> Iterator[Output]:
     names = tuple((c.name, c.module) for c in project.components)
     enums = tuple(enum.name for enum in project.enums)
-    active = world_features.active(project)
-    of_world = tuple(name for feature in active for name in feature.exports(project))
+    parts = Parts.of(project)
+    of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
-    yield _output("world.py", world_module, Parts.of(project))
+    yield _output("world.py", world_module, parts)
     if project.enums:
         yield _output("enums.py", enums_module, project.enums)
 
@@ -109,10 +109,10 @@ def package_module(
 ) -> str:
     """Return the package's `__init__`: everything that users import.
 
-    `of_world`: what `world.py` has for them besides the world.
+    `of_world`: what `world.py` has for them.
     """
     origins = {"._runtime": list(EXPORTED), ".entities": ["EntityManager"]}
-    origins[".world"] = sorted({"World", world, *of_world})
+    origins[".world"] = sorted(set(of_world))
     origins |= {f".{module}": [name, f"{name}Manager"] for name, module in components}
     if enums:
         origins[".enums"] = list(enums)

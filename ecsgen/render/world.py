@@ -10,9 +10,10 @@ from ecsgen.model import Component, Project, World
 from ecsgen.render.blocks import Step, without_nothing
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
+from ecsgen.schema.names import DERIVED_CLASSES
 
 MARKER = "<<imports>>"
-DERIVED = ("", "Data", "Fields", "Manager")
+DERIVED = ("", *DERIVED_CLASSES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Member:
     owner: str
     destroy: str
     has_manager: bool
+    can_grow: bool
 
     @classmethod
     def of(cls, component: Component, world: World) -> Self:
@@ -34,6 +36,7 @@ class Member:
             component.owner,
             component.destroy,
             component.name not in world.archetypes,
+            not component.reserve,
         )
 
 
@@ -44,13 +47,17 @@ class Parts:
     world: World
     members: tuple[Member, ...]
     features: tuple[tuple[str, object], ...]  # names and subjects of the active features
+    exports: tuple[str, ...]
+    """What the package has of `world.py` besides the world."""
 
     @classmethod
     def of(cls, project: Project) -> Self:
         """Return the parts of a project's world."""
         members = tuple(Member.of(component, project.world) for component in project.components)
         active = world_features.active(project)
-        return cls(project.world, members, tuple((f.name, f.subject(project)) for f in active))
+        exports = tuple(name for feature in active for name in feature.exports(project))
+        subjects = tuple((feature.name, feature.subject(project)) for feature in active)
+        return cls(project.world, members, subjects, exports)
 
     @property
     def components(self) -> list[Member]:

@@ -44,9 +44,14 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK Block Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FloatField HandleField IdArray IndexQueue IntField "
-        "LAST_GENERATION LevelCache Links ObjectField PAGE Remap ROUNDS SCAN ShapedField SLOT_BITS "
-        "SLOT_MASK Subscription TextField"
+        "FamilyLinks "
+        "Field FloatField Group GroupMember GroupedColumns HandleField IdArray IndexQueue "
+        "IntField LAST_GENERATION LevelCache Links ObjectField OwnedRows PAGE Remap ROUNDS "
+        "Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
+    ),
+    "what their runtime defines for signatures and queries": _words(
+        "ComponentFlags ComponentHolder QueriedEntities QueriedManager QueryColumn QueryColumns "
+        "QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -59,8 +64,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 }
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
-# A component named Foo also makes FooManager, FooData and FooFields.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields")
+# A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "GroupedData", "Columns")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -84,9 +89,9 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "self rows entities columns order key rng callback np"
     ),
     "functions that creations call": _words(
-        "beyond_reserve copied_if_view count_differing duplicate_instance first_present "
-        "first_repeated grown_capacity grown_map present_row row_in_use rows_spanned whole_count "
-        "without_views worn_out"
+        "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
+        "first_present first_repeated grown_capacity grown_map present_row row_in_use "
+        "rows_spanned whole_count without_views worn_out"
     ),
     "functions that kernels call": _words("as_integers put_where"),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation"),
@@ -113,7 +118,7 @@ WORLD_PREFIXES: Final = ("spawn_",)
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
-    | frozenset(("entity", "rows", "sort", "count", "index")),
+    | frozenset(("entity", "rows", "sort", "reorder", "count", "index")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
@@ -137,9 +142,20 @@ _CAMEL: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
+def query_classes(name: str) -> tuple[str, str, str]:
+    """The classes that a query makes: `fast_movers` → FastMoversQuery, …Rows, …Row."""
+    stem = "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+    return f"{stem}Query", f"{stem}Rows", f"{stem}Row"
+
+
 def module_name(name: str) -> str:
     """`PointMass` → `point_mass`, `AIState` → `ai_state`."""
     return _WORD_START.sub("_", name).lower()
+
+
+def group_class(group: str) -> str:
+    """`bodies` → `BodiesGroup`."""
+    return "".join(word.capitalize() for word in group.split("_")) + "Group"
 
 
 def check_identifier(
