@@ -21,7 +21,7 @@ def report_unsupported(project: Project, diagnostics: Diagnostics) -> None:
 
 def _component_keys(component: Component) -> Iterator[str]:
     asked = {
-        "kernels": component.kernels,
+        "kernels": component.kernels if component.backend == "numba" else (),
         "reductions": component.reductions,
     }
     return (key for key, used in asked.items() if used)
@@ -29,7 +29,6 @@ def _component_keys(component: Component) -> Iterator[str]:
 
 def _world_keys(world: World) -> Iterator[str]:
     asked = {
-        "queries": world.queries,
         "kernels": world.kernels,
         "archetypes": world.archetypes,
     }
