@@ -11,7 +11,7 @@ from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Enum, Project, World
 from ecsgen.render import tests
-from ecsgen.render.bundle import runtime_source
+from ecsgen.render.bundle import compiled_source, runtime_source
 from ecsgen.render.calls import import_line, isort_key
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
@@ -60,6 +60,8 @@ def _package(project: Project) -> Iterator[Output]:
     of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
+    if any(component.kernels for component in project.components) and project.backend == "numba":
+        yield _output("_compiled.py", compiled_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
     yield _output("world.py", world_module, parts)

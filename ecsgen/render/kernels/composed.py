@@ -8,7 +8,7 @@ from typing import Final
 from ecsgen.kernels.tree import FieldValue, Local, Operation, walk
 from ecsgen.render.kernels.expressions import Emitter
 from ecsgen.render.kernels.values import Layout, Shape, Value
-from ecsgen.render.spelling import NUMPY
+from ecsgen.render.column_spelling import NUMPY
 
 Composer = Callable[[Emitter, Operation, Value | None], Value]
 

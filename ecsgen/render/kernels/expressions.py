@@ -22,7 +22,7 @@ from ecsgen.render.calls import call
 from ecsgen.render.kernels.ufuncs import IN_PLACE, UFUNCS
 from ecsgen.render.kernels.values import Layout, Shape, Value, Working
 from ecsgen.render.quoting import literal
-from ecsgen.render.spelling import NUMPY
+from ecsgen.render.column_spelling import NUMPY
 
 _COMPARING = (Rule.ORDER, Rule.EQUALITY)
 

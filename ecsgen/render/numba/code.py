@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Final
 
 from ecsgen.kernels.types import UNSIGNED
-from ecsgen.render.spelling import NUMPY
+from ecsgen.render.column_spelling import NUMPY
 
 
 class Level(IntEnum):

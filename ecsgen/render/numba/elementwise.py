@@ -8,7 +8,7 @@ from typing import Final
 from ecsgen.kernels.tree import Cast, Operation
 from ecsgen.kernels.types import UNSIGNED, Type, integer_range
 from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
-from ecsgen.render.spelling import NUMPY
+from ecsgen.render.column_spelling import NUMPY
 
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 FUNCTIONS: Final = {
@@ -114,10 +114,10 @@ def _not(type_: Type, operands: list[Code]) -> Code:
 
 def _choice(type_: Type, operands: list[Code]) -> Code:
     test, *values = operands
-    then, otherwise = (cut(one, type_.scalar) for one in values)
+    then, otherwise = (one if one.is_number else cut(one, type_.scalar) for one in values)
     sides = f"{then.within(Level.OR)} if {test.within(Level.OR)} else"
     text = f"{sides} {otherwise.within(Level.CHOICE)}"
-    return Code(text, Level.CHOICE, is_narrow(type_))
+    return Code(text, Level.CHOICE, then.is_number or otherwise.is_number)
 
 
 def _least(type_: Type, operands: list[Code]) -> Code:

@@ -8,10 +8,9 @@ from ecsgen.columns import split_parts
 from ecsgen.kernels.tree import PARENT, FieldValue
 from ecsgen.kernels.types import Type
 from ecsgen.model import Component, Default, Field
-from ecsgen.render.cold import is_indirect
 from ecsgen.render.numba.code import Code, Names, number
 from ecsgen.render.numba.values import UNROLLED, Emitter, Place, Value
-from ecsgen.render.spelling import NUMPY
+from ecsgen.render.column_spelling import NUMPY
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +34,24 @@ class Fields:
         self.is_flat = is_flat
         self.row = names.take("i", "_i")
         self.parameters: dict[str, Parameter] = {}  # by what the method passes
-        self.constants: dict[str, Default] = {}
+        self.constants: dict[str, Field] = {}
+        """Large defaults, which are arrays."""
         self.preamble: list[str] = []
         """Statements at the beginning of each row."""
         self._names = names
         self._fields = {one.name: one for one in component.fields}
         self._starts: dict[tuple[str, int], str] = {}
         self._loaded: dict[FieldValue, Value] = {}
-        self._places: dict[tuple[str, bool], str] = {}
+        self._parent_row = ""
 
     def value(self, emit: Emitter, node: FieldValue) -> Value:
         """The elements of a field of this row or of its parent."""
         found = self._fields[node.name]
-        if node.owner == PARENT or is_indirect(self.component, found):
+        if node.owner == PARENT:
             if node not in self._loaded:
-                self._loaded[node] = self._guarded(emit, node, found)
+                self._loaded[node] = self._of_parent(emit, node, found)
             return self._loaded[node]
-        value = self._elements(node.type, found, self.row)
-        if found.split and emit.count(node.type) > UNROLLED:
-            return emit.in_memory(value, f"{node.name}_parts")
-        return value
+        return self._elements(node.type, found, self.row)
 
     def _array(self, name: str, scalar: str, passed: str) -> str:
         """The parameter for a column."""
@@ -87,77 +84,43 @@ class Fields:
             self.preamble.append(f"{name} = {elements} * {row}")
         return self._starts[row, elements]
 
-    # --- rows that may be absent: a root's parent, cold rows -----------------------------------
+    # --- the parent's row ----------------------------------------------------------------------
 
-    def _guarded(self, emit: Emitter, node: FieldValue, found: Field) -> Value:
-        """Elements that are read once, at the beginning of a row: the default where there is none.
+    def _of_parent(self, emit: Emitter, node: FieldValue, found: Field) -> Value:
+        """Elements that are read at the beginning of a row: the default for a root's parent.
 
         A kernel never writes them.
         """
-        cold = is_indirect(self.component, found)
-        place = self._place(node.owner == PARENT, cold)
-        there = self._cold(node.type, found, place) if cold else self._elements(node.type, found, place)
-        default = self._default(node.type, found, node.owner == PARENT)
-        count = emit.count(node.type)
-        name = self._names.take(f"{node.owner or 'cold'}_{node.name}")
-        if count > UNROLLED:
-            emit.arrays.append(f"{name} = np.empty({count}, {NUMPY[node.type.scalar]})")
-            held = Value(node.type, lambda place: Code(f"{name}[{place}]"))
-        elif count == 1 and not node.type.shape:
-            held = Value(node.type, lambda place: Code(name))
-        else:
-            parts = [self._names.take(f"{name}_{k}") for k in range(count)]
-            held = Value(node.type, lambda place: Code(parts[int(place)]))
-        lines = emit.captured(
-            lambda: emit.either(f"{place} == NIL", (default, held), (there, held))
-        )
-        self.preamble += lines
+        there = self._elements(node.type, found, self._parent())
+        default = self._root_default(node.type, found)
+        held = emit.variables(node.type, f"parent_{found.name}")
+
+        def write() -> None:
+            with emit.block(f"if {self._parent()} == NIL"):
+                emit.store(default, held)
+            with emit.block("else"):
+                emit.store(there, held)
+
+        self.preamble += emit.captured(write)
         return held
 
-    def _place(self, is_parent: bool, is_cold: bool) -> str:
-        """The variable with the row of the parent, or the cold row; NIL for none."""
-        key = (PARENT if is_parent else "", is_cold)
-        if key in self._places:
-            return self._places[key]
-        if not is_cold:
+    def _parent(self) -> str:
+        """The variable with the parent's row."""
+        if not self._parent_row:
             array = self._array("parent", "u32", "data._parent_column")
-            name = self._names.take("p", "_p")
-            line = f"{name} = np.intp({array}[{self.row}])"
-        else:
-            array = self._array("cold_row", "u32", "data._cold_row_column")
-            name = self._names.take("pc" if is_parent else "c", "_c")
-            line = f"{name} = np.intp({array}[{self.row}])"
-            if is_parent:
-                parent = self._place(True, False)
-                line = f"{name} = NIL if {parent} == NIL else np.intp({array}[{parent}])"
-        self._places[key] = name
-        self.preamble.append(line)
-        return name
+            self._parent_row = self._names.take("p", "_p")
+            self.preamble.append(f"{self._parent_row} = np.intp({array}[{self.row}])")
+        return self._parent_row
 
-    def _cold(self, type_: Type, found: Field, place: str) -> Value:
-        """The elements of a field in the second buffer."""
-        if found.split:
-            arrays = [
-                self._array(part.name, type_.scalar, f"data._cold._{part.name}_column")
-                for part in split_parts(found)
-            ]
-            return Value(type_, lambda k: Code(f"{arrays[int(k)]}[{place}]"), True)
-        array = self._array(found.name, type_.scalar, f"data._cold._{found.name}_column")
-        if not type_.shape:
-            return Value(type_, lambda k: Code(f"{array}[{place}]"))
-        if len(type_.shape) == 1:
-            return Value(type_, lambda k: Code(f"{array}[{place}, {k}]"))
-        return Value(type_, lambda k: Code(f"{array}[{place}].flat[{k}]"))
-
-    def _default(self, type_: Type, found: Field, is_parent: bool) -> Value:
-        scalars = root_default(found) if is_parent else flat(found.default)
+    def _root_default(self, type_: Type, found: Field) -> Value:
+        scalars = root_default(found)
         numbers = [number(one, type_.scalar) for one in scalars]
         if len(numbers) <= UNROLLED:
-            return Value(type_, lambda k: numbers[int(k)])
-        constant = f"{found.name.upper()}_{'ROOT' if is_parent else 'COLD'}_DEFAULT"
-        array = self._array(f"{found.name}_default", type_.scalar, constant)
-        self.constants[constant] = tuple(scalars)
-        return Value(type_, lambda k: Code(f"{array}[{k}]"))
+            return Value(type_, lambda place: numbers[int(place)])
+        constant = f"{found.name.upper()}_OF_NO_PARENT"
+        array = self._array(f"no_parent_{found.name}", type_.scalar, constant)
+        self.constants[constant] = found
+        return Value(type_, lambda place: Code(f"{array}[{place}]"))
 
 
 def flat(value: Default) -> list[bool | int | float]:

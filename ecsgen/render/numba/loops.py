@@ -22,7 +22,6 @@ from ecsgen.kernels.tree import (
     walk,
 )
 from ecsgen.model import Component
-from ecsgen.render.cold import is_indirect
 from ecsgen.render.numba.code import USED, Code, Names
 from ecsgen.render.numba.fields import Fields
 from ecsgen.render.numba.values import UNROLLED, Emitter, Value
@@ -44,12 +43,13 @@ class Loop:
         self.is_flat = is_flat(component, program)
         self.names = Names({*USED, f"_{name}"}, _names_of(component, program))
         self.setup: list[str] = []
-        self.arguments = {a.name: self.names.claim(a.name) for a in program.arguments}
+        self.arguments: dict[Argument, str] = {}
+        """Those that the loop needs, and what they are called."""
         self.rows = self.names.take("n", "_n")
+        self.order = self.names.take("order", "_order") if self.reads_parents else ""
         self.fields = Fields(component, self.names, self.is_flat)
-        self.emit = Emitter(self.names, self._field, self.is_flat)
-        for argument in program.arguments:
-            self.emit.arguments[argument.name] = self._argument(argument)
+        self.emit = Emitter(self.names, self._field, self._argument, self.is_flat)
+        self._values: dict[Argument, Value] = {}
 
     @property
     def reads_parents(self) -> bool:
@@ -71,7 +71,14 @@ class Loop:
         return self.fields.value(self.emit, node)
 
     def _argument(self, argument: Argument) -> Value:
-        name, type_ = self.arguments[argument.name], argument.type
+        if argument not in self._values:
+            self.arguments[argument] = name = self.names.claim(argument.name)
+            self._values[argument] = self._elements(argument, name)
+        return self._values[argument]
+
+    def _elements(self, argument: Argument, name: str) -> Value:
+        """An argument with a shape is taken apart before the loop."""
+        type_ = argument.type
         if not type_.shape:
             return Value(type_, lambda place: Code(name))
         if type_.elements > UNROLLED:
@@ -138,7 +145,7 @@ def is_flat(component: Component, program: Program) -> bool:
         return False
     fields = {field.name: field for field in component.fields}
     for one in used:
-        if one.owner == PARENT or fields[one.name].split or is_indirect(component, fields[one.name]):
+        if one.owner == PARENT or fields[one.name].split:
             return False
     if any(step.index for step in program.steps):
         return False

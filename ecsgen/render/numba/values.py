@@ -20,7 +20,7 @@ from ecsgen.kernels.tree import (
 from ecsgen.kernels.types import Type
 from ecsgen.render.numba.code import Code, Level, Names, called, cut, infix, number
 from ecsgen.render.numba.elementwise import cast_of, element_of, product_of, sum_of
-from ecsgen.render.spelling import NUMPY
+from ecsgen.render.column_spelling import NUMPY
 
 UNROLLED: Final = 16
 """Shapes of up to this many elements are written out; longer ones become inner loops."""
@@ -49,18 +49,24 @@ def _plus(place: Place, offset: int) -> Place:
 class Emitter:
     """Writes the statements of a function's loop.
 
-    `field` gives the elements of a field; in a flat loop every shape is one element.
+    `field` and `argument` give the elements of such; in a flat loop every shape is one element.
     """
 
-    def __init__(self, names: Names, field: Callable[[FieldValue], Value], is_flat: bool) -> None:
+    def __init__(
+        self,
+        names: Names,
+        field: Callable[[FieldValue], Value],
+        argument: Callable[[Argument], Value],
+        is_flat: bool,
+    ) -> None:
         self.names = names
         self.lines: list[str] = []
         self.arrays: list[str] = []
         """Statements that make working memory, outside of the loop over rows."""
         self.locals_: dict[str, Value] = {}
-        self.arguments: dict[str, Value] = {}
         self.indent = 0
         self._field = field
+        self._argument = argument
         self._is_flat = is_flat
 
     def write(self, line: str) -> None:
@@ -98,7 +104,7 @@ class Emitter:
                 code = number(node.value, node.type.scalar)
                 return Value(node.type, lambda place: code)
             case Argument():
-                return self.arguments[node.name]
+                return self._argument(node)
             case Local():
                 return self.locals_[node.name]
             case FieldValue():
@@ -107,7 +113,9 @@ class Emitter:
                 return self._part(node)
             case Cast():
                 operand = self.value(node.operand)
-                return Value(node.type, lambda place: cast_of(node, operand.at(place)))
+                return Value(
+                    node.type, lambda place: cast_of(node, operand.at(place)), operand.is_split
+                )
             case Operation():
                 composer = _COMPOSERS.get(node.name)
                 return composer(self, node) if composer else self._elementwise(node)
@@ -118,13 +126,17 @@ class Emitter:
         for axis, index in enumerate(node.index):
             start = start * shape[axis] + index
         start *= node.type.elements
-        return Value(node.type, lambda place: base.at(_plus(place, start)))
+        return Value(node.type, lambda place: base.at(_plus(place, start)), base.is_split)
 
     def _elementwise(self, node: Operation) -> Value:
         operands = [self.spread(operand, node.type) for operand in node.operands]
         if node.name == "square":
             operands = [self.named(operand) for operand in operands]
-        return Value(node.type, lambda place: element_of(node, [o.at(place) for o in operands]))
+        return Value(
+            node.type,
+            lambda place: element_of(node, [operand.at(place) for operand in operands]),
+            any(operand.is_split for operand in operands),
+        )
 
     def spread(self, operand: Expression, type_: Type) -> Value:
         """An operand; one number for many elements is computed once."""
@@ -156,32 +168,38 @@ class Emitter:
             codes = [value.at(place) for place in range(self.count(value.type))]
             if all(code.is_at_hand for code in codes):
                 return value
-        elif value.at("_").is_at_hand:
+        elif not value.is_split and value.at("_").is_at_hand:
             return value
         return self.stored(value, "t", "u", "w", "_t")
 
     def stored(self, value: Value, *wishes: str) -> Value:
         """All elements in variables of their own, or in working memory."""
-        count = self.count(value.type)
-        if count > UNROLLED:
-            return self.in_memory(value, *wishes)
-        name = self.names.take(*wishes)
-        if count == 1:
-            held = Value(value.type, lambda place: Code(name))
-        else:
-            parts = [self.names.take(f"{name}_{place}") for place in range(count)]
-            held = Value(value.type, lambda place: Code(parts[int(place)]))
+        held = self.variables(value.type, *wishes)
         self.store(value, held)
         return held
 
+    def variables(self, type_: Type, *wishes: str) -> Value:
+        """New variables, one per element, or working memory for many."""
+        count = self.count(type_)
+        if count > UNROLLED:
+            return self.memory(type_, *wishes)
+        name = self.names.take(*wishes)
+        if not type_.shape or self._is_flat:
+            return Value(type_, lambda place: Code(name))
+        parts = [self.names.take(f"{name}_{place}") for place in range(count)]
+        return Value(type_, lambda place: Code(parts[int(place)]))
+
     def in_memory(self, value: Value, *wishes: str) -> Value:
         """All elements in an array, where inner loops find them."""
-        name = self.names.take(*wishes)
-        count, dtype = self.count(value.type), NUMPY[value.type.scalar]
-        self.arrays.append(f"{name} = np.empty({count}, {dtype})")
-        held = Value(value.type, lambda place: Code(f"{name}[{place}]"))
+        held = self.memory(value.type, *wishes)
         self.store(value, held)
         return held
+
+    def memory(self, type_: Type, *wishes: str) -> Value:
+        """An array for the elements of one row."""
+        name = self.names.take(*wishes)
+        self.arrays.append(f"{name} = np.empty({self.count(type_)}, {NUMPY[type_.scalar]})")
+        return Value(type_, lambda place: Code(f"{name}[{place}]"))
 
     def indexable(self, value: Value) -> Value:
         """The elements where inner loops find them."""
@@ -198,15 +216,6 @@ class Emitter:
                 code = cut(value.at(place), value.type.scalar)
                 self.write(f"{held.at(place).text} {sign} {code.text}")
 
-
-    def either(
-        self, test: str, then: tuple[Value, Value], otherwise: tuple[Value, Value]
-    ) -> None:
-        """Store one value or the other."""
-        with self.block(f"if {test}"):
-            self.store(*then)
-        with self.block("else"):
-            self.store(*otherwise)
 
     def captured(self, act: Callable[[], None]) -> list[str]:
         """The statements that something writes, which do not go where the others do."""
@@ -274,7 +283,11 @@ def _normalize(emit: Emitter, node: Operation) -> Value:
     length = emit.assign(_length(emit, vector), "length", "_length")
     with emit.block(f"if {length.text} == 0"):
         emit.write(f"{length.text} = {number(1.0, node.type.scalar).text}")
-    return Value(node.type, lambda place: infix("/", Level.PRODUCT, vector.at(place), length))
+    return Value(
+        node.type,
+        lambda place: infix("/", Level.PRODUCT, vector.at(place), length),
+        vector.is_split,
+    )
 
 
 def _cross(emit: Emitter, node: Operation) -> Value:
@@ -315,8 +328,7 @@ def _large_product(emit: Emitter, node: Operation, left: Value, right: Value) ->
     inner, columns = node.operands[0].type.shape[-1], right.type.elements // right.type.shape[0]
     left, right = emit.indexable(left), emit.indexable(right)
     type_ = Type(node.type.scalar)
-    name = emit.names.take("product", "_product")
-    emit.arrays.append(f"{name} = np.empty({node.type.elements}, {NUMPY[type_.scalar]})")
+    product = emit.memory(node.type, "product", "_product")
     row, column = emit.names.take("r", "_r"), emit.names.take("c", "_c")
     with (
         emit.block(f"for {row} in range({node.type.elements // columns})"),
@@ -328,10 +340,10 @@ def _large_product(emit: Emitter, node: Operation, left: Value, right: Value) ->
             return left.at(f"{inner} * {row} + {k}"), right.at(f"{start} + {column}")
 
         total = _sum_of_products(emit, type_, inner, pair)
-        target = f"{name}[{columns} * {row} + {column}]"
+        target = product.at(f"{columns} * {row} + {column}").text
         emit.write(f"{target} = {cut(total, type_.scalar).text}")
     emit.names.taken -= {row, column}
-    return Value(node.type, lambda place: Code(f"{name}[{place}]"))
+    return product
 
 
 _COMPOSERS: Final[dict[str, Composer]] = {
