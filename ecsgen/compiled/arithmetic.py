@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
-_LARGEST: Final = 2**63 - 1
+_LARGEST: Final = np.int64(2**63 - 1)
 _LARGEST_UNSIGNED: Final = np.uint64(2**64 - 1)
 
 
@@ -83,7 +83,7 @@ def between(value: float, low: float, high: float) -> float:
 
 
 @njit(cache=True, error_model="numpy")
-def as_int64(value: float) -> int:
+def as_int64(value: float) -> np.int64:
     """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
     if value >= 2.0**63:
         return _LARGEST

@@ -91,5 +91,7 @@ def _import_lines(imports: dict[str, set[str]]) -> str:
     for text in plain:
         lines[text.split()[1] in THIRD_PARTY].append(text)
     for module in sorted(set(imports) - set(plain)):
-        lines[module.split(".")[0] in THIRD_PARTY].append(import_line(module, list(imports[module])))
+        lines[module.split(".")[0] in THIRD_PARTY].append(
+            import_line(module, list(imports[module]))
+        )
     return "\n".join([*lines[False], "", *lines[True]]) + "\n"

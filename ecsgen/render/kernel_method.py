@@ -8,8 +8,8 @@ from ecsgen.columns import Column
 from ecsgen.kernels.tree import Argument
 from ecsgen.model import Base, Component, Field, FieldType, Kernel
 from ecsgen.render.calls import call
-from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.spelling import Spelling
 from ecsgen.render.wording import sentence
 

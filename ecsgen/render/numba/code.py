@@ -8,6 +8,7 @@ from typing import Final
 
 from ecsgen.kernels.types import UNSIGNED
 from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.imports import compiled_names
 
 
 class Level(IntEnum):
@@ -102,8 +103,5 @@ class Names:
         return name
 
 
-USED: Final = frozenset(
-    "np njit prange range abs min max NIL minimum maximum floor_divide remainder "
-    "floor_divide_int64 remainder_int64 whole_power as_int64 as_uint64 between".split()
-)
+USED: Final = compiled_names() | {"np", "njit", "prange", "range", "abs", "min", "max", "NIL"}
 """What functions call by these names."""

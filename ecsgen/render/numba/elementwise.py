@@ -7,8 +7,8 @@ from typing import Final
 
 from ecsgen.kernels.tree import Cast, Operation
 from ecsgen.kernels.types import UNSIGNED, Type, integer_range
-from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
 from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
 
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 FUNCTIONS: Final = {
@@ -53,11 +53,13 @@ def product_of(type_: Type, left: Code, right: Code) -> Code:
 
 
 def _difference(type_: Type, operands: list[Code]) -> Code:
-    return infix("-", Level.SUM, *operands, is_wide=is_narrow(type_))
+    left, right = operands
+    return infix("-", Level.SUM, left, right, is_narrow(type_))
 
 
 def _quotient(type_: Type, operands: list[Code]) -> Code:
-    return infix("/", Level.PRODUCT, *operands)
+    left, right = operands
+    return infix("/", Level.PRODUCT, left, right)
 
 
 def _floor_quotient(type_: Type, operands: list[Code]) -> Code:
@@ -101,11 +103,13 @@ def _absolute(type_: Type, operands: list[Code]) -> Code:
 
 
 def _and(type_: Type, operands: list[Code]) -> Code:
-    return infix("and", Level.AND, *operands)
+    left, right = operands
+    return infix("and", Level.AND, left, right)
 
 
 def _or(type_: Type, operands: list[Code]) -> Code:
-    return infix("or", Level.OR, *operands)
+    left, right = operands
+    return infix("or", Level.OR, left, right)
 
 
 def _not(type_: Type, operands: list[Code]) -> Code:

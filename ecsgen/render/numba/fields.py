@@ -1,4 +1,4 @@
-"""Fields as parameters of a compiled function: one flat array per column, and where a row is in it."""
+"""Fields as parameters of a compiled function: an array per column, and where a row is in it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ecsgen.columns import split_parts
 from ecsgen.kernels.tree import PARENT, FieldValue
 from ecsgen.kernels.types import Type
 from ecsgen.model import Component, Default, Field
+from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.numba.code import Code, Names, number
 from ecsgen.render.numba.values import UNROLLED, Emitter, Place, Value
-from ecsgen.render.column_spelling import NUMPY
 
 
 @dataclass(frozen=True, slots=True)

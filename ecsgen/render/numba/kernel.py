@@ -5,11 +5,11 @@ from __future__ import annotations
 from ecsgen.kernels.tree import Argument
 from ecsgen.model import Component, Kernel
 from ecsgen.render.calls import call, collection
+from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.kernel_method import ArgumentSpelling, Method, number_constants
 from ecsgen.render.numba.fields import Parameter, root_default
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import docstring_text, literal
-from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.wording import sentence
 
 PASSED_AS_THEY_ARE = {"bool": "bool", "i64": "int", "f64": "float"}

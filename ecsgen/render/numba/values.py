@@ -18,9 +18,9 @@ from ecsgen.kernels.tree import (
     Operation,
 )
 from ecsgen.kernels.types import Type
+from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.numba.code import Code, Level, Names, called, cut, infix, number
 from ecsgen.render.numba.elementwise import cast_of, element_of, product_of, sum_of
-from ecsgen.render.column_spelling import NUMPY
 
 UNROLLED: Final = 16
 """Shapes of up to this many elements are written out; longer ones become inner loops."""
@@ -215,7 +215,6 @@ class Emitter:
             for place in places:
                 code = cut(value.at(place), value.type.scalar)
                 self.write(f"{held.at(place).text} {sign} {code.text}")
-
 
     def captured(self, act: Callable[[], None]) -> list[str]:
         """The statements that something writes, which do not go where the others do."""
