@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ecsgen import features
@@ -9,7 +10,9 @@ from ecsgen.columns import COLD, Column, field_columns
 from ecsgen.model import Component
 
 PAGE = 4096
+CACHE_LINE = 64
 OWNER = "entity"
+OWNER_BYTES = 8
 COLD_OWNER = Column("row", "u32", tags=(COLD,), doc="The row that each cold row belongs to.")
 
 
@@ -66,6 +69,30 @@ def table(component: Component, capacity: int = 64) -> str:
     if plan.cold is None:
         return _table(plan, capacity)
     return f"{_table(plan, capacity)}\n{_table(plan.cold, capacity, 'cold column')}"
+
+
+def chunk_table(component: Component) -> str:
+    """Return a component's columns in archetype chunks as text, a line per column."""
+    rows = [("column", "type", "bytes/row", "tags")]
+    for field in component.fields:
+        for c in field_columns(field):
+            nbytes = "beside" if c.is_object else str(c.nbytes)
+            rows.append((c.name, type_text(c), nbytes, " ".join(c.tags)))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [_line(row, widths) for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def chunk_rows(components: Iterable[Component], chunk: int) -> int:
+    """Return how many rows with all these components fit into a chunk; 0 if none does."""
+    sizes = [OWNER_BYTES]
+    for component in components:
+        sizes += [c.nbytes for field in component.fields for c in field_columns(field)]
+    rows = chunk // sum(sizes)
+    while sum(-(-rows * size // CACHE_LINE) * CACHE_LINE for size in sizes) > chunk:
+        rows -= 1
+    return rows
 
 
 def _table(plan: Layout, capacity: int, heading: str = "column") -> str:

@@ -12,6 +12,8 @@ from ecsgen.render.calls import import_line
 STANDARD = {
     "Callable": "collections.abc",
     "Iterator": "collections.abc",
+    "Mapping": "collections.abc",
+    "Sequence": "collections.abc",
     "contextmanager": "contextlib",
     "index": "operator",
     "Random": "random",

@@ -11,8 +11,14 @@ from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Enum, Project, World
 from ecsgen.render import tests
+from ecsgen.render.archetypes import (
+    archetype_subjects,
+    archetypes_module,
+    chunked_components,
+)
 from ecsgen.render.bundle import runtime_source
 from ecsgen.render.calls import import_line, isort_key
+from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
@@ -52,21 +58,27 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
 
 
 def _package(project: Project) -> Iterator[Output]:
-    names = tuple((c.name, c.module) for c in project.components)
+    chunked = chunked_components(project.components, project.world.archetypes)
+    names = tuple((c.name, c.module, c in chunked) for c in project.components)
     enums = tuple(enum.name for enum in project.enums)
     yield _output("__init__.py", package_module, names, enums, project.world.name)
     yield _output("_runtime.py", runtime_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
-    members = tuple(Member.of(component) for component in project.components)
+    members = tuple(Member.of(c) for c in project.components if c not in chunked)
     yield _output("world.py", world_module, project.world, members)
+    if chunked:
+        subjects = archetype_subjects(chunked, project.world.chunk)
+        yield _output("archetypes.py", archetypes_module, *subjects)
     if project.enums:
         yield _output("enums.py", enums_module, project.enums)
 
 
 def _managers(project: Project) -> Iterator[Output]:
+    chunked = chunked_components(project.components, project.world.archetypes)
     for component in project.components:
-        yield _output(f"{component.module}.py", component_module, component)
+        make = chunked_module if component in chunked else component_module
+        yield _output(f"{component.module}.py", make, component)
 
 
 def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
@@ -126,12 +138,18 @@ def world_module(world: World, members: tuple[Member, ...]) -> str:
 
 
 def package_module(
-    components: tuple[tuple[str, str], ...], enums: tuple[str, ...], world: str
+    components: tuple[tuple[str, str, bool], ...], enums: tuple[str, ...], world: str
 ) -> str:
-    """Return the package's `__init__`: everything that users import."""
+    """Return the package's `__init__`: everything that users import.
+
+    `components`: name and module of each, and whether it lives in archetype chunks.
+    """
     origins = {"._runtime": list(EXPORTED), ".entities": ["EntityManager"]}
     origins[".world"] = sorted({"World", world})
-    origins |= {f".{module}": [name, f"{name}Manager"] for name, module in components}
+    for name, module, is_chunked in components:
+        origins[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]
+    if any(is_chunked for _, _, is_chunked in components):
+        origins[".archetypes"] = ["ArchetypeChunk", "Archetypes"]
     if enums:
         origins[".enums"] = list(enums)
     names = sorted((name for found in origins.values() for name in found), key=isort_key)

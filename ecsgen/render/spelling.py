@@ -90,7 +90,7 @@ class Spelling:
     @property
     def is_nested(self) -> bool:
         """Whether the scalars of a cell are more than what `struct` returns."""
-        return self.is_packed and (self._is_enum or len(self.column.shape) > 1)
+        return self.is_packed and (self.is_enum or len(self.column.shape) > 1)
 
     @property
     def is_object(self) -> bool:
@@ -228,7 +228,7 @@ class Spelling:
     @property
     def cell_type(self) -> str:
         """What the column's memoryview holds."""
-        if self._is_enum:
+        if self.is_enum:
             return "int"
         return self.scalar_type
 
@@ -294,7 +294,7 @@ class Spelling:
             return f"{self.struct}.unpack_from({self._cells}, {self.nbytes} * {self.place})"
         if self.has_cells:
             stored = f"{self._cells}[{self.place}]"
-            return f"{self.scalar_type}({stored})" if self._is_enum else stored
+            return f"{self.scalar_type}({stored})" if self.is_enum else stored
         stored = f"{self.holder}._{self.name}_column[{self.place}]"
         if self.is_object:
             return stored
@@ -308,7 +308,7 @@ class Spelling:
         """The statements that return one cell."""
         if not self.is_nested:
             return f"        return {self.cell()}"
-        values = f"map({self.scalar_type}, cell)" if self._is_enum else "cell"
+        values = f"map({self.scalar_type}, cell)" if self.is_enum else "cell"
         shape = literal(self.column.shape)
         return f"        cell = {self.cell()}\n        return nested({values}, {shape})"
 
@@ -358,7 +358,7 @@ class Spelling:
         return f"{self.holder}._{self.name}_cells"
 
     @property
-    def _is_enum(self) -> bool:
+    def is_enum(self) -> bool:
         return self.field is not None and self.field.type.base is Base.ENUM
 
 

@@ -33,13 +33,15 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
         yield _output("tests/conftest.py", conftest_module, package, parent)
-    of_policies = {name for component in project.components for name in policies(component)}
+    chunked = project.world.archetypes
+    managed = [c for c in project.components if c.name not in chunked]
+    of_policies = {name for component in managed for name in policies(component)}
     for name in support_modules({"cases", "machine", "world", *of_policies}):
         yield _output(f"tests/_support/{name}.py", support_module, name, package)
     yield _output("tests/test_entities.py", entities_tests, package)
-    members = tuple((component.module, component.owner) for component in project.components)
+    members = tuple((component.module, component.owner) for component in managed)
     yield _output("tests/test_world.py", world_tests, project.world.name, members, package)
-    for component in project.components:
+    for component in managed:
         path = f"tests/test_{component.module}.py"
         yield _output(path, component_tests, component, package)
 

@@ -33,7 +33,6 @@ def _world_keys(world: World) -> Iterator[str]:
         "queries": world.queries,
         "groups": world.groups,
         "kernels": world.kernels,
-        "archetypes": world.archetypes,
     }
     return (key for key, used in asked.items() if used)
 

@@ -108,7 +108,8 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         number = self._number(component)
         if self._table.of(entity)[0].has(number):
             raise duplicate_instance(component.__name__, entity)
-        values = self._table.parts[number]._one(**fields)
+        part = self._table.parts[number]
+        values = part._one(**part._known(fields))
         placed = self._table.toggle(entity, number)
         if placed is not None:
             chunk, row = placed
@@ -134,7 +135,8 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
     def _converted(
         self, number: int, count: int, fields: Mapping[str, Any]
     ) -> tuple[NDArray[Any], ...]:
-        arrays = self._table.parts[number]._many(count, **fields)
+        part = self._table.parts[number]
+        arrays = part._many(count, **part._known(fields))
         return tuple(_own(array) for array in arrays)
 
     def _append(

@@ -92,8 +92,9 @@ class EntityPlaces:
         last = int(index.max())
         if last >= len(self._owners):
             self._grow(last)
-        owners: EntityArray = self._owners[index]
-        return owners[(owners != 0) & (owners != entities)]
+        owners = self._owners[index]
+        others: EntityArray = owners[(owners != 0) & (owners != entities)]
+        return others
 
     def _grow(self, index: int) -> None:
         size = max(2 * len(self._owners), index + 1)

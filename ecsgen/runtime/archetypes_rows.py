@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .buffers import put_cells
-from .chunks import ChunkBase, ChunkLayout, ChunkPool
+from .chunks import ChunkBase, ChunkPool
+from .chunks_layout import ChunkLayout
 from .errors import CapacityError
 from .handles import NIL, EntityArray, RowArray
 from .rows import fill

@@ -17,7 +17,8 @@ from .archetypes_places import (
 )
 from .archetypes_rows import Archetype, ArchetypeEdge
 from .buffers import Column
-from .chunks import ChunkBase, ChunkColumns, ChunkLayout, ChunkPool
+from .chunks import ChunkBase, ChunkPool
+from .chunks_layout import ChunkColumns, ChunkLayout
 from .handles import EntityArray, RowArray
 
 NewColumns = Mapping[int, Sequence[NDArray[Any]]]

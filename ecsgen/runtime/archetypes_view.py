@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from .archetypes_saved import load_archetypes, saved_archetypes
 from .archetypes_table import ArchetypeTable
 from .callbacks import Subscription
-from .chunks import ChunkBase, ChunkColumns
+from .chunks import ChunkBase
+from .chunks_layout import ChunkColumns
 from .handle_arrays import as_entities
 from .handles import Entity, EntityArray
 from .rows import locked, missing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -33,29 +33,31 @@ class ChunkColumns:
     _FIELDS: ClassVar[Mapping[str, Field | ObjectField]]
     LAYOUT: ClassVar[tuple[Column, ...]]
 
+    _one: ClassVar[Callable[..., tuple[Any, ...]]]
+    """Checks the fields of one new row."""
+
+    _many: ClassVar[Callable[..., tuple[NDArray[Any], ...]]]
+    """Checks fields for so many new rows and returns an array for each column."""
+
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         raise NotImplementedError
 
-    @staticmethod
-    def _one(**fields: Any) -> tuple[Any, ...]:
-        """Check the fields of one new row."""
-        raise NotImplementedError
-
-    @staticmethod
-    def _many(count: int, /, **fields: Any) -> tuple[NDArray[Any], ...]:
-        """Check fields for `count` new rows and return an array for each column."""
-        raise NotImplementedError
-
     @classmethod
-    def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Check values for some fields of a row; TypeError for a field that there is not."""
+    def _known(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return fields by name, or raise TypeError for one that there is not."""
         for name in fields:
             if name not in cls._FIELDS:
                 names = ", ".join(cls._FIELDS) or "none"
                 raise TypeError(
                     f"{cls._ROW.__name__} has no field {name!r}; it has {names}"
                 )
-        return {name: cls._FIELDS[name].one(value) for name, value in fields.items()}
+        return fields
+
+    @classmethod
+    def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Check values for some fields of a row."""
+        known = cls._known(fields).items()
+        return {name: cls._FIELDS[name].one(value) for name, value in known}
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
         """Write what `_one` returned to a row."""

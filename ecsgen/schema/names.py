@@ -30,7 +30,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError HierarchyError StructureLockedError CapacityError "
-        "StaleViewWarning"
+        "StaleViewWarning Archetypes ArchetypeChunk"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -59,8 +59,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 }
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
-# A component named Foo also makes FooManager, FooData and FooFields.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields")
+# A component named Foo also makes FooManager, FooData, FooFields and FooValues.
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -112,7 +112,7 @@ WORLD_PREFIXES: Final = ("spawn_",)
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
-    | frozenset(("entity", "rows", "sort", "count", "index")),
+    | frozenset(("entity", "rows", "sort", "count", "index", "buffer", "capacity", "has")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)

@@ -1,0 +1,62 @@
+"""Makes the module of the archetypes: the store of all components that live in chunks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ecsgen.layout import chunk_rows
+from ecsgen.model import Component
+from ecsgen.render.calls import collection, import_line
+from ecsgen.render.environment import environment
+
+
+class ArchetypeMember(NamedTuple):
+    """What the archetypes must know of a component."""
+
+    name: str
+    module: str
+
+
+def chunked_components(
+    components: tuple[Component, ...], names: tuple[str, ...]
+) -> tuple[Component, ...]:
+    """Return the components that live in archetype chunks, by name."""
+    return tuple(component for component in components if component.name in names)
+
+
+def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: int) -> str:
+    """Return the module of the archetypes; `rows` with all components fit into a chunk."""
+    origins = {
+        "._runtime": ["ArchetypeStore", "ChunkBase", "Entity", "EntityArray"],
+        ".entities": ["INDEX_MASK", "EntityManager"],
+    }
+    suffixes = ("", "Data", "Fields", "Values")
+    origins |= {f".{m.module}": [m.name + suffix for suffix in suffixes] for m in members}
+    names = [m.name for m in members]
+    bound = names[0] if len(names) == 1 else f'"{" | ".join(names)}"'
+    given = ", ".join(f"{k}: {m.module}" for k, m in enumerate(members))
+    line = f"        given = {{{given}}}"
+    if len(line) > 88:
+        entries = [f"            {k}: {m.module},\n" for k, m in enumerate(members)]
+        line = f"        given = {{\n{''.join(entries)}        }}"
+    return (
+        environment()
+        .get_template("archetypes.py.j2")
+        .render(
+            parts=members,
+            chunk=chunk,
+            imports=[import_line(module, origins[module]) for module in sorted(origins)],
+            parts_line=collection("PARTS: Final = ", [f"{name}Data" for name in names], 0),
+            row_line=f'_Row = TypeVar("_Row", bound={bound})',
+            given_line=line,
+            summary=f"{rows} rows with all of them fit into a chunk.",
+        )
+    )
+
+
+def archetype_subjects(
+    components: tuple[Component, ...], chunk: int
+) -> tuple[tuple[ArchetypeMember, ...], int, int]:
+    """Return what `archetypes_module` is made from."""
+    members = tuple(ArchetypeMember(c.name, c.module) for c in components)
+    return members, chunk, chunk_rows(components, chunk)

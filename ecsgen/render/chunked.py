@@ -1,0 +1,136 @@
+"""Makes the module of a component whose rows live in archetype chunks."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from ecsgen.layout import Layout, chunk_table
+from ecsgen.model import Component
+from ecsgen.render.calls import call, collection
+from ecsgen.render.component_spelling import ComponentSpelling
+from ecsgen.render.environment import environment
+from ecsgen.render.imports import import_lines
+from ecsgen.render.quoting import literal
+from ecsgen.render.spelling import Spelling
+from ecsgen.render.split_spelling import SplitSpelling, ndindex, row_field
+from ecsgen.render.wording import literal_shape
+
+MARKER = "<<imports>>"
+
+
+class ChunkColumn(Spelling):
+    """A column of a component in chunks."""
+
+    __slots__ = ()
+    holder = "self"
+
+
+class ChunkedSpelling(ComponentSpelling):
+    """A component in chunks as its templates see it."""
+
+    def __init__(self, component: Component) -> None:
+        super().__init__(component)
+        plan = self.layout
+        columns = tuple(column for column in plan.columns if column.field)
+        self.layout = Layout(columns, plan.objects)
+        self.stored = [ChunkColumn(c, self.name, self.layout.before(c)) for c in columns]
+        self.objects = [ChunkColumn(c, self.name, self.layout.row_bytes) for c in plan.objects]
+        self.columns = [*self.stored, *self.objects]
+        self.row_columns = self.field_columns = self.columns
+        by_name = {spelling.name: spelling for spelling in self.columns}
+        self.fields = [row_field(field, self.name, by_name) for field in component.fields]
+        self.row_fields = self.fields
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes of the class of columns."""
+        names = [f"_{s.name}_column" for s in self.columns]
+        return sorted([*names, *(f"_{s.name}_cells" for s in self.columns if s.has_cells)])
+
+    @property
+    def layout_lines(self) -> str:
+        """The constant of the columns."""
+        entries = [s.layout_arguments for s in self.columns]
+        if len(entries) < 2:
+            entry = f"{call('Column', entries[0], 0)}," if entries else ""
+            return f"COLUMNS: Final[tuple[Column, ...]] = ({entry})"
+        lines = [call("Column", entry, 4, ",") for entry in entries]
+        return "\n".join(["COLUMNS: Final = (", *lines, ")"])
+
+    @property
+    def converters_lines(self) -> str:
+        """The constant of the fields' converters, by name."""
+        items = [f"{literal(f.name)}: {f.constant}" for f in self.fields]
+        head = "_FIELDS: Final[Mapping[str, Field | ObjectField]] = "
+        line = f"{head}{{{', '.join(items)}}}"
+        if len(line) <= 88:
+            return line
+        return "\n".join([f"{head}{{", *(f"    {item}," for item in items), "}"])
+
+    @property
+    def checked_line(self) -> str:
+        """The statement that returns the checked fields of one row."""
+        return collection("return ", [f"{f.constant}.one({f.name})" for f in self.fields], 8)
+
+    @property
+    def unpacked_line(self) -> str:
+        """The statement that takes them apart again."""
+        return collection("", [f.local for f in self.fields], 8) + " = values"
+
+    @property
+    def row_line(self) -> str:
+        """The statement that returns a copy of a row."""
+        return call(f"return {self.name}", [cell_expression(f) for f in self.fields], 8)
+
+    @property
+    def split_fields(self) -> list[SplitSpelling]:
+        """The fields that are converted as a whole and stored by element."""
+        return [f for f in self.fields if isinstance(f, SplitSpelling)]
+
+    @cached_property
+    def arrays(self) -> list[str]:
+        """The expressions for the columns of checked fields, in the layout's order."""
+        parts = {
+            part.name: f"{f.local}[:, {', '.join(map(str, place))}]"
+            for f in self.split_fields
+            for place, part in zip(ndindex(f.column.shape), f.parts, strict=True)
+        }
+        return [
+            parts.get(s.name, f"{s.constant}.many({s.name}, count)") for s in self.columns
+        ]
+
+    @property
+    def arrays_line(self) -> str:
+        """The statement that returns them."""
+        return collection("return ", self.arrays, 8)
+
+    def broadcast_line(self, field: SplitSpelling) -> str:
+        """The statement that checks a split field for all rows."""
+        checked = f"{field.constant}.many({field.name}, count)"
+        shape = literal_shape("count", field.column.shape)
+        return call(f"{field.local} = np.broadcast_to", [checked, shape], 8)
+
+
+def cell_expression(spelling: Spelling) -> str:
+    """Return the expression that reads one cell as users see it."""
+    shape = literal(spelling.column.shape)
+    if isinstance(spelling, SplitSpelling):
+        parts = ", ".join(part.cell() for part in spelling.parts)
+        cell = f"({parts},)" if len(spelling.parts) == 1 else f"({parts})"
+        return f"nested({cell}, {shape})" if spelling.is_nested else cell
+    if not spelling.is_nested:
+        return spelling.cell()
+    values = f"map({spelling.scalar_type}, {spelling.cell()})"
+    return f"nested({values if spelling.is_enum else spelling.cell()}, {shape})"
+
+
+def chunked_module(component: Component) -> str:
+    """Return the unformatted module of a component whose rows live in chunks."""
+    spelling = ChunkedSpelling(component)
+    text = (
+        environment()
+        .get_template("chunked.py.j2")
+        .render(c=spelling, imports_marker=MARKER, columns_table=chunk_table(component))
+    )
+    return re.sub(MARKER, lambda _: import_lines(text, spelling.enums), text)
