@@ -45,7 +45,7 @@ class ChunkedSpelling(ComponentSpelling):
     @property
     def attributes(self) -> list[str]:
         """The attributes of the class of columns."""
-        names = [f"_{s.name}_column" for s in self.columns]
+        names = [f"_{s.name}_{kind}" for s in self.columns for kind in ("column", "view")]
         return sorted([*names, *(f"_{s.name}_cells" for s in self.columns if s.has_cells)])
 
     @property

@@ -122,8 +122,9 @@ def by_archetype(
         return
     order = None
     if not bool((places[1:] >= places[:-1]).all()):
-        order = np.argsort(places, kind="stable")
+        order = np.argsort(places)
         places = places[order]
+        order[np.searchsorted(places, np.uint64(NOWHERE)) :].sort()  # only these tie
     first, last = int(places[0]), int(places[-1])
     positions = (places & np.uint64(POSITION_MASK)).view(np.intp)
     if first >> POSITION_BITS == last >> POSITION_BITS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ from .chunks_layout import ChunkLayout
 from .errors import CapacityError
 from .handles import NIL, EntityArray, RowArray
 from .rows import fill
+
+ChunkRun = tuple[Any, slice | RowArray, slice]
+"""A chunk, some of its rows, and their part of the whole."""
 
 
 class ArchetypeEdge:
@@ -118,9 +121,15 @@ class Archetype:
             else:
                 chunk._columns[column][rows] = given
 
-    def take(self, column: int, positions: RowArray) -> NDArray[Any]:
-        """Return the cells at ascending positions, one item each; O(k)."""
-        return self._gathered(column, len(positions), self._runs(positions))
+    def take(self, column: int, count: int, runs: list[ChunkRun]) -> NDArray[Any]:
+        """Return the cells of `count` rows, one item each; O(k)."""
+        items = np.empty(count, self.layout.places[column].item)
+        for chunk, rows, part in runs:
+            if isinstance(rows, slice):
+                items[part] = chunk._items[column][rows]
+            else:
+                chunk._items[column].take(rows, out=items[part], mode="clip")
+        return items
 
     def paste(self, column: int, start: int, items: NDArray[Any]) -> None:
         """Fill a column from a position on with items of another archetype's."""
@@ -134,10 +143,10 @@ class Archetype:
         """
         kept = self.n - len(gone)
         src, dst = fill(gone, self.n)
-        sources, targets = list(self._runs(src)), list(self._runs(dst))
+        sources, targets = self.runs(src), self.runs(dst)
         moved = np.empty(0, np.uint64)
         for column in range(len(self.layout.places) if len(src) else 0):
-            items = self._gathered(column, len(src), sources)
+            items = self.take(column, len(src), sources)
             for chunk, rows, part in targets:
                 chunk._items[column][rows] = items[part]
             if column == 0:
@@ -158,17 +167,6 @@ class Archetype:
             cells[part] = chunk._columns[column][rows]
         return cells
 
-    def _gathered(
-        self,
-        column: int,
-        count: int,
-        runs: Sequence[tuple[Any, Any, slice]] | Iterator[tuple[Any, Any, slice]],
-    ) -> NDArray[Any]:
-        items = np.empty(count, self.layout.places[column].item)
-        for chunk, rows, part in runs:
-            items[part] = chunk._items[column][rows]
-        return items
-
     def _spans(self, start: int, end: int) -> Iterator[tuple[Any, slice, slice]]:
         """Yield (chunk, its rows, their part of the whole) for the positions from start to end."""
         position = start
@@ -179,18 +177,20 @@ class Archetype:
             yield self.chunks[number], slice(row, row + count), part
             position += count
 
-    def _runs(
-        self, positions: RowArray
-    ) -> Iterator[tuple[Any, slice | RowArray, slice]]:
-        """Yield (chunk, its rows, their part of the whole) for ascending positions."""
+    def runs(self, positions: RowArray) -> list[ChunkRun]:
+        """Return ascending positions chunk by chunk."""
         if len(positions) == 0:
-            return
+            return []
         first, last = (int(positions[k]) // self.capacity for k in (0, -1))
         starts = np.arange(first, last + 2) * self.capacity
         bounds = np.searchsorted(positions, starts)
+        found: list[ChunkRun] = []
         for k in np.flatnonzero(bounds[1:] > bounds[:-1]).tolist():
             part = slice(int(bounds[k]), int(bounds[k + 1]))
             rows = positions[part] - int(starts[k])
             low, high = int(rows[0]), int(rows[-1]) + 1
             dense = high - low == len(rows)
-            yield self.chunks[first + k], slice(low, high) if dense else rows, part
+            found.append(
+                (self.chunks[first + k], slice(low, high) if dense else rows, part)
+            )
+        return found

@@ -227,8 +227,10 @@ class ArchetypeTable:
         if edge.archetype != ROOT_ARCHETYPE:
             rows = target.extend(entities)
             if source.layout.bits:
+                runs = source.runs(positions)
                 for here, there in edge.shared:
-                    target.paste(there, start, source.take(here, positions))
+                    items = source.take(here, len(positions), runs)
+                    target.paste(there, start, items)
             if target.layout.bits > source.layout.bits:
                 self._write(target, start, columns)
         if source.layout.bits:
