@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ecsgen import features
@@ -10,9 +9,7 @@ from ecsgen.columns import COLD, Column, field_columns
 from ecsgen.model import Component
 
 PAGE = 4096
-CACHE_LINE = 64
 OWNER = "entity"
-OWNER_BYTES = 8
 COLD_OWNER = Column("row", "u32", tags=(COLD,), doc="The row that each cold row belongs to.")
 
 
@@ -82,17 +79,6 @@ def chunk_table(component: Component) -> str:
     lines = [_line(row, widths) for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines)
-
-
-def chunk_rows(components: Iterable[Component], chunk: int) -> int:
-    """Return how many rows with all these components fit into a chunk; 0 if none does."""
-    sizes = [OWNER_BYTES]
-    for component in components:
-        sizes += [c.nbytes for field in component.fields for c in field_columns(field)]
-    rows = chunk // sum(sizes)
-    while sum(-(-rows * size // CACHE_LINE) * CACHE_LINE for size in sizes) > chunk:
-        rows -= 1
-    return rows
 
 
 def _table(plan: Layout, capacity: int, heading: str = "column") -> str:

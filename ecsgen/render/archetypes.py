@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ecsgen.layout import chunk_rows
+from ecsgen.chunks import chunk_rows
 from ecsgen.model import Component
 from ecsgen.render.calls import collection, import_line
 from ecsgen.render.environment import environment

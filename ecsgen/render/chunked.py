@@ -96,9 +96,7 @@ class ChunkedSpelling(ComponentSpelling):
             for f in self.split_fields
             for place, part in zip(ndindex(f.column.shape), f.parts, strict=True)
         }
-        return [
-            parts.get(s.name, f"{s.constant}.many({s.name}, count)") for s in self.columns
-        ]
+        return [parts.get(s.name, f"{s.constant}.many({s.name}, count)") for s in self.columns]
 
     @property
     def arrays_line(self) -> str:

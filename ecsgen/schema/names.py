@@ -43,9 +43,12 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "ROW_BYTES SORT_KEYS"
     ),
     "what their runtime defines": _words(
-        "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
-        "Field FloatField HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache "
-        "Links ObjectField PAGE Remap ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK "
+        "Archetype ArchetypeEdge ArchetypeStore ArchetypeTable ArchetypeView BLOCK BoolField "
+        "BytesField CACHE_LINE Callbacks ChunkBase ChunkColumns ChunkLayout ChunkParts ChunkPlace "
+        "ChunkPool ChunkRun ChunkT Dispatch EntityPlaces EnumField FamilyLinks Field FloatField "
+        "HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache Links LiveEntities "
+        "NewColumns NOWHERE ObjectField PAGE POSITION_BITS POSITION_MASK Remap ROOT_ARCHETYPE "
+        "ROUNDS RowClass RowCount SavedArchetype SCAN ShapedField SLOT_BITS SLOT_MASK "
         "Subscription TextField"
     ),
     "builtins": _words(

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Enum, Mark, Project, World
+from ecsgen.schema.archetypes import check_chunk
 from ecsgen.schema.components import build_component, has_ids
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
@@ -36,6 +37,10 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         message = f"the world is defined already: {first.path}:{first.line}"
         diagnostics.add("E503", message, second.key("world"))
     worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
+    if diagnostics:
+        return None
+    for draft in drafts.worlds:
+        check_chunk(draft, built, diagnostics)
     if diagnostics:
         return None
     return Project(
