@@ -12,6 +12,8 @@ from enum import Enum as PyEnum
 from pathlib import Path
 from typing import Literal
 
+from ecsgen.kernels.tree import NO_FOLDING, NO_PROGRAM, Folding, Program
+
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]
 
 
@@ -71,7 +73,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel as written; its steps are compiled later."""
+    """A kernel as written, and the typed program that it means."""
 
     name: str
     steps: tuple[str, ...]
@@ -81,17 +83,19 @@ class Kernel:
     rows: str = ""
     over: str = ""
     parallel: bool = False
+    program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A reduction as written."""
+    """A reduction as written, and the value that it takes of each row."""
 
     name: str
     how: Literal["sum", "min", "max", "mean", "count"]
     expression: str
     doc: str = ""
+    program: Folding = NO_FOLDING
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
 

@@ -93,7 +93,7 @@ WORLD = (
         "entities.create_many(n + 1)[:n]",
     ),
     Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
-    Mutant("components that it does not have", r" if manager\.has\(entity\)", ""),
+    Mutant("components that it does not have", r" if holder\.has\(entity\)", ""),
     Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
 )
 

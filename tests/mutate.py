@@ -27,7 +27,7 @@ from typing import TypeVar
 
 import pytest
 
-from ecsgen import features
+from ecsgen import features, world_features
 from ecsgen.features import Mutant
 from ecsgen.model import Project
 from tests import mutants
@@ -85,7 +85,8 @@ def jobs(project: Project, folder: Path) -> Iterator[Job]:
         found = [mutant for f in features.active(component) for mutant in f.mutants]
         yield from _broken(folder, file, [*mutants.MANAGER, *found], tests)
     yield from _broken(folder, "entities.py", mutants.ENTITIES, ("test_entities.py",))
-    yield from _broken(folder, "world.py", mutants.WORLD, ("test_world.py",))
+    of_world = [mutant for f in world_features.active(project) for mutant in f.mutants]
+    yield from _broken(folder, "world.py", [*mutants.WORLD, *of_world], ("test_world.py",))
     yield from _broken(folder, "_runtime.py", mutants.RUNTIME, ())
 
 

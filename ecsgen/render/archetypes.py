@@ -6,8 +6,12 @@ from typing import NamedTuple
 
 from ecsgen.chunks import chunk_rows
 from ecsgen.model import Component
-from ecsgen.render.calls import collection, import_line
+from ecsgen.render.calls import collection
 from ecsgen.render.environment import environment
+from ecsgen.render.imports import import_lines
+
+MARKER = "<<imports>>"
+SUFFIXES = ("", "Data", "Fields", "Values")
 
 
 class ArchetypeMember(NamedTuple):
@@ -26,12 +30,6 @@ def chunked_components(
 
 def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: int) -> str:
     """Return the module of the archetypes; `rows` with all components fit into a chunk."""
-    origins = {
-        "._runtime": ["ArchetypeStore", "ChunkBase", "Entity", "EntityArray"],
-        ".entities": ["INDEX_MASK", "EntityManager"],
-    }
-    suffixes = ("", "Data", "Fields", "Values")
-    origins |= {f".{m.module}": [m.name + suffix for suffix in suffixes] for m in members}
     names = [m.name for m in members]
     bound = names[0] if len(names) == 1 else f'"{" | ".join(names)}"'
     given = ", ".join(f"{k}: {m.module}" for k, m in enumerate(members))
@@ -39,19 +37,21 @@ def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: in
     if len(line) > 88:
         entries = [f"            {k}: {m.module},\n" for k, m in enumerate(members)]
         line = f"        given = {{\n{''.join(entries)}        }}"
-    return (
+    text = (
         environment()
         .get_template("archetypes.py.j2")
         .render(
             parts=members,
             chunk=chunk,
-            imports=[import_line(module, origins[module]) for module in sorted(origins)],
+            imports_marker=MARKER,
             parts_line=collection("PARTS: Final = ", [f"{name}Data" for name in names], 0),
             row_line=f'_Row = TypeVar("_Row", bound={bound})',
             given_line=line,
             summary=f"{rows} rows with all of them fit into a chunk.",
         )
     )
+    own = {m.name + suffix: f".{m.module}" for m in members for suffix in SUFFIXES}
+    return text.replace(MARKER, import_lines(text, own))
 
 
 def archetype_subjects(

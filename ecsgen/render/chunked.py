@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 from ecsgen.layout import Layout, chunk_table
@@ -131,4 +130,5 @@ def chunked_module(component: Component) -> str:
         .get_template("chunked.py.j2")
         .render(c=spelling, imports_marker=MARKER, columns_table=chunk_table(component))
     )
-    return re.sub(MARKER, lambda _: import_lines(text, spelling.enums), text)
+    own = dict.fromkeys(spelling.enums, ".enums")
+    return text.replace(MARKER, import_lines(text, own))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any
 
-from ecsgen import fingerprint
+from ecsgen import fingerprint, world_features
 from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.model import Component, Enum, Project, World
+from ecsgen.model import Enum, Project, World
 from ecsgen.render import tests
 from ecsgen.render.archetypes import (
     archetype_subjects,
@@ -23,6 +23,7 @@ from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
 from ecsgen.render.unsupported import report_unsupported
+from ecsgen.render.world import Parts, world_module
 
 EXPORTED = (
     "CapacityError",
@@ -61,12 +62,13 @@ def _package(project: Project) -> Iterator[Output]:
     chunked = chunked_components(project.components, project.world.archetypes)
     names = tuple((c.name, c.module, c in chunked) for c in project.components)
     enums = tuple(enum.name for enum in project.enums)
-    yield _output("__init__.py", package_module, names, enums, project.world.name)
+    active = world_features.active(project)
+    of_world = tuple(name for feature in active for name in feature.exports(project))
+    yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
-    members = tuple(Member.of(c) for c in project.components if c not in chunked)
-    yield _output("world.py", world_module, project.world, members)
+    yield _output("world.py", world_module, Parts.of(project))
     if chunked:
         subjects = archetype_subjects(chunked, project.world.chunk)
         yield _output("archetypes.py", archetypes_module, *subjects)
@@ -110,42 +112,19 @@ def enums_module(enums: tuple[Enum, ...]) -> str:
     return environment().get_template("enums.py.j2").render(enums=enums)
 
 
-class Member(NamedTuple):
-    """What the world must know of a component: no more, so that few changes concern it."""
-
-    name: str
-    module: str
-    owner: str
-    destroy: str
-
-    @classmethod
-    def of(cls, component: Component) -> Self:
-        return cls(component.name, component.module, component.owner, component.destroy)
-
-
-def world_module(world: World, members: tuple[Member, ...]) -> str:
-    """Return the world: all entities, and the manager of every component."""
-    owned = [member for member in members if member.owner == "entity"]
-    unowned = [member for member in members if member.owner == "none"]
-    origins = {"._runtime": ["Entity", "EntityArray"], ".entities": ["EntityManager"]}
-    if owned:
-        origins["._runtime"].append("Columns")
-    origins |= {f".{c.module}": [c.name, f"{c.name}Fields", f"{c.name}Manager"] for c in owned}
-    origins |= {f".{c.module}": [f"{c.name}Manager"] for c in unowned}
-    imports = [import_line(module, origins[module]) for module in sorted(origins)]
-    template = environment().get_template("world.py.j2")
-    return template.render(world=world, components=owned, unowned=unowned, imports=imports)
-
-
 def package_module(
-    components: tuple[tuple[str, str, bool], ...], enums: tuple[str, ...], world: str
+    components: tuple[tuple[str, str, bool], ...],
+    enums: tuple[str, ...],
+    world: str,
+    of_world: tuple[str, ...],
 ) -> str:
     """Return the package's `__init__`: everything that users import.
 
-    `components`: name and module of each, and whether it lives in archetype chunks.
+    `components`: name and module of each, and whether it lives in archetype chunks. `of_world`:
+    what `world.py` has for them besides the world.
     """
     origins = {"._runtime": list(EXPORTED), ".entities": ["EntityManager"]}
-    origins[".world"] = sorted({"World", world})
+    origins[".world"] = sorted({"World", world, *of_world})
     for name, module, is_chunked in components:
         origins[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]
     if any(is_chunked for _, _, is_chunked in components):

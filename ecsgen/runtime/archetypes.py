@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .archetypes_table import NewColumns
 from .archetypes_view import ArchetypeView, ChunkT, RowClass
 from .errors import DuplicateInstanceError
 from .handles import Entity, EntityArray
@@ -143,7 +144,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         self,
         bits: int,
         entities: EntityArray,
-        columns: Mapping[int, tuple[NDArray[Any], ...]],
+        columns: NewColumns,
     ) -> None:
         """Give new entities a row each."""
         if bits and len(entities):
@@ -162,12 +163,17 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
         """Remove the rows of entities that have just died."""
+        self._drop_many(entities)
+
+    def _drop_many(self, entities: EntityArray) -> int:
+        """Remove the rows of distinct entities and return how many went; O(k)."""
         if len(entities) == 1:
             gone = int(self._table.drop(int(entities[0])))
         else:
             gone = self._table.drop_many(entities)
         if gone:
             self._version += 1
+        return gone
 
 
 def _own(array: NDArray[Any]) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from ecsgen.schema.names import (
     check_class,
     check_module,
 )
+from ecsgen.schema.programs import with_world_programs
 from ecsgen.schema.types import Known
 from ecsgen.schema.world import build_world
 
@@ -37,6 +38,9 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         message = f"the world is defined already: {first.path}:{first.line}"
         diagnostics.add("E503", message, second.key("world"))
     worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
+    if not diagnostics:  # else kernels would be blamed for what is missing
+        members = {component.name: component for component in built}
+        worlds = [with_world_programs(world, members, known, diagnostics) for world in worlds]
     if diagnostics:
         return None
     for draft in drafts.worlds:
