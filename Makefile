@@ -13,7 +13,7 @@ demo: $(STAMP)
 	$(BIN)/python examples/solar_system.py
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(STAMP)
 	$(BIN)/ruff check $(SOURCES) generated

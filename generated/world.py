@@ -8,7 +8,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import Columns, Entity, EntityArray
+from ._runtime import (
+    Columns,
+    ComponentFlags,
+    ComponentHolder,
+    Entity,
+    EntityArray,
+    as_entities,
+    signature_words,
+)
 from .ai_state import AiState, AiStateFields, AiStateManager
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .entities import EntityManager
@@ -27,8 +35,29 @@ from .transform import Transform, TransformFields, TransformManager
 from .villager import Villager, VillagerFields, VillagerManager
 
 
-class World:
-    """All entities and their components.
+class Signature(ComponentFlags):
+    """Which components an entity has: a flag for each component, and for each bundle."""
+
+    AI_STATE = 1 << 0
+    CELESTIAL_BODY = 1 << 1
+    EVERY_TYPE = 1 << 2
+    PARTICLE = 1 << 3
+    POINT_MASS = 1 << 4
+    SCENE_NODE = 1 << 5
+    SKINNED_MESH = 1 << 6
+    SOUND_SOURCE = 1 << 7
+    STATIC = 1 << 8
+    STATUS_EFFECT = 1 << 9
+    TILE = 1 << 10
+    TRANSFORM = 1 << 11
+    VILLAGER = 1 << 12
+    PROP = SKINNED_MESH | TRANSFORM
+    CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
+    HERO = AI_STATE | POINT_MASS | SKINNED_MESH | SOUND_SOURCE | TRANSFORM
+
+
+class Game:
+    """A small game of all shipped components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and
     copies as a whole, without callbacks. Not thread-safe.
@@ -195,7 +224,85 @@ class World:
             entities = entities[~holder.has_many(entities)]
         return entities
 
-    def _members(self) -> list[tuple[type[Any], _Holder]]:
+    def signature(self, entity: Entity, /) -> Signature:
+        """Return which components the entity has, as flags; O(components).
+
+        Rows of a dead entity count until they are collected, as in the managers' `has`.
+        """
+        bits = 0
+        for place, (_, holder) in enumerate(self._members()):
+            if holder.has(entity):
+                bits |= 1 << place
+        return Signature(bits)
+
+    def signatures(self, entities: ArrayLike, /) -> NDArray[np.uint64]:
+        """Return the signatures of k entities as numbers, shape (k,); O(k) per component."""
+        holders = [holder for _, holder in self._members()]
+        return signature_words(holders, as_entities(entities))
+
+    def spawn_prop(
+        self,
+        n: int,
+        *,
+        skinned_mesh: SkinnedMeshFields | None = None,
+        transform: TransformFields | None = None,
+    ) -> EntityArray:
+        """Create n entities of this bundle; O(n) for each component.
+
+        A component takes what it takes in `spawn`; without, its defaults. Raises what
+        `spawn` does, and then creates nothing.
+        """
+        return self.spawn(
+            n,
+            skinned_mesh={} if skinned_mesh is None else skinned_mesh,
+            transform={} if transform is None else transform,
+        )
+
+    def spawn_creature(
+        self,
+        n: int,
+        *,
+        ai_state: AiStateFields | None = None,
+        skinned_mesh: SkinnedMeshFields | None = None,
+        transform: TransformFields | None = None,
+    ) -> EntityArray:
+        """Create n entities of this bundle; O(n) for each component.
+
+        A component takes what it takes in `spawn`; without, its defaults. Raises what
+        `spawn` does, and then creates nothing.
+        """
+        return self.spawn(
+            n,
+            ai_state={} if ai_state is None else ai_state,
+            skinned_mesh={} if skinned_mesh is None else skinned_mesh,
+            transform={} if transform is None else transform,
+        )
+
+    def spawn_hero(
+        self,
+        n: int,
+        *,
+        ai_state: AiStateFields | None = None,
+        point_mass: PointMassFields | None = None,
+        skinned_mesh: SkinnedMeshFields | None = None,
+        sound_source: SoundSourceFields | None = None,
+        transform: TransformFields | None = None,
+    ) -> EntityArray:
+        """Create n entities of this bundle; O(n) for each component.
+
+        A component takes what it takes in `spawn`; without, its defaults. Raises what
+        `spawn` does, and then creates nothing.
+        """
+        return self.spawn(
+            n,
+            ai_state={} if ai_state is None else ai_state,
+            point_mass={} if point_mass is None else point_mass,
+            skinned_mesh={} if skinned_mesh is None else skinned_mesh,
+            sound_source={} if sound_source is None else sound_source,
+            transform={} if transform is None else transform,
+        )
+
+    def _members(self) -> list[tuple[type[Any], ComponentHolder]]:
         """Return what knows who has a component, by its row class, in order of bits."""
         return [
             (AiState, self.ai_state),
@@ -245,14 +352,6 @@ def _owned(columns: Columns) -> Columns:
     return {name: c if c.base is None else c.copy() for name, c in columns.items()}
 
 
-class _Holder(Protocol):
-    """Knows who has a component."""
-
-    def has(self, entity: Entity, /) -> bool: ...
-
-    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]: ...
-
-
 class _Store(Protocol):
     """Takes the rows of new entities."""
 
@@ -263,3 +362,6 @@ class _Store(Protocol):
     ) -> None: ...
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> object: ...
+
+
+World = Game

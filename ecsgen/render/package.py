@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ecsgen import fingerprint, world_features
+from ecsgen import fingerprint
 from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Enum, Project, World
@@ -62,13 +62,13 @@ def _package(project: Project) -> Iterator[Output]:
     chunked = chunked_components(project.components, project.world.archetypes)
     names = tuple((c.name, c.module, c in chunked) for c in project.components)
     enums = tuple(enum.name for enum in project.enums)
-    active = world_features.active(project)
-    of_world = tuple(name for feature in active for name in feature.exports(project))
+    parts = Parts.of(project)
+    of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
-    yield _output("world.py", world_module, Parts.of(project))
+    yield _output("world.py", world_module, parts)
     if chunked:
         subjects = archetype_subjects(chunked, project.world.chunk)
         yield _output("archetypes.py", archetypes_module, *subjects)
@@ -121,10 +121,10 @@ def package_module(
     """Return the package's `__init__`: everything that users import.
 
     `components`: name and module of each, and whether it lives in archetype chunks. `of_world`:
-    what `world.py` has for them besides the world.
+    what `world.py` has for them.
     """
     origins = {"._runtime": list(EXPORTED), ".entities": ["EntityManager"]}
-    origins[".world"] = sorted({"World", world, *of_world})
+    origins[".world"] = sorted(set(of_world))
     for name, module, is_chunked in components:
         origins[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]
     if any(is_chunked for _, _, is_chunked in components):

@@ -17,6 +17,7 @@ from ecsgen import features, fingerprint, world_features
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
 from ecsgen.render.blocks import without_nothing
+from ecsgen.render.calls import import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment, template_folder
 from ecsgen.render.output import Output
@@ -87,7 +88,11 @@ def entities_tests(package: str) -> str:
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
     supported = [name for name, _ in parts.features if name in _available()]
-    step = Steps(parts, package=package, supported=sorted({"world", *supported}))
+    step = Steps(
+        parts,
+        imported=import_line(package, [parts.world.name, *parts.exports]),
+        supported=sorted({"world", *supported}),
+    )
     return without_nothing(environment().get_template("tests/world.py.j2").render(step.context))
 
 
@@ -141,7 +146,8 @@ def _available() -> frozenset[str]:
 @cache
 def _imports(name: str) -> tuple[str, ...]:
     """Return the support modules that one imports."""
-    nodes = ast.walk(ast.parse(support_module(name, PARENT)))
+    head = support_module(name, PARENT).split("\n\n\n")[0]  # imports stand before all else
+    nodes = ast.walk(ast.parse(head))
     relative = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1]
     own = {node.module for node in relative if node.module}
     return tuple(sorted(own | {a.name for node in relative if not node.module for a in node.names}))

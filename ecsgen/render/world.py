@@ -44,13 +44,17 @@ class Parts:
     world: World
     members: tuple[Member, ...]
     features: tuple[tuple[str, object], ...]  # names and subjects of the active features
+    exports: tuple[str, ...]
+    """What the package has of `world.py` besides the world."""
 
     @classmethod
     def of(cls, project: Project) -> Self:
         """Return the parts of a project's world."""
         members = tuple(Member.of(component, project.world) for component in project.components)
         active = world_features.active(project)
-        return cls(project.world, members, tuple((f.name, f.subject(project)) for f in active))
+        exports = tuple(name for feature in active for name in feature.exports(project))
+        subjects = tuple((feature.name, feature.subject(project)) for feature in active)
+        return cls(project.world, members, subjects, exports)
 
     @property
     def components(self) -> list[Member]:

@@ -51,6 +51,9 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "ROUNDS RowClass RowCount SavedArchetype SCAN ShapedField SLOT_BITS SLOT_MASK "
         "Subscription TextField"
     ),
+    "what their runtime defines for signatures and queries": _words(
+        "ComponentFlags ComponentHolder WORD_BITS"
+    ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
         "BufferError Ellipsis Exception ExceptionGroup False FloatingPointError IndexError "

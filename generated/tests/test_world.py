@@ -1,10 +1,10 @@
-"""World: all components together."""
+"""Game: all components together."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import World
+from .. import Game, Signature
 from . import (
     test_ai_state,
     test_celestial_body,
@@ -22,7 +22,7 @@ from . import (
     test_transform,
     test_villager,
 )
-from ._support import world
+from ._support import bundles, signature, world
 
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
@@ -46,7 +46,24 @@ UNOWNED = {
 }
 
 
-class TestWorld(world.Cases):
-    world = World
+class TestGame(world.Cases):
+    world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
+
+
+class TestSignature(signature.Cases):
+    world = Game
+    signature = Signature
+    subjects: ClassVar = SUBJECTS
+
+
+class TestBundles(bundles.Cases):
+    world = Game
+    signature = Signature
+    subjects: ClassVar = SUBJECTS
+    bundles: ClassVar = {
+        "prop": ("skinned_mesh", "transform"),
+        "creature": ("ai_state", "skinned_mesh", "transform"),
+        "hero": ("ai_state", "point_mass", "skinned_mesh", "sound_source", "transform"),
+    }
