@@ -1504,8 +1504,9 @@ def by_archetype(
         return
     order = None
     if not bool((places[1:] >= places[:-1]).all()):
-        order = np.argsort(places, kind="stable")
+        order = np.argsort(places)
         places = places[order]
+        order[np.searchsorted(places, np.uint64(NOWHERE)) :].sort()  # only these tie
     first, last = int(places[0]), int(places[-1])
     positions = (places & np.uint64(POSITION_MASK)).view(np.intp)
     if first >> POSITION_BITS == last >> POSITION_BITS:
@@ -1685,29 +1686,31 @@ class ChunkColumns:
     _FIELDS: ClassVar[Mapping[str, Field | ObjectField]]
     LAYOUT: ClassVar[tuple[Column, ...]]
 
+    _one: ClassVar[Callable[..., tuple[Any, ...]]]
+    """Checks the fields of one new row."""
+
+    _many: ClassVar[Callable[..., tuple[NDArray[Any], ...]]]
+    """Checks fields for so many new rows and returns an array for each column."""
+
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         raise NotImplementedError
 
-    @staticmethod
-    def _one(**fields: Any) -> tuple[Any, ...]:
-        """Check the fields of one new row."""
-        raise NotImplementedError
-
-    @staticmethod
-    def _many(count: int, /, **fields: Any) -> tuple[NDArray[Any], ...]:
-        """Check fields for `count` new rows and return an array for each column."""
-        raise NotImplementedError
-
     @classmethod
-    def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Check values for some fields of a row; TypeError for a field that there is not."""
+    def _known(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return fields by name, or raise TypeError for one that there is not."""
         for name in fields:
             if name not in cls._FIELDS:
                 names = ", ".join(cls._FIELDS) or "none"
                 raise TypeError(
                     f"{cls._ROW.__name__} has no field {name!r}; it has {names}"
                 )
-        return {name: cls._FIELDS[name].one(value) for name, value in fields.items()}
+        return fields
+
+    @classmethod
+    def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Check values for some fields of a row."""
+        known = cls._known(fields).items()
+        return {name: cls._FIELDS[name].one(value) for name, value in known}
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
         """Write what `_one` returned to a row."""
@@ -2696,6 +2699,10 @@ def _by_depth(depth: NDArray[np.int32]) -> RowArray:
     return order
 
 
+ChunkRun = tuple[Any, slice | RowArray, slice]
+"""A chunk, some of its rows, and their part of the whole."""
+
+
 class ArchetypeEdge:
     """The way to the archetype with one component more or less."""
 
@@ -2798,9 +2805,15 @@ class Archetype:
             else:
                 chunk._columns[column][rows] = given
 
-    def take(self, column: int, positions: RowArray) -> NDArray[Any]:
-        """Return the cells at ascending positions, one item each; O(k)."""
-        return self._gathered(column, len(positions), self._runs(positions))
+    def take(self, column: int, count: int, runs: list[ChunkRun]) -> NDArray[Any]:
+        """Return the cells of `count` rows, one item each; O(k)."""
+        items = np.empty(count, self.layout.places[column].item)
+        for chunk, rows, part in runs:
+            if isinstance(rows, slice):
+                items[part] = chunk._items[column][rows]
+            else:
+                chunk._items[column].take(rows, out=items[part], mode="clip")
+        return items
 
     def paste(self, column: int, start: int, items: NDArray[Any]) -> None:
         """Fill a column from a position on with items of another archetype's."""
@@ -2814,10 +2827,10 @@ class Archetype:
         """
         kept = self.n - len(gone)
         src, dst = fill(gone, self.n)
-        sources, targets = list(self._runs(src)), list(self._runs(dst))
+        sources, targets = self.runs(src), self.runs(dst)
         moved = np.empty(0, np.uint64)
         for column in range(len(self.layout.places) if len(src) else 0):
-            items = self._gathered(column, len(src), sources)
+            items = self.take(column, len(src), sources)
             for chunk, rows, part in targets:
                 chunk._items[column][rows] = items[part]
             if column == 0:
@@ -2838,17 +2851,6 @@ class Archetype:
             cells[part] = chunk._columns[column][rows]
         return cells
 
-    def _gathered(
-        self,
-        column: int,
-        count: int,
-        runs: Sequence[tuple[Any, Any, slice]] | Iterator[tuple[Any, Any, slice]],
-    ) -> NDArray[Any]:
-        items = np.empty(count, self.layout.places[column].item)
-        for chunk, rows, part in runs:
-            items[part] = chunk._items[column][rows]
-        return items
-
     def _spans(self, start: int, end: int) -> Iterator[tuple[Any, slice, slice]]:
         """Yield (chunk, its rows, their part of the whole) for the positions from start to end."""
         position = start
@@ -2859,21 +2861,23 @@ class Archetype:
             yield self.chunks[number], slice(row, row + count), part
             position += count
 
-    def _runs(
-        self, positions: RowArray
-    ) -> Iterator[tuple[Any, slice | RowArray, slice]]:
-        """Yield (chunk, its rows, their part of the whole) for ascending positions."""
+    def runs(self, positions: RowArray) -> list[ChunkRun]:
+        """Return ascending positions chunk by chunk."""
         if len(positions) == 0:
-            return
+            return []
         first, last = (int(positions[k]) // self.capacity for k in (0, -1))
         starts = np.arange(first, last + 2) * self.capacity
         bounds = np.searchsorted(positions, starts)
+        found: list[ChunkRun] = []
         for k in np.flatnonzero(bounds[1:] > bounds[:-1]).tolist():
             part = slice(int(bounds[k]), int(bounds[k + 1]))
             rows = positions[part] - int(starts[k])
             low, high = int(rows[0]), int(rows[-1]) + 1
             dense = high - low == len(rows)
-            yield self.chunks[first + k], slice(low, high) if dense else rows, part
+            found.append(
+                (self.chunks[first + k], slice(low, high) if dense else rows, part)
+            )
+        return found
 
 
 _MANY: Final = 16
@@ -3254,8 +3258,10 @@ class ArchetypeTable:
         if edge.archetype != ROOT_ARCHETYPE:
             rows = target.extend(entities)
             if source.layout.bits:
+                runs = source.runs(positions)
                 for here, there in edge.shared:
-                    target.paste(there, start, source.take(here, positions))
+                    items = source.take(here, len(positions), runs)
+                    target.paste(there, start, items)
             if target.layout.bits > source.layout.bits:
                 self._write(target, start, columns)
         if source.layout.bits:
@@ -3590,7 +3596,8 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         number = self._number(component)
         if self._table.of(entity)[0].has(number):
             raise duplicate_instance(component.__name__, entity)
-        values = self._table.parts[number]._one(**fields)
+        part = self._table.parts[number]
+        values = part._one(**part._known(fields))
         placed = self._table.toggle(entity, number)
         if placed is not None:
             chunk, row = placed
@@ -3616,14 +3623,15 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
     def _converted(
         self, number: int, count: int, fields: Mapping[str, Any]
     ) -> tuple[NDArray[Any], ...]:
-        arrays = self._table.parts[number]._many(count, **fields)
+        part = self._table.parts[number]
+        arrays = part._many(count, **part._known(fields))
         return tuple(_own(array) for array in arrays)
 
     def _append(
         self,
         bits: int,
         entities: EntityArray,
-        columns: Mapping[int, tuple[NDArray[Any], ...]],
+        columns: NewColumns,
     ) -> None:
         """Give new entities a row each."""
         if bits and len(entities):
@@ -3642,12 +3650,17 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
         """Remove the rows of entities that have just died."""
+        self._drop_many(entities)
+
+    def _drop_many(self, entities: EntityArray) -> int:
+        """Remove the rows of distinct entities and return how many went; O(k)."""
         if len(entities) == 1:
             gone = int(self._table.drop(int(entities[0])))
         else:
             gone = self._table.drop_many(entities)
         if gone:
             self._version += 1
+        return gone
 
 
 def _own(array: NDArray[Any]) -> NDArray[Any]:
@@ -3663,3 +3676,57 @@ def _is_repeat(entities: EntityArray) -> NDArray[np.bool_]:
         repeats[:] = True
         repeats[first] = False
     return repeats
+
+
+class ArchetypeHolder:
+    """Knows who has one component, as managers do of theirs."""
+
+    __slots__ = ("_component", "_store")
+
+    def __init__(self, store: ArchetypeStore[Any], component: RowClass) -> None:
+        self._store = store
+        self._component = component
+
+    def has(self, entity: Entity, /) -> bool:
+        """Return whether an entity has the component; O(1)."""
+        return self._store.has(entity, self._component)
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
+        """Return which of k entities have the component, shape (k,); O(k)."""
+        return self._store.has_many(entities, self._component)
+
+
+class SpawnedRows:
+    """Checked rows of some components for entities that are about to be created."""
+
+    __slots__ = ("_bits", "_columns", "_store")
+
+    def __init__(
+        self,
+        store: ArchetypeStore[Any],
+        count: int,
+        given: Mapping[RowClass, Mapping[str, Any] | None],
+    ) -> None:
+        self._store = store
+        self._bits = 0
+        self._columns: dict[int, Sequence[NDArray[Any]]] = {}
+        for component, fields in given.items():
+            if fields is not None:
+                number = store._number(component)
+                self._bits |= 1 << number
+                self._columns[number] = store._converted(number, count, fields)
+        if self._bits:
+            store._refuse_locked()
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Take the rows back; O(k)."""
+        return self._store._drop_many(as_entities(entities))
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None:
+        if self._bits:
+            self._store._table.make_room(self._bits, entities)
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
+        self._store._append(self._bits, entities, self._columns)
