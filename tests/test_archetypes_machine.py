@@ -79,7 +79,7 @@ class Machine(RuleBasedStateMachine):
             return found if data.draw(st.booleans()) else found[::-1]
         return data.draw(st.lists(st.sampled_from(found), unique=True))
 
-    def rows(self, data: st.DataObject, module: str, count: int) -> dict[str, Any]:
+    def rows(self, data: Any, module: str, count: int) -> dict[str, Any]:
         rows = st.lists(VALUES[module], min_size=count, max_size=count)
         values: list[dict[str, Any]] = data.draw(rows)
         if count and data.draw(st.booleans()):

@@ -30,7 +30,6 @@ def _component_keys(component: Component) -> Iterator[str]:
 def _world_keys(world: World) -> Iterator[str]:
     asked = {
         "queries": world.queries,
-        "groups": world.groups,
         "kernels": world.kernels,
     }
     return (key for key, used in asked.items() if used)

@@ -12,7 +12,7 @@ from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 
 MARKER = "<<imports>>"
-DERIVED = ("", "Data", "Fields", "Manager")
+DERIVED = ("", "Data", "Fields", "GroupedData", "Manager")
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,13 +43,16 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "ROW_BYTES SORT_KEYS"
     ),
     "what their runtime defines": _words(
-        "Archetype ArchetypeEdge ArchetypeStore ArchetypeTable ArchetypeView BLOCK BoolField "
-        "BytesField CACHE_LINE Callbacks ChunkBase ChunkColumns ChunkLayout ChunkParts ChunkPlace "
-        "ChunkPool ChunkRun ChunkT Dispatch EntityPlaces EnumField FamilyLinks Field FloatField "
-        "HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache Links LiveEntities "
-        "NewColumns NOWHERE ObjectField PAGE POSITION_BITS POSITION_MASK Remap ROOT_ARCHETYPE "
-        "ROUNDS RowClass RowCount SavedArchetype SCAN ShapedField SLOT_BITS SLOT_MASK "
-        "Subscription TextField"
+        "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
+        "Field FloatField Group GroupMember GroupedColumns HandleField IdArray IndexQueue "
+        "IntField LAST_GENERATION LevelCache Links ObjectField PAGE Remap ROUNDS SCAN "
+        "ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
+    ),
+    "what their runtime defines for archetypes": _words(
+        "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
+        "ChunkBase ChunkColumns ChunkLayout ChunkParts ChunkPlace ChunkPool ChunkRun ChunkT "
+        "EntityPlaces LiveEntities NewColumns NOWHERE POSITION_BITS POSITION_MASK ROOT_ARCHETYPE "
+        "RowClass RowCount SavedArchetype SpawnedRows"
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder WORD_BITS"
@@ -65,8 +68,9 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 }
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
-# A component named Foo also makes FooManager, FooData, FooFields and FooValues.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values")
+# A component named Foo also makes FooManager, FooData, FooFields and FooValues, a group foo makes
+# FooGroup.
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -118,7 +122,9 @@ WORLD_PREFIXES: Final = ("spawn_",)
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
-    | frozenset(("entity", "rows", "sort", "count", "index", "buffer", "capacity", "has")),
+    | frozenset(
+        ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
+    ),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
@@ -145,6 +151,11 @@ _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]
 def module_name(name: str) -> str:
     """`PointMass` → `point_mass`, `AIState` → `ai_state`."""
     return _WORD_START.sub("_", name).lower()
+
+
+def group_class(group: str) -> str:
+    """`bodies` → `BodiesGroup`."""
+    return "".join(word.capitalize() for word in group.split("_")) + "Group"
 
 
 def check_identifier(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from ecsgen.schema.names import (
     DERIVED_CLASSES,
     check_class,
     check_module,
+    group_class,
 )
 from ecsgen.schema.programs import with_world_programs
 from ecsgen.schema.types import Known
@@ -47,10 +49,13 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         check_chunk(draft, built, diagnostics)
     if diagnostics:
         return None
+    world = worlds[0] if worlds else World()
+    grouped = {name: group for group, names in world.groups for name in names}
+    final = (replace(component, group=grouped.get(component.name, "")) for component in built)
     return Project(
-        components=tuple(sorted(built, key=lambda component: component.name)),
+        components=tuple(sorted(final, key=lambda component: component.name)),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
-        world=worlds[0] if worlds else World(),
+        world=world,
         root=root,
     )
 
@@ -94,5 +99,8 @@ def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
         mark = world.value("world")
         if world.name == "World" or check_class(world.name, "a world", mark, diagnostics):
             claims.claim(world.name, "the world", mark)
+        for group in world.spec.groups:
+            maker = f"a class made for the group {quote(group)}"
+            derived.append((group_class(group), maker, world.key("groups", group)))
     for name, maker, mark in derived:
         claims.claim(name, maker, mark)
