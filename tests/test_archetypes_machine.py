@@ -101,7 +101,8 @@ class Machine(RuleBasedStateMachine):
             assert self.w.plain.has_many(es).all()
         else:
             names = [COMPONENTS[m] for m in data.draw(st.permutations(sorted(modules)))]
-            shown = {m: fields for m, fields in given.items() if fields or data.draw(st.booleans())}
+            named: bool = data.draw(st.booleans())
+            shown = {m: fields for m, fields in given.items() if fields or named}
             es = self.w.archetypes.create(names, n, **shown).tolist()
         self.entities |= {e: {} for e in es}
         for module, fields in given.items():
