@@ -101,33 +101,37 @@ class ArmorData(ChunkColumns):
 
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         self._rows = rows
-        self._points_view = self._points_column = columns[0]
+        self._points_column = columns[0]
+        self._points_view = columns[0]
         self._points_cells = cells(columns[0])
-        self._element_view = self._element_column = columns[1]
+        self._element_column = columns[1]
+        self._element_view = columns[1]
         self._element_cells = cells(columns[1])
 
     @property
     def points(self) -> NDArray[np.uint16]:
         """Hits that it still takes. Shape (n,)."""
-        self._points_view = view = self._points_column[: self._rows.n]
+        view = self._points_column[: self._rows.n]
+        self._points_view = view
         return view
 
     @points.setter
     def points(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._points_view or len(self._points_view) != n:
+        n, view = self._rows.n, self._points_view
+        if values is not view or len(view) != n:
             self._points_column[:n] = _POINTS.many(values, n)
 
     @property
     def element(self) -> NDArray[np.uint8]:
         """What it is made against. Shape (n,)."""
-        self._element_view = view = self._element_column[: self._rows.n]
+        view = self._element_column[: self._rows.n]
+        self._element_view = view
         return view
 
     @element.setter
     def element(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._element_view or len(self._element_view) != n:
+        n, view = self._rows.n, self._element_view
+        if values is not view or len(view) != n:
             self._element_column[:n] = _ELEMENT.many(values, n)
 
     def tagged(self, tag: Literal["hot"], /) -> ArmorHotColumns:

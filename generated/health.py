@@ -115,47 +115,53 @@ class HealthData(ChunkColumns):
 
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         self._rows = rows
-        self._points_view = self._points_column = columns[0]
+        self._points_column = columns[0]
+        self._points_view = columns[0]
         self._points_cells = cells(columns[0])
-        self._limit_view = self._limit_column = columns[1]
+        self._limit_column = columns[1]
+        self._limit_view = columns[1]
         self._limit_cells = cells(columns[1])
-        self._recovery_view = self._recovery_column = columns[2]
+        self._recovery_column = columns[2]
+        self._recovery_view = columns[2]
         self._recovery_cells = cells(columns[2])
 
     @property
     def points(self) -> NDArray[np.float32]:
         """What is left. Shape (n,)."""
-        self._points_view = view = self._points_column[: self._rows.n]
+        view = self._points_column[: self._rows.n]
+        self._points_view = view
         return view
 
     @points.setter
     def points(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._points_view or len(self._points_view) != n:
+        n, view = self._rows.n, self._points_view
+        if values is not view or len(view) != n:
             self._points_column[:n] = _POINTS.many(values, n)
 
     @property
     def limit(self) -> NDArray[np.float32]:
         """No more than this. Shape (n,)."""
-        self._limit_view = view = self._limit_column[: self._rows.n]
+        view = self._limit_column[: self._rows.n]
+        self._limit_view = view
         return view
 
     @limit.setter
     def limit(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._limit_view or len(self._limit_view) != n:
+        n, view = self._rows.n, self._limit_view
+        if values is not view or len(view) != n:
             self._limit_column[:n] = _LIMIT.many(values, n)
 
     @property
     def recovery(self) -> NDArray[np.float32]:
         """What comes back by itself. [1/s] Shape (n,)."""
-        self._recovery_view = view = self._recovery_column[: self._rows.n]
+        view = self._recovery_column[: self._rows.n]
+        self._recovery_view = view
         return view
 
     @recovery.setter
     def recovery(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._recovery_view or len(self._recovery_view) != n:
+        n, view = self._rows.n, self._recovery_view
+        if values is not view or len(view) != n:
             self._recovery_column[:n] = _RECOVERY.many(values, n)
 
     def tagged(self, tag: Literal["hot"], /) -> HealthHotColumns:

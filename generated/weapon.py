@@ -262,170 +262,194 @@ class WeaponData(ChunkColumns):
 
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         self._rows = rows
-        self._damage_view = self._damage_column = columns[0]
+        self._damage_column = columns[0]
+        self._damage_view = columns[0]
         self._damage_cells = cells(columns[0])
-        self._reach_view = self._reach_column = columns[1]
+        self._reach_column = columns[1]
+        self._reach_view = columns[1]
         self._reach_cells = flat_cells(columns[1])
-        self._direction_x_view = self._direction_x_column = columns[2]
+        self._direction_x_column = columns[2]
+        self._direction_x_view = columns[2]
         self._direction_x_cells = cells(columns[2])
-        self._direction_y_view = self._direction_y_column = columns[3]
+        self._direction_y_column = columns[3]
+        self._direction_y_view = columns[3]
         self._direction_y_cells = cells(columns[3])
-        self._direction_z_view = self._direction_z_column = columns[4]
+        self._direction_z_column = columns[4]
+        self._direction_z_view = columns[4]
         self._direction_z_cells = cells(columns[4])
-        self._elements_view = self._elements_column = columns[5]
+        self._elements_column = columns[5]
+        self._elements_view = columns[5]
         self._elements_cells = flat_cells(columns[5])
-        self._sharp_view = self._sharp_column = columns[6]
+        self._sharp_column = columns[6]
+        self._sharp_view = columns[6]
         self._sharp_cells = cells(columns[6])
-        self._wielder_view = self._wielder_column = columns[7]
+        self._wielder_column = columns[7]
+        self._wielder_view = columns[7]
         self._wielder_cells = cells(columns[7])
-        self._grip_view = self._grip_column = columns[8]
+        self._grip_column = columns[8]
+        self._grip_view = columns[8]
         self._grip_cells = flat_cells(columns[8])
-        self._name_view = self._name_column = columns[9]
-        self._code_view = self._code_column = columns[10]
-        self._model_view = self._model_column = columns[11]
+        self._name_column = columns[9]
+        self._name_view = columns[9]
+        self._code_column = columns[10]
+        self._code_view = columns[10]
+        self._model_column = columns[11]
+        self._model_view = columns[11]
 
     @property
     def damage(self) -> NDArray[np.float32]:
         """The damage of each row. Shape (n,)."""
-        self._damage_view = view = self._damage_column[: self._rows.n]
+        view = self._damage_column[: self._rows.n]
+        self._damage_view = view
         return view
 
     @damage.setter
     def damage(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._damage_view or len(self._damage_view) != n:
+        n, view = self._rows.n, self._damage_view
+        if values is not view or len(view) != n:
             self._damage_column[:n] = _DAMAGE.many(values, n)
 
     @property
     def reach(self) -> NDArray[np.float32]:
         """Nearest and farthest. [m] Shape (n, 2)."""
-        self._reach_view = view = self._reach_column[: self._rows.n]
+        view = self._reach_column[: self._rows.n]
+        self._reach_view = view
         return view
 
     @reach.setter
     def reach(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._reach_view or len(self._reach_view) != n:
+        n, view = self._rows.n, self._reach_view
+        if values is not view or len(view) != n:
             self._reach_column[:n] = _REACH.many(values, n)
 
     @property
     def direction_x(self) -> NDArray[np.float32]:
         """Where it points: element x. Shape (n,)."""
-        self._direction_x_view = view = self._direction_x_column[: self._rows.n]
+        view = self._direction_x_column[: self._rows.n]
+        self._direction_x_view = view
         return view
 
     @direction_x.setter
     def direction_x(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._direction_x_view or len(self._direction_x_view) != n:
+        n, view = self._rows.n, self._direction_x_view
+        if values is not view or len(view) != n:
             self._direction_x_column[:n] = _DIRECTION_X.many(values, n)
 
     @property
     def direction_y(self) -> NDArray[np.float32]:
         """Where it points: element y. Shape (n,)."""
-        self._direction_y_view = view = self._direction_y_column[: self._rows.n]
+        view = self._direction_y_column[: self._rows.n]
+        self._direction_y_view = view
         return view
 
     @direction_y.setter
     def direction_y(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._direction_y_view or len(self._direction_y_view) != n:
+        n, view = self._rows.n, self._direction_y_view
+        if values is not view or len(view) != n:
             self._direction_y_column[:n] = _DIRECTION_Y.many(values, n)
 
     @property
     def direction_z(self) -> NDArray[np.float32]:
         """Where it points: element z. Shape (n,)."""
-        self._direction_z_view = view = self._direction_z_column[: self._rows.n]
+        view = self._direction_z_column[: self._rows.n]
+        self._direction_z_view = view
         return view
 
     @direction_z.setter
     def direction_z(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._direction_z_view or len(self._direction_z_view) != n:
+        n, view = self._rows.n, self._direction_z_view
+        if values is not view or len(view) != n:
             self._direction_z_column[:n] = _DIRECTION_Z.many(values, n)
 
     @property
     def elements(self) -> NDArray[np.uint8]:
         """The elements of each row. Shape (n, 2)."""
-        self._elements_view = view = self._elements_column[: self._rows.n]
+        view = self._elements_column[: self._rows.n]
+        self._elements_view = view
         return view
 
     @elements.setter
     def elements(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._elements_view or len(self._elements_view) != n:
+        n, view = self._rows.n, self._elements_view
+        if values is not view or len(view) != n:
             self._elements_column[:n] = _ELEMENTS.many(values, n)
 
     @property
     def sharp(self) -> NDArray[np.bool_]:
         """The sharp of each row. Shape (n,)."""
-        self._sharp_view = view = self._sharp_column[: self._rows.n]
+        view = self._sharp_column[: self._rows.n]
+        self._sharp_view = view
         return view
 
     @sharp.setter
     def sharp(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._sharp_view or len(self._sharp_view) != n:
+        n, view = self._rows.n, self._sharp_view
+        if values is not view or len(view) != n:
             self._sharp_column[:n] = _SHARP.many(values, n)
 
     @property
     def wielder(self) -> NDArray[np.uint64]:
         """Whose it is. Shape (n,)."""
-        self._wielder_view = view = self._wielder_column[: self._rows.n]
+        view = self._wielder_column[: self._rows.n]
+        self._wielder_view = view
         return view
 
     @wielder.setter
     def wielder(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._wielder_view or len(self._wielder_view) != n:
+        n, view = self._rows.n, self._wielder_view
+        if values is not view or len(view) != n:
             self._wielder_column[:n] = _WIELDER.many(values, n)
 
     @property
     def grip(self) -> NDArray[np.float32]:
         """How it lies in the hand. Shape (n, 3, 3)."""
-        self._grip_view = view = self._grip_column[: self._rows.n]
+        view = self._grip_column[: self._rows.n]
+        self._grip_view = view
         return view
 
     @grip.setter
     def grip(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._grip_view or len(self._grip_view) != n:
+        n, view = self._rows.n, self._grip_view
+        if values is not view or len(view) != n:
             self._grip_column[:n] = _GRIP.many(values, n)
 
     @property
     def name(self) -> NDArray[np.bytes_]:
         """The name of each row. Shape (n,)."""
-        self._name_view = view = self._name_column[: self._rows.n]
+        view = self._name_column[: self._rows.n]
+        self._name_view = view
         return view
 
     @name.setter
     def name(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._name_view or len(self._name_view) != n:
+        n, view = self._rows.n, self._name_view
+        if values is not view or len(view) != n:
             self._name_column[:n] = _NAME.many(values, n)
 
     @property
     def code(self) -> NDArray[np.bytes_]:
         """The code of each row. Shape (n,)."""
-        self._code_view = view = self._code_column[: self._rows.n]
+        view = self._code_column[: self._rows.n]
+        self._code_view = view
         return view
 
     @code.setter
     def code(self, values: ArrayLike) -> None:
-        n = self._rows.n
-        if values is not self._code_view or len(self._code_view) != n:
+        n, view = self._rows.n, self._code_view
+        if values is not view or len(view) != n:
             self._code_column[:n] = _CODE.many(values, n)
 
     @property
     def model(self) -> NDArray[np.object_]:
         """What draws it. Shape (n,)."""
-        self._model_view = view = self._model_column[: self._rows.n]
+        view = self._model_column[: self._rows.n]
+        self._model_view = view
         return view
 
     @model.setter
     def model(self, values: object) -> None:
-        n = self._rows.n
-        if values is not self._model_view or len(self._model_view) != n:
+        n, view = self._rows.n, self._model_view
+        if values is not view or len(view) != n:
             self._model_column[:n] = _MODEL.many(values, n)
 
     @overload

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from ecsgen.chunks import chunk_rows
 from ecsgen.model import Component
-from ecsgen.render.calls import collection
+from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
+from ecsgen.render.quoting import WIDTH
 
 MARKER = "<<imports>>"
 SUFFIXES = ("", "Data", "Fields", "Values")
@@ -34,7 +35,7 @@ def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: in
     bound = names[0] if len(names) == 1 else f'"{" | ".join(names)}"'
     given = ", ".join(f"{k}: {m.module}" for k, m in enumerate(members))
     line = f"        given = {{{given}}}"
-    if len(line) > 88:
+    if len(line) > WIDTH:
         entries = [f"            {k}: {m.module},\n" for k, m in enumerate(members)]
         line = f"        given = {{\n{''.join(entries)}        }}"
     text = (
@@ -45,7 +46,7 @@ def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: in
             chunk=chunk,
             imports_marker=MARKER,
             parts_line=collection("PARTS: Final = ", [f"{name}Data" for name in names], 0),
-            row_line=f'_Row = TypeVar("_Row", bound={bound})',
+            row_line=call("_Row = TypeVar", ['"_Row"', f"bound={bound}"], 0),
             given_line=line,
             summary=f"{rows} rows with all of them fit into a chunk.",
         )

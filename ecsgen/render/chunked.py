@@ -10,10 +10,10 @@ from ecsgen.render.calls import call, collection
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
-from ecsgen.render.quoting import literal
+from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.spelling import Spelling
 from ecsgen.render.split_spelling import SplitSpelling, ndindex, row_field
-from ecsgen.render.wording import literal_shape
+from ecsgen.render.wording import literal_names, literal_shape
 
 MARKER = "<<imports>>"
 
@@ -51,9 +51,10 @@ class ChunkedSpelling(ComponentSpelling):
     def layout_lines(self) -> str:
         """The constant of the columns."""
         entries = [s.layout_arguments for s in self.columns]
-        if len(entries) < 2:
-            entry = f"{call('Column', entries[0], 0)}," if entries else ""
-            return f"COLUMNS: Final[tuple[Column, ...]] = ({entry})"
+        if not entries:
+            return "COLUMNS: Final[tuple[Column, ...]] = ()"
+        if len(entries) == 1:
+            return f"COLUMNS: Final = ({call('Column', entries[0], 0)},)"
         lines = [call("Column", entry, 4, ",") for entry in entries]
         return "\n".join(["COLUMNS: Final = (", *lines, ")"])
 
@@ -63,7 +64,7 @@ class ChunkedSpelling(ComponentSpelling):
         items = [f"{literal(f.name)}: {f.constant}" for f in self.fields]
         head = "_FIELDS: Final[Mapping[str, Field | ObjectField]] = "
         line = f"{head}{{{', '.join(items)}}}"
-        if len(line) <= 88:
+        if len(line) <= WIDTH:
             return line
         return "\n".join([f"{head}{{", *(f"    {item}," for item in items), "}"])
 
@@ -75,12 +76,22 @@ class ChunkedSpelling(ComponentSpelling):
     @property
     def unpacked_line(self) -> str:
         """The statement that takes them apart again."""
-        return collection("", [f.local for f in self.fields], 8) + " = values"
+        names = [f.local for f in self.fields]
+        line = f"        {', '.join(names)} = values"
+        if len(names) > 1 and len(line) <= WIDTH:
+            return line
+        return collection("", names, 8) + " = values"
 
     @property
     def row_line(self) -> str:
         """The statement that returns a copy of a row."""
-        return call(f"return {self.name}", [cell_expression(f) for f in self.fields], 8)
+        cells = [cell_expression(field) for field in self.fields]
+        lines = call(f"return {self.name}", cells, 8).split("\n")
+        for field, cell in zip(self.fields, cells, strict=True):
+            line = f"            {cell},"
+            if field.is_nested and len(line) > WIDTH and line in lines:
+                lines[lines.index(line)] = _nested_lines(field, 12)
+        return "\n".join(lines)
 
     @property
     def split_fields(self) -> list[SplitSpelling]:
@@ -111,15 +122,35 @@ class ChunkedSpelling(ComponentSpelling):
 
 def cell_expression(spelling: Spelling) -> str:
     """Return the expression that reads one cell as users see it."""
-    shape = literal(spelling.column.shape)
+    if spelling.is_nested:
+        return f"nested({', '.join(nested_arguments(spelling))})"
+    return _flat_cell(spelling)
+
+
+def nested_arguments(spelling: Spelling) -> list[str]:
+    """Return the scalars of a cell, and its shape, as arguments of `nested`."""
+    cell = _flat_cell(spelling)
+    values = f"map({spelling.scalar_type}, {cell})" if _is_packed_enum(spelling) else cell
+    return [values, literal(spelling.column.shape)]
+
+
+def _nested_lines(spelling: Spelling, indent: int) -> str:
+    """Return the call of `nested` over several lines."""
+    lines = call("nested", nested_arguments(spelling), indent, ",").split("\n")
+    if _is_packed_enum(spelling) and len(lines[1]) > WIDTH:
+        arguments = [spelling.scalar_type, _flat_cell(spelling)]
+        lines[1] = call("map", arguments, indent + 4, ",")
+    return "\n".join(lines)
+
+
+def _is_packed_enum(spelling: Spelling) -> bool:
+    return spelling.is_enum and not isinstance(spelling, SplitSpelling)
+
+
+def _flat_cell(spelling: Spelling) -> str:
     if isinstance(spelling, SplitSpelling):
-        parts = ", ".join(part.cell() for part in spelling.parts)
-        cell = f"({parts},)" if len(spelling.parts) == 1 else f"({parts})"
-        return f"nested({cell}, {shape})" if spelling.is_nested else cell
-    if not spelling.is_nested:
-        return spelling.cell()
-    values = f"map({spelling.scalar_type}, {spelling.cell()})"
-    return f"nested({values if spelling.is_enum else spelling.cell()}, {shape})"
+        return literal_names([part.cell() for part in spelling.parts])
+    return spelling.cell()
 
 
 def chunked_module(component: Component) -> str:
