@@ -339,202 +339,6 @@ class IndexQueue:
         self._mask = len(ring) - 1
 
 
-CACHE_LINE: Final = 64
-"""Columns start on cache lines, so the capacity is a multiple of 64 rows."""
-
-PAGE: Final = 4096
-"""Buffers are whole pages: the granularity of a page allocator."""
-
-
-class Column(NamedTuple):
-    """Where one column lies in the buffer."""
-
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    """Shape of one cell: `()` for scalars."""
-    nbytes: int
-    """Bytes per row."""
-    tags: tuple[str, ...]
-    before: int
-    """Bytes per row of all columns in front of this one."""
-
-    def offset(self, capacity: int) -> int:
-        """Return the column's first byte in a buffer of `capacity` rows."""
-        return self.before * capacity
-
-
-def whole_rows(rows: int) -> int:
-    """Round up to a capacity: a multiple of 64 rows, within the range of rows."""
-    capacity = -(-rows // CACHE_LINE) * CACHE_LINE
-    if capacity >= NIL:
-        raise CapacityError(f"{rows} rows are more than a manager can number")
-    return capacity
-
-
-def grown_capacity(allocated: int, rows: int) -> int:
-    """Return the capacity that makes place for `rows`: at least double the present one."""
-    return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
-
-
-def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
-    """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
-    size = -(-row_bytes * capacity // PAGE) * PAGE
-    raw = np.zeros(size + CACHE_LINE, np.uint8)
-    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
-    return raw[start : start + size]
-
-
-def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
-    """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
-    start = column.offset(capacity)
-    part = buffer[start : start + column.nbytes * capacity]
-    return part.view(column.dtype).reshape(capacity, *column.shape)
-
-
-def copy_rows(
-    layout: tuple[Column, ...],
-    old: NDArray[np.uint8],
-    held: int,
-    new: NDArray[np.uint8],
-    capacity: int,
-    n: int,
-) -> None:
-    """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
-    for column in layout:
-        size = column.nbytes * n
-        source, target = column.offset(held), column.offset(capacity)
-        new[target : target + size] = old[source : source + size]
-
-
-def saved_rows(
-    layout: tuple[Column, ...], buffer: NDArray[np.uint8], capacity: int, n: int
-) -> dict[str, NDArray[Any]]:
-    """Return views of the first n rows of every column, by name."""
-    return {column.name: cut(buffer, column, capacity)[:n] for column in layout}
-
-
-def load_rows(
-    layout: tuple[Column, ...],
-    buffer: NDArray[np.uint8],
-    capacity: int,
-    rows: dict[str, NDArray[Any]],
-) -> None:
-    """Copy saved rows into the columns of a buffer."""
-    for column in layout:
-        saved = rows[column.name]
-        cut(buffer, column, capacity)[: len(saved)] = saved
-
-
-def cells(column: NDArray[Any]) -> memoryview[Any]:
-    """Return a memoryview of a column of scalars: one cell in half numpy's time."""
-    return column.data
-
-
-def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
-    """Return the scalars of a column of shaped cells, one behind the other."""
-    return column.reshape(-1).data
-
-
-def items(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column of shaped cells as one opaque item per row: moves in half the time."""
-    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
-    word = nbytes in (1, 2, 4, 8)
-    return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
-
-
-def put_cells(
-    column: NDArray[Any],
-    items: NDArray[Any],
-    rows: slice | RowArray,
-    values: NDArray[Any],
-) -> None:
-    """Fill shaped cells of a column, which `items` shows as one item each, with checked values.
-
-    One value for all goes in as an item: numpy's loop over a few elements takes ten times as long.
-    """
-    if values.ndim < column.ndim:
-        cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
-        items[rows] = cell.reshape(-1).view(items.dtype)
-    else:
-        column[rows] = values
-
-
-def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
-    """Return the array, or a copy of it if it may be a view of the buffer."""
-    return array.copy() if np.may_share_memory(array, buffer) else array
-
-
-def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the flat values of one cell as (nested) tuples of its shape."""
-    cell = tuple(values)
-    for size in reversed(shape[1:]):
-        cell = tuple(zip(*[iter(cell)] * size, strict=True))
-    return cell
-
-
-def is_same_view(column: NDArray[Any], values: object) -> bool:
-    """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
-    return (
-        isinstance(values, np.ndarray)
-        and values.dtype == column.dtype
-        and values.shape == column.shape
-        and values.__array_interface__["data"] == column.__array_interface__["data"]
-        and values.strides == column.strides
-    )
-
-
-def _references(buffer: NDArray[np.uint8]) -> int:
-    """Count what refers to a buffer, and to the memory that it and its views are views of."""
-    return sys.getrefcount(buffer) + sys.getrefcount(buffer.base)
-
-
-def _count(buffer: NDArray[np.uint8]) -> int:
-    return _references(buffer)
-
-
-def _unshared() -> int:
-    """Return the count for a buffer that one caller has and passes on, as managers do."""
-    buffer = allocate(1, CACHE_LINE)
-    return _count(buffer)
-
-
-_UNSHARED: Final = _unshared()
-
-
-def warn_if_viewed(
-    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
-) -> None:
-    """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
-
-    The caller has the last reference to `buffer`; every view of it is one reference more
-    to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
-    """
-    seen = {id(view) for view in borrowed if getattr(view, "base", None) is buffer.base}
-    views = _references(buffer) - _UNSHARED - len(seen)
-    if views > 0:
-        warnings.warn(
-            f"{manager}: the buffer moved, and {views} view(s) of the old one are still held; "
-            "take the columns from `data` again",
-            StaleViewWarning,
-            stacklevel=_outside_level(),
-        )
-
-
-def _outside_level() -> int:
-    """Return the warning's stacklevel of the first frame outside this package's own modules."""
-    package = os.path.dirname(__file__)
-    level = 2
-    frame = sys._getframe(level)
-    while (
-        frame.f_back is not None
-        and os.path.dirname(frame.f_code.co_filename) == package
-    ):
-        frame = frame.f_back
-        level += 1
-    return level
-
-
 _Argument = TypeVar("_Argument")
 
 
@@ -1086,18 +890,30 @@ def is_integer(value: object) -> TypeGuard[SupportsIndex]:
     return hasattr(value, "__index__")
 
 
-def row_in_use(row: object, n: int, manager: str) -> int:
+class Rows(Protocol):
+    """What has rows. Their number is asked for after arguments are converted, which may run code
+    of the caller's that changes it."""
+
+    _n: int
+
+
+def row_in_use(row: object, data: Rows, manager: str) -> int:
     """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
     number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
-    if 0 <= number < n:
+    if 0 <= number < data._n:
         return number
+    raise unused(number, data._n, manager)
+
+
+def unused(number: int, n: int, manager: str) -> StaleInstanceError:
+    """Return the error of a row that is not in use."""
     given = "NIL" if number == NIL else str(number)
-    raise StaleInstanceError(
+    return StaleInstanceError(
         f"{manager}: row {given} is not in use; rows are 0 to {n - 1}"
     )
 
 
-def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
+def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
     """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
 
     Raises:
@@ -1106,6 +922,7 @@ def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
         StaleInstanceError: a row is not in use.
     """
     given = integers(rows, manager, "rows")
+    n = data._n
     if given.dtype == np.bool_:
         if len(given) != n:
             raise ValueError(f"{manager}: a mask of length {len(given)} for {n} rows")
@@ -1114,7 +931,7 @@ def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
         return np.empty(0, np.intp)
     wrong = (given < 0) | (given >= n)
     if wrong.any():
-        row_in_use(int(given[wrong.argmax()]), n, manager)
+        raise unused(int(given[wrong.argmax()]), n, manager)
     return given.astype(np.intp, copy=False)
 
 
@@ -1176,9 +993,8 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     return np.flatnonzero(tail) + kept, gone[:split]
 
 
-def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
-    """Return `order` as rows if it names each of n rows once, or raise ValueError; O(n)."""
-    given = integers(order, manager, "the order")
+def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
+    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n)."""
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
@@ -1187,19 +1003,6 @@ def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
     if len(given) != n or not seen.all():
         raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
     return given.astype(np.intp, copy=False)
-
-
-def sort_order(key: NDArray[Any]) -> RowArray:
-    """Return the stable ascending order of a key with one value per row, NaN last."""
-    return np.argsort(key, kind="stable")
-
-
-def sort_key(key: ArrayLike, n: int, manager: str) -> NDArray[Any]:
-    """Return a key array with one value per row, or raise ValueError."""
-    array = np.asarray(key)
-    if array.shape != (n,):
-        raise ValueError(f"{manager}: a key of shape {array.shape} for {n} rows")
-    return array
 
 
 class Remap:
@@ -1335,6 +1138,40 @@ def _words(
 ) -> Iterator[tuple[int, NDArray[np.uint64]]]:
     for start in range(0, len(holders), WORD_BITS):
         yield start, signature_words(holders[start : start + WORD_BITS], entities)
+
+
+def key_values(key: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return a key as an array; objects as their ranks, TypeError if they have no order."""
+    array = np.asarray(key)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return _ranks(array.tolist(), manager)
+    return array
+
+
+def sort_key(key: NDArray[Any], n: int, manager: str) -> NDArray[Any]:
+    """Return a key that has one value per row, or raise ValueError."""
+    if key.shape != (n,):
+        raise ValueError(f"{manager}: a key of shape {key.shape} for {n} rows")
+    return key
+
+
+def sort_order(key: NDArray[Any]) -> RowArray:
+    """Return the stable ascending order of a key with one value per row, NaN last."""
+    return np.argsort(key, kind="stable")
+
+
+def _ranks(values: list[Any], manager: str) -> RowArray:
+    """Return the place of each value in their stable ascending order; NaN, which is not equal to
+    itself, comes last."""
+    try:
+        numbers = [k for k, value in enumerate(values) if value == value]
+        order = sorted(numbers, key=values.__getitem__)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{manager}: a key's values need an order: {error}") from error
+    nans = set(range(len(values))).difference(numbers)
+    ranks = np.empty(len(values), np.intp)
+    ranks[[*order, *sorted(nans)]] = np.arange(len(values))
+    return ranks
 
 
 BLOCK: Final = 16_384
@@ -1520,6 +1357,208 @@ def by_archetype(
         yield int(numbers[start]), which, positions[start:stop]
 
 
+CACHE_LINE: Final = 64
+"""Columns start on cache lines, so the capacity is a multiple of 64 rows."""
+
+PAGE: Final = 4096
+"""Buffers are whole pages: the granularity of a page allocator."""
+
+
+class Column(NamedTuple):
+    """Where one column lies in the buffer."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    """Shape of one cell: `()` for scalars."""
+    nbytes: int
+    """Bytes per row."""
+    tags: tuple[str, ...]
+    before: int
+    """Bytes per row of all columns in front of this one."""
+
+    def offset(self, capacity: int) -> int:
+        """Return the column's first byte in a buffer of `capacity` rows."""
+        return self.before * capacity
+
+
+def whole_rows(rows: int) -> int:
+    """Round up to a capacity: a multiple of 64 rows, within the range of rows."""
+    capacity = -(-rows // CACHE_LINE) * CACHE_LINE
+    if capacity >= NIL:
+        raise CapacityError(f"{rows} rows are more than a manager can number")
+    return capacity
+
+
+def grown_capacity(allocated: int, rows: int) -> int:
+    """Return the capacity that makes place for `rows`: at least double the present one."""
+    return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
+
+
+def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
+    """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
+    size = -(-row_bytes * capacity // PAGE) * PAGE
+    raw = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
+    return raw[start : start + size]
+
+
+def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
+    """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
+    start = column.offset(capacity)
+    part = buffer[start : start + column.nbytes * capacity]
+    return part.view(column.dtype).reshape(capacity, *column.shape)
+
+
+def copy_rows(
+    layout: tuple[Column, ...],
+    old: NDArray[np.uint8],
+    held: int,
+    new: NDArray[np.uint8],
+    capacity: int,
+    n: int,
+) -> None:
+    """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
+    for column in layout:
+        size = column.nbytes * n
+        source, target = column.offset(held), column.offset(capacity)
+        new[target : target + size] = old[source : source + size]
+
+
+def saved_rows(
+    layout: tuple[Column, ...], buffer: NDArray[np.uint8], capacity: int, n: int
+) -> dict[str, NDArray[Any]]:
+    """Return views of the first n rows of every column, by name."""
+    return {column.name: cut(buffer, column, capacity)[:n] for column in layout}
+
+
+def load_rows(
+    layout: tuple[Column, ...],
+    buffer: NDArray[np.uint8],
+    capacity: int,
+    rows: dict[str, NDArray[Any]],
+) -> None:
+    """Copy saved rows into the columns of a buffer."""
+    for column in layout:
+        saved = rows[column.name]
+        cut(buffer, column, capacity)[: len(saved)] = saved
+
+
+def cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return a memoryview of a column of scalars: one cell in half numpy's time."""
+    return column.data
+
+
+def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return the scalars of a column of shaped cells, one behind the other."""
+    return column.reshape(-1).data
+
+
+def items(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of shaped cells as one opaque item per row: moves in half the time."""
+    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
+    word = nbytes in (1, 2, 4, 8)
+    return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
+
+
+def word(field: Field, cell: Any) -> int:
+    """Return the elements of one cell of 1, 2, 4 or 8 bytes as the unsigned integer in `items`."""
+    elements = np.array(cell, field.dtype)
+    return int(elements.view(f"u{elements.nbytes}")[0])
+
+
+def put_cells(
+    column: NDArray[Any],
+    items: NDArray[Any],
+    rows: slice | RowArray,
+    values: NDArray[Any],
+) -> None:
+    """Fill shaped cells of a column, which `items` shows as one item each, with checked values.
+
+    One value for all goes in as an item: numpy's loop over a few elements takes ten times as long.
+    """
+    if values.ndim < column.ndim:
+        cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
+        items[rows] = cell.reshape(-1).view(items.dtype)
+    else:
+        column[rows] = values
+
+
+def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return the array, or a copy of it if it may be a view of the buffer."""
+    return array.copy() if np.may_share_memory(array, buffer) else array
+
+
+def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the flat values of one cell as (nested) tuples of its shape."""
+    cell = tuple(values)
+    for size in reversed(shape[1:]):
+        cell = tuple(zip(*[iter(cell)] * size, strict=True))
+    return cell
+
+
+def is_same_view(column: NDArray[Any], values: object) -> bool:
+    """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
+    return (
+        isinstance(values, np.ndarray)
+        and values.dtype == column.dtype
+        and values.shape == column.shape
+        and values.__array_interface__["data"] == column.__array_interface__["data"]
+        and values.strides == column.strides
+    )
+
+
+def _references(buffer: NDArray[np.uint8]) -> int:
+    """Count what refers to a buffer, and to the memory that it and its views are views of."""
+    return sys.getrefcount(buffer) + sys.getrefcount(buffer.base)
+
+
+def _count(buffer: NDArray[np.uint8]) -> int:
+    return _references(buffer)
+
+
+def _unshared() -> int:
+    """Return the count for a buffer that one caller has and passes on, as managers do."""
+    buffer = allocate(1, CACHE_LINE)
+    return _count(buffer)
+
+
+_UNSHARED: Final = _unshared()
+
+
+def warn_if_viewed(
+    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
+) -> None:
+    """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
+
+    The caller has the last reference to `buffer`; every view of it is one reference more
+    to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
+    """
+    seen = {id(view) for view in borrowed if getattr(view, "base", None) is buffer.base}
+    views = _references(buffer) - _UNSHARED - len(seen)
+    if views > 0:
+        warnings.warn(
+            f"{manager}: the buffer moved, and {views} view(s) of the old one are still held; "
+            "take the columns from `data` again",
+            StaleViewWarning,
+            stacklevel=_outside_level(),
+        )
+
+
+def _outside_level() -> int:
+    """Return the warning's stacklevel of the first frame outside this package's own modules."""
+    package = os.path.dirname(__file__)
+    level = 2
+    frame = sys._getframe(level)
+    while (
+        frame.f_back is not None
+        and os.path.dirname(frame.f_code.co_filename) == package
+    ):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
 Links = NDArray[np.uint32]
 _Owner = TypeVar("_Owner", np.uint64, np.intp)
 
@@ -1663,122 +1702,6 @@ def mend_links(nexts: Links, previous: Links, dst: RowArray, remap: Remap) -> Ro
     previous[after[followed]] = dst[followed]
     first: RowArray = dst[is_first]
     return first
-
-
-_OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
-
-
-class RowCount:
-    """How many rows of a chunk are in use: known to the chunk and to all its columns."""
-
-    __slots__ = ("n",)
-
-    def __init__(self) -> None:
-        self.n = 0
-
-
-class ChunkColumns:
-    """The columns of one component in one chunk; a generated class for each adds the fields."""
-
-    __slots__ = ("_rows",)
-
-    _ROW: ClassVar[type[tuple[Any, ...]]]
-    _FIELDS: ClassVar[Mapping[str, Field | ObjectField]]
-    LAYOUT: ClassVar[tuple[Column, ...]]
-
-    _one: ClassVar[Callable[..., tuple[Any, ...]]]
-    """Checks the fields of one new row."""
-
-    _many: ClassVar[Callable[..., tuple[NDArray[Any], ...]]]
-    """Checks fields for so many new rows and returns an array for each column."""
-
-    def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
-        raise NotImplementedError
-
-    @classmethod
-    def _known(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return fields by name, or raise TypeError for one that there is not."""
-        for name in fields:
-            if name not in cls._FIELDS:
-                names = ", ".join(cls._FIELDS) or "none"
-                raise TypeError(
-                    f"{cls._ROW.__name__} has no field {name!r}; it has {names}"
-                )
-        return fields
-
-    @classmethod
-    def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Check values for some fields of a row."""
-        known = cls._known(fields).items()
-        return {name: cls._FIELDS[name].one(value) for name, value in known}
-
-    def _put(self, row: int, values: tuple[Any, ...]) -> None:
-        """Write what `_one` returned to a row."""
-        raise NotImplementedError
-
-    def _set(self, row: int, values: dict[str, Any]) -> None:
-        """Write what `_some` returned to a row."""
-        raise NotImplementedError
-
-    def _row(self, row: int) -> Any:
-        """Return a copy of a row."""
-        raise NotImplementedError
-
-
-class ChunkPlace(NamedTuple):
-    """Where one column lies in the chunks of an archetype."""
-
-    column: Column
-    offset: int
-    """Its first byte; -1 for objects, which lie beside the buffer."""
-    item: np.dtype[Any]
-    """One cell as one opaque item, which moves in half the time."""
-
-
-class ChunkLayout:
-    """What the chunks of one archetype look like: the owner, then each component's columns."""
-
-    __slots__ = ("bits", "capacity", "components", "objects", "places", "starts")
-
-    def __init__(
-        self, bits: int, parts: Sequence[type[ChunkColumns]], size: int
-    ) -> None:
-        self.bits = bits
-        self.components = {k: part for k, part in enumerate(parts) if bits >> k & 1}
-        self.starts: dict[int, int] = {}
-        columns = [_OWNER]
-        for component, part in self.components.items():
-            self.starts[component] = len(columns)
-            columns += part.LAYOUT
-        self.capacity = _rows_in(size, columns)
-        self.places = _placed(columns, self.capacity)
-        self.objects = tuple(k for k, p in enumerate(self.places) if p.offset < 0)
-
-
-def _rows_in(size: int, columns: Sequence[Column]) -> int:
-    """Return how many rows fit into a chunk, each column starting on a cache line."""
-    rows = size // sum(column.nbytes for column in columns)
-    while sum(_whole_lines(rows * column.nbytes) for column in columns) > size:
-        rows -= 1
-    return rows
-
-
-def _placed(columns: Sequence[Column], capacity: int) -> tuple[ChunkPlace, ...]:
-    places = []
-    offset = 0
-    for column in columns:
-        is_object = column.dtype.hasobject
-        item = column.dtype
-        if column.shape:
-            word = column.nbytes in (1, 2, 4, 8)
-            item = np.dtype(f"{'u' if word else 'V'}{column.nbytes}")
-        places.append(ChunkPlace(column, -1 if is_object else offset, item))
-        offset += _whole_lines(capacity * column.nbytes)
-    return tuple(places)
-
-
-def _whole_lines(nbytes: int) -> int:
-    return -(-nbytes // CACHE_LINE) * CACHE_LINE
 
 
 class EnumField(Field):
@@ -1983,7 +1906,7 @@ class _ShapedHandleField(ShapedField, HandleField):
 class FloatField(Field):
     """Real numbers, rounded to the float's precision; finite ones never become infinite."""
 
-    __slots__ = ("_limit",)
+    __slots__ = ("_limit", "_low")
 
     _kinds: ClassVar[str] = "fiu"
 
@@ -1994,10 +1917,10 @@ class FloatField(Field):
     def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, f"f{int(scalar[1:]) // 8}", shape, scalar)
         self._limit = _ROUNDS_TO_INF[scalar]
+        self._low = -self._limit
 
     def cell(self, value: Any) -> Any:
-        limit = self._limit
-        if type(value) is float and -limit < value < limit:
+        if type(value) is float and self._low < value < self._limit:
             return value
         if type(value) is int and -_EXACT <= value <= _EXACT:
             return float(value)
@@ -2035,7 +1958,7 @@ class FloatField(Field):
             raise ValueError(
                 f"{self.name}: wanted {self.wanted}, not {shown(value)}"
             ) from error
-        if -self._limit < number < self._limit or isnan(number):
+        if self._low < number < self._limit or isnan(number):
             return number
         if isinf(number) and not _is_finite(value):
             return number
@@ -2081,9 +2004,9 @@ class _FloatPairField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 2:
             x, y = value
-            if type(x) is float and type(y) is float:
-                limit = self._limit
-                if -limit < x < limit and -limit < y < limit:
+            if type(x) is type(y) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high:
                     return value
         return super().one(value)
 
@@ -2094,9 +2017,9 @@ class _FloatTripleField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 3:
             x, y, z = value
-            if type(x) is float and type(y) is float and type(z) is float:
-                limit = self._limit
-                if -limit < x < limit and -limit < y < limit and -limit < z < limit:
+            if type(x) is type(y) is type(z) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high and low < z < high:
                     return value
         return super().one(value)
 
@@ -2107,15 +2030,10 @@ class _FloatQuadField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 4:
             x, y, z, w = value
-            if (
-                type(x) is float
-                and type(y) is float
-                and type(z) is float
-                and type(w) is float
-            ):
-                limit = self._limit
-                finite = -limit < x < limit and -limit < y < limit
-                if finite and -limit < z < limit and -limit < w < limit:
+            if type(x) is type(y) is type(z) is type(w) is float:
+                low, high = self._low, self._limit
+                finite = low < x < high and low < y < high
+                if finite and low < z < high and low < w < high:
                     return value
         return super().one(value)
 
@@ -2227,22 +2145,28 @@ SCAN: Final = 4096
 """Rows looked at per step when the last owner is searched from behind."""
 
 
-def present_row(row: object, owners: EntityArray, manager: str) -> int:
+class OwnedRows(Rows, Protocol):
+    """Rows with owners."""
+
+    _entity_column: EntityArray
+
+
+def present_row(row: object, data: OwnedRows, manager: str) -> int:
     """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
-    number = row_in_use(row, len(owners), manager)
-    if owners[number] == 0:
+    number = row_in_use(row, data, manager)
+    if data._entity_column[number] == 0:
         raise StaleInstanceError(
             f"{manager}: row {number} is not in use: its entity has no instance"
         )
     return number
 
 
-def present_rows(rows: ArrayLike, owners: EntityArray, manager: str) -> RowArray:
+def present_rows(rows: ArrayLike, data: OwnedRows, manager: str) -> RowArray:
     """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
-    given = rows_in_use(rows, len(owners), manager)
-    holes = owners[given] == 0
+    given = rows_in_use(rows, data, manager)
+    holes = data._entity_column[given] == 0
     if holes.any():
-        present_row(int(given[holes.argmax()]), owners, manager)
+        present_row(int(given[holes.argmax()]), data, manager)
     return given
 
 
@@ -2375,7 +2299,8 @@ class Group:
             StructureLockedError: a member is locked.
         """
         self._check_lock()
-        self._permute(permutation(order, self.n, self._name))
+        given = integers(order, self._name, "the order")
+        self._permute(permutation(given, self.n, self._name))
 
     def _check_lock(self) -> None:
         if self._first._locks:
@@ -2435,6 +2360,165 @@ def sorted_by_group(manager: str, group: str) -> StructureLockedError:
         f"{manager}: its rows keep in step with those of the group '{group}'; "
         f"sort them with the world's {group}.sort"
     )
+
+
+def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
+    end = bound + count
+    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
+
+
+def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
+
+    The active part closes as any table does. The rows that it gives up belong to the
+    inactive part now: they are holes of that part, like those of its own rows that
+    leave.
+    """
+    split = int(np.searchsorted(gone, bound))
+    src, dst = fill(gone[:split], bound)
+    start = bound - split
+    holes = np.concatenate((np.arange(start, bound), gone[split:]))
+    behind, front = fill(holes - start, n - start)
+    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
+
+
+def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
+    outside = np.ones(end - start, np.bool_)
+    inside = rows[(rows >= start) & (rows < end)]
+    outside[inside - start] = False
+    leaving = np.flatnonzero(outside) + start
+    coming = rows[(rows < start) | (rows >= end)]
+    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
+
+
+def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
+    """Return the stable ascending order inside each part, NaN last."""
+    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
+
+
+def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
+    """Return an order that keeps every row in its part, or raise ValueError."""
+    if len(order) and bound and int(order[:bound].max()) >= bound:
+        raise ValueError(f"{manager}: the order moves rows across the active boundary")
+    return order
+
+
+_OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
+
+
+class RowCount:
+    """How many rows of a chunk are in use: known to the chunk and to all its columns."""
+
+    __slots__ = ("n",)
+
+    def __init__(self) -> None:
+        self.n = 0
+
+
+class ChunkColumns:
+    """The columns of one component in one chunk; a generated class for each adds the fields."""
+
+    __slots__ = ("_rows",)
+
+    _ROW: ClassVar[type[tuple[Any, ...]]]
+    _FIELDS: ClassVar[Mapping[str, Field | ObjectField]]
+    LAYOUT: ClassVar[tuple[Column, ...]]
+
+    _one: ClassVar[Callable[..., tuple[Any, ...]]]
+    """Checks the fields of one new row."""
+
+    _many: ClassVar[Callable[..., tuple[NDArray[Any], ...]]]
+    """Checks fields for so many new rows and returns an array for each column."""
+
+    def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def _known(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return fields by name, or raise TypeError for one that there is not."""
+        for name in fields:
+            if name not in cls._FIELDS:
+                names = ", ".join(cls._FIELDS) or "none"
+                raise TypeError(
+                    f"{cls._ROW.__name__} has no field {name!r}; it has {names}"
+                )
+        return fields
+
+    @classmethod
+    def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Check values for some fields of a row."""
+        known = cls._known(fields).items()
+        return {name: cls._FIELDS[name].one(value) for name, value in known}
+
+    def _put(self, row: int, values: tuple[Any, ...]) -> None:
+        """Write what `_one` returned to a row."""
+        raise NotImplementedError
+
+    def _set(self, row: int, values: dict[str, Any]) -> None:
+        """Write what `_some` returned to a row."""
+        raise NotImplementedError
+
+    def _row(self, row: int) -> Any:
+        """Return a copy of a row."""
+        raise NotImplementedError
+
+
+class ChunkPlace(NamedTuple):
+    """Where one column lies in the chunks of an archetype."""
+
+    column: Column
+    offset: int
+    """Its first byte; -1 for objects, which lie beside the buffer."""
+    item: np.dtype[Any]
+    """One cell as one opaque item, which moves in half the time."""
+
+
+class ChunkLayout:
+    """What the chunks of one archetype look like: the owner, then each component's columns."""
+
+    __slots__ = ("bits", "capacity", "components", "objects", "places", "starts")
+
+    def __init__(
+        self, bits: int, parts: Sequence[type[ChunkColumns]], size: int
+    ) -> None:
+        self.bits = bits
+        self.components = {k: part for k, part in enumerate(parts) if bits >> k & 1}
+        self.starts: dict[int, int] = {}
+        columns = [_OWNER]
+        for component, part in self.components.items():
+            self.starts[component] = len(columns)
+            columns += part.LAYOUT
+        self.capacity = _rows_in(size, columns)
+        self.places = _placed(columns, self.capacity)
+        self.objects = tuple(k for k, p in enumerate(self.places) if p.offset < 0)
+
+
+def _rows_in(size: int, columns: Sequence[Column]) -> int:
+    """Return how many rows fit into a chunk, each column starting on a cache line."""
+    rows = size // sum(column.nbytes for column in columns)
+    while sum(_whole_lines(rows * column.nbytes) for column in columns) > size:
+        rows -= 1
+    return rows
+
+
+def _placed(columns: Sequence[Column], capacity: int) -> tuple[ChunkPlace, ...]:
+    places = []
+    offset = 0
+    for column in columns:
+        is_object = column.dtype.hasobject
+        item = column.dtype
+        if column.shape:
+            word = column.nbytes in (1, 2, 4, 8)
+            item = np.dtype(f"{'u' if word else 'V'}{column.nbytes}")
+        places.append(ChunkPlace(column, -1 if is_object else offset, item))
+        offset += _whole_lines(capacity * column.nbytes)
+    return tuple(places)
+
+
+def _whole_lines(nbytes: int) -> int:
+    return -(-nbytes // CACHE_LINE) * CACHE_LINE
 
 
 def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
@@ -2516,49 +2600,6 @@ def spread(
     return column
 
 
-def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
-    end = bound + count
-    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
-
-
-def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
-
-    The active part closes as any table does. The rows that it gives up belong to the
-    inactive part now: they are holes of that part, like those of its own rows that
-    leave.
-    """
-    split = int(np.searchsorted(gone, bound))
-    src, dst = fill(gone[:split], bound)
-    start = bound - split
-    holes = np.concatenate((np.arange(start, bound), gone[split:]))
-    behind, front = fill(holes - start, n - start)
-    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
-
-
-def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
-    outside = np.ones(end - start, np.bool_)
-    inside = rows[(rows >= start) & (rows < end)]
-    outside[inside - start] = False
-    leaving = np.flatnonzero(outside) + start
-    coming = rows[(rows < start) | (rows >= end)]
-    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
-
-
-def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
-    """Return the stable ascending order inside each part, NaN last."""
-    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
-
-
-def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
-    """Return an order that keeps every row in its part, or raise ValueError."""
-    if len(order) and bound and int(order[:bound].max()) >= bound:
-        raise ValueError(f"{manager}: the order moves rows across the active boundary")
-    return order
-
-
 _NO_RESERVE: Final = 0x4000
 """MAP_NORESERVE of Linux, which the mmap module does not name: no swap space is set aside."""
 
@@ -2617,6 +2658,102 @@ def untouched_objects(capacity: int) -> NDArray[np.object_]:
 def beyond_reserve(manager: str, capacity: int) -> CapacityError:
     """Return the error of more rows than are reserved."""
     return CapacityError(f"{manager} is full: {capacity} rows are all that is reserved")
+
+
+_SHORT: Final = 16
+"""Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
+
+
+def _upwards(parents: Links) -> RowArray:
+    """Return the parents with n, a row above all roots and its own parent, instead of NIL."""
+    n = len(parents)
+    up = np.full(n + 1, n)
+    np.minimum(parents, n, out=up[:n], casting="unsafe")
+    return up
+
+
+def depths(parents: Links) -> NDArray[np.int32]:
+    """Return the number of ancestors of each row, shape (n,); O(n log depth)."""
+    n = len(parents)
+    up = _upwards(parents)
+    depth = np.zeros(n + 1, np.int32)
+    depth[:n] = parents != NIL
+    while not (up == n).all():
+        depth += depth.take(up)
+        up = up.take(up)
+    return depth[:n]
+
+
+def below(parents: Links, rows: RowArray) -> RowArray:
+    """Return the rows and all their descendants, ascending; O(n log depth)."""
+    n = len(parents)
+    up = _upwards(parents)
+    marked = np.zeros(n + 1, np.bool_)
+    marked[rows] = True
+    while not (up == n).all():
+        marked |= marked.take(up)
+        up = up.take(up)
+    return np.flatnonzero(marked)
+
+
+def own_ancestor(parents: Links, rows: RowArray) -> int:
+    """Return a row that is its own ancestor, or NIL; O(n log depth).
+
+    `rows` are those that may have closed a cycle; if they are few and near their roots, O(rows).
+    """
+    n = len(parents)
+    if len(rows) * ROUNDS <= n:
+        here = parents[rows]
+        for _ in range(ROUNDS):
+            here = parents[here[here != NIL]]
+            if len(here) == 0:
+                return NIL
+    up = _upwards(parents)
+    for _ in range(n.bit_length()):
+        if (up == n).all():
+            return NIL
+        up = up.take(up)
+    circling = up[up != n]  # climbed at least n steps, so these are on a cycle
+    return int(circling[0]) if len(circling) else NIL
+
+
+def is_below(parents: memoryview[Instance], row: int, ancestor: int) -> bool:
+    """Return whether `row` is `ancestor` or one of its descendants; O(depth)."""
+    while row != NIL and row != ancestor:
+        row = parents[row]
+    return row == ancestor
+
+
+class LevelCache:
+    """The levels of a hierarchy: found when asked for, kept until the structure changes."""
+
+    __slots__ = ("_found", "_version", "rows")
+
+    def __init__(self) -> None:
+        self.rows: RowArray = np.empty(0, np.intp)
+        """All rows by depth; the levels are slices of it."""
+        self._found: tuple[RowArray, ...] = ()
+        self._version = -1
+
+    def levels(self, parents: Links, version: int) -> tuple[RowArray, ...]:
+        """Return the rows of each depth, ascending, read-only; O(n log depth) per version."""
+        if version != self._version:
+            depth = depths(parents)
+            self.rows = _by_depth(depth)
+            self.rows.flags.writeable = False
+            ends = np.cumsum(np.bincount(depth)).tolist() if len(depth) else []
+            self._found = tuple(self.rows[a:b] for a, b in pairwise([0, *ends]))
+            self._version = version
+        return self._found
+
+
+def _by_depth(depth: NDArray[np.int32]) -> RowArray:
+    """Return the rows in order of depth, then of row: a radix sort, 16 bits at a time."""
+    order = np.argsort(depth.astype(np.uint16), kind="stable")
+    upper = depth >> _SHORT
+    if upper.any():
+        order = order[np.argsort(upper.astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 class ChunkParts(dict[int, Any]):
@@ -2764,100 +2901,179 @@ def _chunk_buffer(size: int) -> NDArray[np.uint8]:
     return raw[start : start + size]
 
 
-_SHORT: Final = 16
-"""Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
+_MANY: Final = 16
+"""For more than one row in 16 a pass over all rows is cheaper than following links."""
 
 
-def _upwards(parents: Links) -> RowArray:
-    """Return the parents with n, a row above all roots and its own parent, instead of NIL."""
-    n = len(parents)
-    up = np.full(n + 1, n)
-    np.minimum(parents, n, out=up[:n], casting="unsafe")
-    return up
+class FamilyLinks(NamedTuple):
+    """The four link columns of a hierarchy, uncut: rows may move behind the last one in use."""
+
+    parents: Links
+    first: Links
+    """First children."""
+    nexts: Links
+    previous: Links
 
 
-def depths(parents: Links) -> NDArray[np.int32]:
-    """Return the number of ancestors of each row, shape (n,); O(n log depth)."""
-    n = len(parents)
-    up = _upwards(parents)
-    depth = np.zeros(n + 1, np.int32)
-    depth[:n] = parents != NIL
-    while not (up == n).all():
-        depth += depth.take(up)
-        up = up.take(up)
-    return depth[:n]
+def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return `parents`, one for all or one per row, as integers; TypeError for others."""
+    if np.ndim(parents) == 0:
+        number = index(cast(SupportsIndex, parents))
+        return np.array(number if 0 <= number <= NIL else -1)
+    given = integers(parents, manager, "parents")
+    if given.dtype == np.bool_:
+        raise TypeError(f"{manager}: parents are rows, not a mask")
+    return given
 
 
-def below(parents: Links, rows: RowArray) -> RowArray:
-    """Return the rows and all their descendants, ascending; O(n log depth)."""
-    n = len(parents)
-    up = _upwards(parents)
-    marked = np.zeros(n + 1, np.bool_)
-    marked[rows] = True
-    while not (up == n).all():
-        marked |= marked.take(up)
-        up = up.take(up)
-    return np.flatnonzero(marked)
+def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowArray:
+    """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
 
-
-def own_ancestor(parents: Links, rows: RowArray) -> int:
-    """Return a row that is its own ancestor, or NIL; O(n log depth).
-
-    `rows` are those that may have closed a cycle; if they are few and near their roots, O(rows).
+    Raises:
+        ValueError: their number is not `count`.
+        StaleInstanceError: one of them is neither NIL nor a row in use.
     """
-    n = len(parents)
-    if len(rows) * ROUNDS <= n:
-        here = parents[rows]
-        for _ in range(ROUNDS):
-            here = parents[here[here != NIL]]
-            if len(here) == 0:
-                return NIL
-    up = _upwards(parents)
-    for _ in range(n.bit_length()):
-        if (up == n).all():
-            return NIL
-        up = up.take(up)
-    circling = up[up != n]  # climbed at least n steps, so these are on a cycle
-    return int(circling[0]) if len(circling) else NIL
+    if given.ndim and len(given) != count:
+        raise ValueError(f"{manager}: {len(given)} parents for {count} rows")
+    wrong = ((given < 0) | (given >= n)) & (given != NIL)
+    if wrong.any():
+        raise unused(int(given.flat[wrong.argmax()]), n, manager)
+    return np.broadcast_to(given.astype(np.intp, copy=False), count)
 
 
-def is_below(parents: memoryview[Instance], row: int, ancestor: int) -> bool:
-    """Return whether `row` is `ancestor` or one of its descendants; O(depth)."""
-    while row != NIL and row != ancestor:
-        row = parents[row]
-    return row == ancestor
+def circular(manager: str, row: int) -> HierarchyError:
+    """Return the error of a row that would get itself or a descendant as its parent."""
+    return HierarchyError(f"{manager}: row {row} would become its own ancestor")
 
 
-class LevelCache:
-    """The levels of a hierarchy: found when asked for, kept until the structure changes."""
-
-    __slots__ = ("_found", "_version", "rows")
-
-    def __init__(self) -> None:
-        self.rows: RowArray = np.empty(0, np.intp)
-        """All rows by depth; the levels are slices of it."""
-        self._found: tuple[RowArray, ...] = ()
-        self._version = -1
-
-    def levels(self, parents: Links, version: int) -> tuple[RowArray, ...]:
-        """Return the rows of each depth, ascending, read-only; O(n log depth) per version."""
-        if version != self._version:
-            depth = depths(parents)
-            self.rows = _by_depth(depth)
-            self.rows.flags.writeable = False
-            ends = np.cumsum(np.bincount(depth)).tolist() if len(depth) else []
-            self._found = tuple(self.rows[a:b] for a, b in pairwise([0, *ends]))
-            self._version = version
-        return self._found
+def set_parents(links: FamilyLinks, rows: RowArray, parents: RowArray) -> None:
+    """Take rows out of their parents' chains and append them to others, in the order given."""
+    leave_parents(links, np.sort(rows[links.parents[rows] != NIL]))
+    rooted = parents == NIL
+    make_roots(links, rows[rooted])
+    links.parents[rows] = parents
+    rows, parents = rows[~rooted], parents[~rooted]
+    if len(rows) == 0:
+        return
+    first, last, owners = link(links.nexts, links.previous, parents, rows)
+    heads = links.first[owners].astype(np.intp)
+    new, old = heads == NIL, heads != NIL
+    links.first[owners[new]] = first[new]
+    join(links.nexts, links.previous, heads[old], first[old], last[old])
 
 
-def _by_depth(depth: NDArray[np.int32]) -> RowArray:
-    """Return the rows in order of depth, then of row: a radix sort, 16 bits at a time."""
-    order = np.argsort(depth.astype(np.uint16), kind="stable")
-    upper = depth >> _SHORT
-    if upper.any():
-        order = order[np.argsort(upper.astype(np.uint16)[order], kind="stable")]
-    return order
+def make_roots(links: FamilyLinks, rows: RowArray) -> None:
+    """Make each of the rows a root, whatever its links were."""
+    links.parents[rows] = NIL
+    links.nexts[rows] = NIL
+    links.previous[rows] = rows
+
+
+def leave_parents(links: FamilyLinks, gone: RowArray) -> None:
+    """Take ascending rows, none of them a root, out of their parents' chains."""
+    if len(gone) == 0:
+        return
+    owners = np.unique(links.parents[gone]).astype(np.intp)
+    heads = links.first[owners].astype(np.intp)
+    links.first[owners], _ = unlink(links.nexts, links.previous, heads, gone)
+
+
+def leave_family(links: FamilyLinks, gone: RowArray, n: int) -> None:
+    """Take ascending rows that go out of the chains of the parents that stay."""
+    parents = links.parents[gone]
+    staying = (parents != NIL) & ~_among(parents, gone, n)
+    leave_parents(links, gone[staying])
+
+
+def children_of(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
+    """Return all children of ascending rows, ascending; O(children), at most O(n)."""
+    parents = links.parents[:n]
+    if len(rows) * _MANY > n:
+        return np.flatnonzero(_among(parents, rows, n))
+    return chain_rows(links.nexts, parents, rows, links.first[rows].astype(np.intp))
+
+
+def with_descendants(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
+    """Return ascending rows and all their descendants, ascending.
+
+    O(descendants) as long as 64 steps along first children and next siblings reach them all, else
+    O(n log depth).
+    """
+    here = links.first[rows]
+    here = here[here != NIL]
+    if len(here) == 0:
+        return rows
+    if len(rows) * _MANY > n:
+        return below(links.parents[:n], rows)
+    found = [rows]
+    for _ in range(ROUNDS):
+        # a row that is in `rows` itself has sent its children already
+        new = here[~_among(here, rows, n)].astype(np.intp)
+        found.append(new)
+        here = np.concatenate((links.nexts[here], links.first[new]))
+        here = here[here != NIL]
+        if len(here) == 0:
+            return np.sort(np.concatenate(found))
+    return below(links.parents[:n], rows)
+
+
+def remap_family(links: FamilyLinks, src: RowArray, dst: RowArray, n: int) -> None:
+    """Mend parents, children and siblings after rows src[k] of n were copied to dst[k]."""
+    remap = Remap(src, dst, n)
+    firsts = mend_links(links.nexts, links.previous, dst, remap)
+    links.first[dst] = remap(links.first[dst])
+    _remap_parents(links, dst, remap, n)
+    owners = links.parents[firsts]
+    owned = owners != NIL
+    links.first[owners[owned]] = firsts[owned]
+    owners = links.parents[dst]
+    lasts = (owners != NIL) & (links.nexts[dst] == NIL)
+    links.previous[links.first[owners[lasts]]] = dst[lasts]
+
+
+def _remap_parents(links: FamilyLinks, dst: RowArray, remap: Remap, n: int) -> None:
+    """Tell moved rows where their parents are now, and moved rows' children where they are."""
+    own = remap(links.parents[dst])
+    found = _children_with_parents(links, dst) if len(dst) * _MANY <= n else None
+    if found is None:
+        links.parents[:n] = remap(links.parents[:n])
+        links.parents[dst] = own
+        return
+    links.parents[dst] = own
+    children, parents = found
+    links.parents[children] = parents
+
+
+def _children_with_parents(
+    links: FamilyLinks, rows: RowArray
+) -> tuple[NDArray[Any], RowArray] | None:
+    """Return the children of rows and the parent of each, or None if a chain is long."""
+    here, owners = links.first[rows], rows
+    children, parents = [], []
+    for _ in range(ROUNDS):
+        more = here != NIL
+        here, owners = here[more], owners[more]
+        if len(here) == 0:
+            break
+        children.append(here)
+        parents.append(owners)
+        here = links.nexts[here]
+    else:
+        return None
+    if not children:
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    return np.concatenate(children), np.concatenate(parents)
+
+
+def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
+    """Return which of `rows` (NIL is none) are in `ascending`, rows below n."""
+    if (len(rows) + len(ascending)) * _MANY > n:
+        mask = np.zeros(n + 1, np.bool_)
+        mask[ascending] = True
+        return mask.take(rows, mode="clip")
+    place = np.minimum(np.searchsorted(ascending, rows), len(ascending) - 1)
+    found: NDArray[np.bool_] = ascending[place] == rows
+    return found
 
 
 ChunkRun = tuple[Any, slice | RowArray, slice]
@@ -3039,178 +3255,6 @@ class Archetype:
                 (self.chunks[first + k], slice(low, high) if dense else rows, part)
             )
         return found
-
-
-_MANY: Final = 16
-"""For more than one row in 16 a pass over all rows is cheaper than following links."""
-
-
-class FamilyLinks(NamedTuple):
-    """The four link columns of a hierarchy, uncut: rows may move behind the last one in use."""
-
-    parents: Links
-    first: Links
-    """First children."""
-    nexts: Links
-    previous: Links
-
-
-def parents_given(parents: ArrayLike, count: int, n: int, manager: str) -> RowArray:
-    """Return `parents` (one for all, or one per row; NIL for none) as `count` rows; O(count).
-
-    Raises:
-        TypeError: they are not integers.
-        ValueError: their number is not `count`.
-        StaleInstanceError: one of them is neither NIL nor a row in use.
-    """
-    if np.ndim(parents) == 0:
-        number = index(cast(SupportsIndex, parents))
-        parent = number if number == NIL else row_in_use(number, n, manager)
-        return np.full(count, parent, np.intp)
-    given = integers(parents, manager, "parents")
-    if given.dtype == np.bool_:
-        raise TypeError(f"{manager}: parents are rows, not a mask")
-    if len(given) != count:
-        raise ValueError(f"{manager}: {len(given)} parents for {count} rows")
-    wrong = ((given < 0) | (given >= n)) & (given != NIL)
-    if wrong.any():
-        row_in_use(int(given[wrong.argmax()]), n, manager)
-    return given.astype(np.intp, copy=False)
-
-
-def circular(manager: str, row: int) -> HierarchyError:
-    """Return the error of a row that would get itself or a descendant as its parent."""
-    return HierarchyError(f"{manager}: row {row} would become its own ancestor")
-
-
-def set_parents(links: FamilyLinks, rows: RowArray, parents: RowArray) -> None:
-    """Take rows out of their parents' chains and append them to others, in the order given."""
-    leave_parents(links, np.sort(rows[links.parents[rows] != NIL]))
-    rooted = parents == NIL
-    make_roots(links, rows[rooted])
-    links.parents[rows] = parents
-    rows, parents = rows[~rooted], parents[~rooted]
-    if len(rows) == 0:
-        return
-    first, last, owners = link(links.nexts, links.previous, parents, rows)
-    heads = links.first[owners].astype(np.intp)
-    new, old = heads == NIL, heads != NIL
-    links.first[owners[new]] = first[new]
-    join(links.nexts, links.previous, heads[old], first[old], last[old])
-
-
-def make_roots(links: FamilyLinks, rows: RowArray) -> None:
-    """Make each of the rows a root, whatever its links were."""
-    links.parents[rows] = NIL
-    links.nexts[rows] = NIL
-    links.previous[rows] = rows
-
-
-def leave_parents(links: FamilyLinks, gone: RowArray) -> None:
-    """Take ascending rows, none of them a root, out of their parents' chains."""
-    if len(gone) == 0:
-        return
-    owners = np.unique(links.parents[gone]).astype(np.intp)
-    heads = links.first[owners].astype(np.intp)
-    links.first[owners], _ = unlink(links.nexts, links.previous, heads, gone)
-
-
-def leave_family(links: FamilyLinks, gone: RowArray, n: int) -> None:
-    """Take ascending rows that go out of the chains of the parents that stay."""
-    parents = links.parents[gone]
-    staying = (parents != NIL) & ~_among(parents, gone, n)
-    leave_parents(links, gone[staying])
-
-
-def children_of(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
-    """Return all children of ascending rows, ascending; O(children), at most O(n)."""
-    parents = links.parents[:n]
-    if len(rows) * _MANY > n:
-        return np.flatnonzero(_among(parents, rows, n))
-    return chain_rows(links.nexts, parents, rows, links.first[rows].astype(np.intp))
-
-
-def with_descendants(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
-    """Return ascending rows and all their descendants, ascending.
-
-    O(descendants) as long as 64 steps along first children and next siblings reach them all, else
-    O(n log depth).
-    """
-    here = links.first[rows]
-    here = here[here != NIL]
-    if len(here) == 0:
-        return rows
-    if len(rows) * _MANY > n:
-        return below(links.parents[:n], rows)
-    found = [rows]
-    for _ in range(ROUNDS):
-        # a row that is in `rows` itself has sent its children already
-        new = here[~_among(here, rows, n)].astype(np.intp)
-        found.append(new)
-        here = np.concatenate((links.nexts[here], links.first[new]))
-        here = here[here != NIL]
-        if len(here) == 0:
-            return np.sort(np.concatenate(found))
-    return below(links.parents[:n], rows)
-
-
-def remap_family(links: FamilyLinks, src: RowArray, dst: RowArray, n: int) -> None:
-    """Mend parents, children and siblings after rows src[k] of n were copied to dst[k]."""
-    remap = Remap(src, dst, n)
-    firsts = mend_links(links.nexts, links.previous, dst, remap)
-    links.first[dst] = remap(links.first[dst])
-    _remap_parents(links, dst, remap, n)
-    owners = links.parents[firsts]
-    owned = owners != NIL
-    links.first[owners[owned]] = firsts[owned]
-    owners = links.parents[dst]
-    lasts = (owners != NIL) & (links.nexts[dst] == NIL)
-    links.previous[links.first[owners[lasts]]] = dst[lasts]
-
-
-def _remap_parents(links: FamilyLinks, dst: RowArray, remap: Remap, n: int) -> None:
-    """Tell moved rows where their parents are now, and moved rows' children where they are."""
-    own = remap(links.parents[dst])
-    found = _children_with_parents(links, dst) if len(dst) * _MANY <= n else None
-    if found is None:
-        links.parents[:n] = remap(links.parents[:n])
-        links.parents[dst] = own
-        return
-    links.parents[dst] = own
-    children, parents = found
-    links.parents[children] = parents
-
-
-def _children_with_parents(
-    links: FamilyLinks, rows: RowArray
-) -> tuple[NDArray[Any], RowArray] | None:
-    """Return the children of rows and the parent of each, or None if a chain is long."""
-    here, owners = links.first[rows], rows
-    children, parents = [], []
-    for _ in range(ROUNDS):
-        more = here != NIL
-        here, owners = here[more], owners[more]
-        if len(here) == 0:
-            break
-        children.append(here)
-        parents.append(owners)
-        here = links.nexts[here]
-    else:
-        return None
-    if not children:
-        return np.empty(0, np.intp), np.empty(0, np.intp)
-    return np.concatenate(children), np.concatenate(parents)
-
-
-def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
-    """Return which of `rows` (NIL is none) are in `ascending`, rows below n."""
-    if (len(rows) + len(ascending)) * _MANY > n:
-        mask = np.zeros(n + 1, np.bool_)
-        mask[ascending] = True
-        return mask.take(rows, mode="clip")
-    place = np.minimum(np.searchsorted(ascending, rows), len(ascending) - 1)
-    found: NDArray[np.bool_] = ascending[place] == rows
-    return found
 
 
 NewColumns = Mapping[int, Sequence[NDArray[Any]]]
@@ -3660,8 +3704,14 @@ class ArchetypeView(Generic[ChunkT]):
         return columns._row(row)
 
     def _set(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
+        part = self._table.parts[self._number(component)]
+        try:
+            values = part._some(fields)  # first: values may be objects that run code
+        except Exception:
+            self._find(entity, component)
+            raise
         columns, row = self._find(entity, component)
-        columns._set(row, columns._some(fields))
+        columns._set(row, values)
 
 
 class ArchetypeStore(ArchetypeView[ChunkT]):
@@ -3730,16 +3780,14 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         numbers = [self._number(component) for component in components]
         for k, number in enumerate(numbers):
             if number in numbers[:k]:
-                name = self._table.parts[number]._ROW.__name__
+                name = self._name(number)
                 raise DuplicateInstanceError(
                     f"{name} stands twice among the components"
                 )
         for number, fields in given.items():
             if fields is not None and number not in numbers:
-                name = self._table.parts[number]._ROW.__name__
-                raise TypeError(
-                    f"{name} is given, but does not stand among the components"
-                )
+                name = self._name(number)
+                raise TypeError(f"{name} is given, but not one of the components")
         columns = {
             k: self._converted(k, count, given[k] or {}) for k in sorted(numbers)
         }
@@ -3752,34 +3800,56 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         return entities
 
     def _add(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
-        entity = self._entities.require(entity)
-        self._refuse_locked()
         number = self._number(component)
-        if self._table.of(entity)[0].has(number):
-            raise duplicate_instance(component.__name__, entity)
         part = self._table.parts[number]
-        values = part._one(**part._known(fields))
+        try:
+            values = part._one(**part._known(fields))  # first: they may run code
+        except Exception:
+            self._addable(entity, number)
+            raise
+        entity = self._addable(entity, number)
         placed = self._table.toggle(entity, number)
         if placed is not None:
             chunk, row = placed
             chunk._parts[number]._put(row, values)
         self._version += 1
 
+    def _addable(self, given: SupportsIndex, number: int) -> Entity:
+        """Return a live entity without a component, or raise what `add` does."""
+        entity = self._entities.require(given)
+        self._refuse_locked()
+        if self._table.of(entity)[0].has(number):
+            raise duplicate_instance(self._name(number), entity)
+        return entity
+
     def _add_many(
         self, given: ArrayLike, component: RowClass, fields: dict[str, Any]
     ) -> None:
-        entities = self._entities.require_many(given)
-        self._refuse_locked()
         number = self._number(component)
-        first_repeated(component.__name__, entities)
+        entities = _own(as_entities(given))
+        try:
+            columns = self._converted(number, len(entities), fields)
+        except Exception:
+            self._addable_many(entities, number)
+            raise
+        places = self._addable_many(entities, number)
+        if len(entities):
+            self._table.toggle_many(entities, places, number, columns)
+            self._version += 1
+
+    def _addable_many(self, entities: EntityArray, number: int) -> NDArray[np.uint64]:
+        """Return the places of live entities without a component, or raise what `add` does."""
+        self._entities.require_many(entities)
+        self._refuse_locked()
+        first_repeated(self._name(number), entities)
         places = self._table.places.get_many(entities)
         having = self._table.having(places, number)
         if having.any():
-            raise duplicate_instance(component.__name__, int(entities[having.argmax()]))
-        columns = self._converted(number, len(entities), fields)
-        if len(entities):
-            self._table.toggle_many(_own(entities), places, number, columns)
-            self._version += 1
+            raise duplicate_instance(self._name(number), int(entities[having.argmax()]))
+        return places
+
+    def _name(self, number: int) -> str:
+        return self._table.parts[number]._ROW.__name__
 
     def _converted(
         self, number: int, count: int, fields: Mapping[str, Any]

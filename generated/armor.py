@@ -36,6 +36,9 @@ COLUMNS: Final = (
 )
 _POINTS: Final = IntField("Armor.points", "u16")
 _ELEMENT: Final = EnumField("Armor.element", Element, "u8")
+POINTS_DEFAULT: Final = 10
+ELEMENT_DEFAULT: Final = Element(0)
+ELEMENT_CELL: Final = _ELEMENT.one(ELEMENT_DEFAULT)
 _FIELDS: Final[Mapping[str, Field | ObjectField]] = {
     "points": _POINTS,
     "element": _ELEMENT,
@@ -143,19 +146,25 @@ class ArmorData(ChunkColumns):
     @staticmethod
     def _one(
         *,
-        points: int = 10,
-        element: Element | int = Element(0),
+        points: int = POINTS_DEFAULT,
+        element: Element | int = ELEMENT_DEFAULT,
     ) -> tuple[Any, ...]:
         """Check the fields of one new row."""
-        return (_POINTS.one(points), _ELEMENT.one(element))
+        _points_ = POINTS_DEFAULT
+        if points is not POINTS_DEFAULT:
+            _points_ = _POINTS.one(points)
+        _element_ = ELEMENT_CELL
+        if element is not ELEMENT_DEFAULT:
+            _element_ = _ELEMENT.one(element)
+        return (_points_, _element_)
 
     @staticmethod
     def _many(
         count: int,
         /,
         *,
-        points: ArrayLike = 10,
-        element: ArrayLike = Element(0),
+        points: ArrayLike = POINTS_DEFAULT,
+        element: ArrayLike = ELEMENT_DEFAULT,
     ) -> tuple[NDArray[Any], ...]:
         """Check fields for `count` new rows and return an array for each column."""
         return (_POINTS.many(points, count), _ELEMENT.many(element, count))

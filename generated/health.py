@@ -37,6 +37,9 @@ COLUMNS: Final = (
 _POINTS: Final = FloatField("Health.points", "f32")
 _LIMIT: Final = FloatField("Health.limit", "f32")
 _RECOVERY: Final = FloatField("Health.recovery", "f32")
+POINTS_DEFAULT: Final = 100.0
+LIMIT_DEFAULT: Final = 100.0
+RECOVERY_DEFAULT: Final = 0.0
 _FIELDS: Final[Mapping[str, Field | ObjectField]] = {
     "points": _POINTS,
     "limit": _LIMIT,
@@ -173,21 +176,30 @@ class HealthData(ChunkColumns):
     @staticmethod
     def _one(
         *,
-        points: float = 100.0,
-        limit: float = 100.0,
-        recovery: float = 0.0,
+        points: float = POINTS_DEFAULT,
+        limit: float = LIMIT_DEFAULT,
+        recovery: float = RECOVERY_DEFAULT,
     ) -> tuple[Any, ...]:
         """Check the fields of one new row."""
-        return (_POINTS.one(points), _LIMIT.one(limit), _RECOVERY.one(recovery))
+        _points_ = POINTS_DEFAULT
+        if points is not POINTS_DEFAULT:
+            _points_ = _POINTS.one(points)
+        _limit_ = LIMIT_DEFAULT
+        if limit is not LIMIT_DEFAULT:
+            _limit_ = _LIMIT.one(limit)
+        _recovery_ = RECOVERY_DEFAULT
+        if recovery is not RECOVERY_DEFAULT:
+            _recovery_ = _RECOVERY.one(recovery)
+        return (_points_, _limit_, _recovery_)
 
     @staticmethod
     def _many(
         count: int,
         /,
         *,
-        points: ArrayLike = 100.0,
-        limit: ArrayLike = 100.0,
-        recovery: ArrayLike = 0.0,
+        points: ArrayLike = POINTS_DEFAULT,
+        limit: ArrayLike = LIMIT_DEFAULT,
+        recovery: ArrayLike = RECOVERY_DEFAULT,
     ) -> tuple[NDArray[Any], ...]:
         """Check fields for `count` new rows and return an array for each column."""
         return (

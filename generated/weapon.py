@@ -79,7 +79,18 @@ _DIRECTION_Z: Final = FloatField("Weapon.direction_z", "f32")
 REACH_STRUCT: Final = Struct("=2f")
 ELEMENTS_STRUCT: Final = Struct("=2B")
 GRIP_STRUCT: Final = Struct("=9f")
+DAMAGE_DEFAULT: Final = 1.0
+REACH_DEFAULT: Final = (0.0, 1.5)
+DIRECTION_DEFAULT: Final = (0.0, 0.0, 0.0)
 GRIP_DEFAULT: Final = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+GRIP_CELL: Final = _GRIP.one(GRIP_DEFAULT)
+ELEMENTS_DEFAULT: Final = (Element(0), Element(0))
+ELEMENTS_CELL: Final = _ELEMENTS.one(ELEMENTS_DEFAULT)
+SHARP_DEFAULT: Final = False
+WIELDER_DEFAULT: Final = NULL_ENTITY
+NAME_DEFAULT: Final = "fist"
+NAME_CELL: Final = _NAME.one(NAME_DEFAULT)
+CODE_DEFAULT: Final = b""
 _FIELDS: Final[Mapping[str, Field | ObjectField]] = {
     "damage": _DAMAGE,
     "reach": _REACH,
@@ -478,29 +489,56 @@ class WeaponData(ChunkColumns):
     @staticmethod
     def _one(
         *,
-        damage: float = 1.0,
-        reach: ArrayLike = (0.0, 1.5),
-        direction: ArrayLike = (0.0, 0.0, 0.0),
+        damage: float = DAMAGE_DEFAULT,
+        reach: ArrayLike = REACH_DEFAULT,
+        direction: ArrayLike = DIRECTION_DEFAULT,
         grip: ArrayLike = GRIP_DEFAULT,
-        elements: ArrayLike = (Element(0), Element(0)),
-        sharp: bool = False,
-        wielder: Entity | int = NULL_ENTITY,
-        name: str = "fist",
-        code: bytes = b"",
+        elements: ArrayLike = ELEMENTS_DEFAULT,
+        sharp: bool = SHARP_DEFAULT,
+        wielder: Entity | int = WIELDER_DEFAULT,
+        name: str = NAME_DEFAULT,
+        code: bytes = CODE_DEFAULT,
         model: Any = None,
     ) -> tuple[Any, ...]:
         """Check the fields of one new row."""
+        _damage_ = DAMAGE_DEFAULT
+        if damage is not DAMAGE_DEFAULT:
+            _damage_ = _DAMAGE.one(damage)
+        _reach_ = REACH_DEFAULT
+        if reach is not REACH_DEFAULT:
+            _reach_ = _REACH.one(reach)
+        _direction_ = DIRECTION_DEFAULT
+        if direction is not DIRECTION_DEFAULT:
+            _direction_ = _DIRECTION.one(direction)
+        _grip_ = GRIP_CELL
+        if grip is not GRIP_DEFAULT:
+            _grip_ = _GRIP.one(grip)
+        _elements_ = ELEMENTS_CELL
+        if elements is not ELEMENTS_DEFAULT:
+            _elements_ = _ELEMENTS.one(elements)
+        _sharp_ = SHARP_DEFAULT
+        if sharp is not SHARP_DEFAULT:
+            _sharp_ = _SHARP.one(sharp)
+        _wielder_ = WIELDER_DEFAULT
+        if wielder is not WIELDER_DEFAULT:
+            _wielder_ = _WIELDER.one(wielder)
+        _name_ = NAME_CELL
+        if name is not NAME_DEFAULT:
+            _name_ = _NAME.one(name)
+        _code_ = CODE_DEFAULT
+        if code is not CODE_DEFAULT:
+            _code_ = _CODE.one(code)
         return (
-            _DAMAGE.one(damage),
-            _REACH.one(reach),
-            _DIRECTION.one(direction),
-            _GRIP.one(grip),
-            _ELEMENTS.one(elements),
-            _SHARP.one(sharp),
-            _WIELDER.one(wielder),
-            _NAME.one(name),
-            _CODE.one(code),
-            _MODEL.one(model),
+            _damage_,
+            _reach_,
+            _direction_,
+            _grip_,
+            _elements_,
+            _sharp_,
+            _wielder_,
+            _name_,
+            _code_,
+            model,
         )
 
     @staticmethod
@@ -508,15 +546,15 @@ class WeaponData(ChunkColumns):
         count: int,
         /,
         *,
-        damage: ArrayLike = 1.0,
-        reach: ArrayLike = (0.0, 1.5),
-        direction: ArrayLike = (0.0, 0.0, 0.0),
+        damage: ArrayLike = DAMAGE_DEFAULT,
+        reach: ArrayLike = REACH_DEFAULT,
+        direction: ArrayLike = DIRECTION_DEFAULT,
         grip: ArrayLike = GRIP_DEFAULT,
-        elements: ArrayLike = (Element(0), Element(0)),
-        sharp: ArrayLike = False,
-        wielder: ArrayLike = NULL_ENTITY,
-        name: ArrayLike = "fist",
-        code: ArrayLike = b"",
+        elements: ArrayLike = ELEMENTS_DEFAULT,
+        sharp: ArrayLike = SHARP_DEFAULT,
+        wielder: ArrayLike = WIELDER_DEFAULT,
+        name: ArrayLike = NAME_DEFAULT,
+        code: ArrayLike = CODE_DEFAULT,
         model: object = None,
     ) -> tuple[NDArray[Any], ...]:
         """Check fields for `count` new rows and return an array for each column."""
@@ -548,7 +586,7 @@ class WeaponData(ChunkColumns):
             _wielder_,
             _name_,
             _code_,
-            _model_,
+            model,
         ) = values
         self._damage_cells[row] = _damage_
         _at = 2 * row
@@ -565,7 +603,7 @@ class WeaponData(ChunkColumns):
         self._wielder_cells[row] = _wielder_
         self._name_column[row] = _name_
         self._code_column[row] = _code_
-        self._model_column[row] = _model_
+        self._model_column[row] = model
 
     def _set(self, row: int, values: dict[str, Any]) -> None:
         """Write what `_some` returned to a row."""

@@ -24,6 +24,10 @@ class ChunkColumn(Spelling):
     __slots__ = ()
     holder = "self"
 
+    @property
+    def has_words(self) -> bool:
+        return False
+
 
 class ChunkedSpelling(ComponentSpelling):
     """A component in chunks as its templates see it."""
@@ -71,7 +75,7 @@ class ChunkedSpelling(ComponentSpelling):
     @property
     def checked_line(self) -> str:
         """The statement that returns the checked fields of one row."""
-        return collection("return ", [f"{f.constant}.one({f.name})" for f in self.fields], 8)
+        return collection("return ", [f.name if f.is_object else f.local for f in self.fields], 8)
 
     @property
     def unpacked_line(self) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .archetypes_table import NewColumns
 from .archetypes_view import ArchetypeView, ChunkT, RowClass
 from .errors import DuplicateInstanceError
+from .handle_arrays import as_entities
 from .handles import Entity, EntityArray
 from .rows import duplicate_instance, first_repeated, missing
 
@@ -82,16 +83,14 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         numbers = [self._number(component) for component in components]
         for k, number in enumerate(numbers):
             if number in numbers[:k]:
-                name = self._table.parts[number]._ROW.__name__
+                name = self._name(number)
                 raise DuplicateInstanceError(
                     f"{name} stands twice among the components"
                 )
         for number, fields in given.items():
             if fields is not None and number not in numbers:
-                name = self._table.parts[number]._ROW.__name__
-                raise TypeError(
-                    f"{name} is given, but does not stand among the components"
-                )
+                name = self._name(number)
+                raise TypeError(f"{name} is given, but not one of the components")
         columns = {
             k: self._converted(k, count, given[k] or {}) for k in sorted(numbers)
         }
@@ -104,34 +103,56 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         return entities
 
     def _add(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
-        entity = self._entities.require(entity)
-        self._refuse_locked()
         number = self._number(component)
-        if self._table.of(entity)[0].has(number):
-            raise duplicate_instance(component.__name__, entity)
         part = self._table.parts[number]
-        values = part._one(**part._known(fields))
+        try:
+            values = part._one(**part._known(fields))  # first: they may run code
+        except Exception:
+            self._addable(entity, number)
+            raise
+        entity = self._addable(entity, number)
         placed = self._table.toggle(entity, number)
         if placed is not None:
             chunk, row = placed
             chunk._parts[number]._put(row, values)
         self._version += 1
 
+    def _addable(self, given: SupportsIndex, number: int) -> Entity:
+        """Return a live entity without a component, or raise what `add` does."""
+        entity = self._entities.require(given)
+        self._refuse_locked()
+        if self._table.of(entity)[0].has(number):
+            raise duplicate_instance(self._name(number), entity)
+        return entity
+
     def _add_many(
         self, given: ArrayLike, component: RowClass, fields: dict[str, Any]
     ) -> None:
-        entities = self._entities.require_many(given)
-        self._refuse_locked()
         number = self._number(component)
-        first_repeated(component.__name__, entities)
+        entities = _own(as_entities(given))
+        try:
+            columns = self._converted(number, len(entities), fields)
+        except Exception:
+            self._addable_many(entities, number)
+            raise
+        places = self._addable_many(entities, number)
+        if len(entities):
+            self._table.toggle_many(entities, places, number, columns)
+            self._version += 1
+
+    def _addable_many(self, entities: EntityArray, number: int) -> NDArray[np.uint64]:
+        """Return the places of live entities without a component, or raise what `add` does."""
+        self._entities.require_many(entities)
+        self._refuse_locked()
+        first_repeated(self._name(number), entities)
         places = self._table.places.get_many(entities)
         having = self._table.having(places, number)
         if having.any():
-            raise duplicate_instance(component.__name__, int(entities[having.argmax()]))
-        columns = self._converted(number, len(entities), fields)
-        if len(entities):
-            self._table.toggle_many(_own(entities), places, number, columns)
-            self._version += 1
+            raise duplicate_instance(self._name(number), int(entities[having.argmax()]))
+        return places
+
+    def _name(self, number: int) -> str:
+        return self._table.parts[number]._ROW.__name__
 
     def _converted(
         self, number: int, count: int, fields: Mapping[str, Any]

@@ -178,5 +178,11 @@ class ArchetypeView(Generic[ChunkT]):
         return columns._row(row)
 
     def _set(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
+        part = self._table.parts[self._number(component)]
+        try:
+            values = part._some(fields)  # first: values may be objects that run code
+        except Exception:
+            self._find(entity, component)
+            raise
         columns, row = self._find(entity, component)
-        columns._set(row, columns._some(fields))
+        columns._set(row, values)
