@@ -75,7 +75,7 @@ MANAGER = (
 ENTITIES = (
     Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
     Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1", "pass"),
-    Mutant("used-up indices stay alive", r"cells\[exhausted\] = .*", "pass"),
+    Mutant("used-up indices stay alive", r"cells\[exhausted\] = .*", "cells[exhausted] = es[exhausted]"),
     Mutant("the retired are not counted", r"self\._n_retired \+= .*", "pass"),
     Mutant(
         "an index is reused too early",

@@ -34,7 +34,7 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
         yield _output("tests/conftest.py", conftest_module, package, parent)
     of_policies = {name for component in project.components for name in policies(component)}
-    for name in support_modules({"cases", "machine", "world", *of_policies}):
+    for name in support_modules({"cases", "machine", "spawning", *of_policies}):
         yield _output(f"tests/_support/{name}.py", support_module, name, package)
     yield _output("tests/test_entities.py", entities_tests, package)
     members = tuple((component.module, component.owner) for component in project.components)

@@ -22,10 +22,10 @@ from . import (
     test_transform,
     test_villager,
 )
-from ._support import world
+from ._support import spawning
 
 
-class TestWorld(world.Cases):
+class TestWorld(spawning.Cases):
     world = World
     subjects: ClassVar = {
         "ai_state": test_ai_state.under_test,
