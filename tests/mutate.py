@@ -1,9 +1,10 @@
 """Breaks generated managers in many ways and checks that their generated tests notice.
 
-`python -m tests.mutate` builds the shipped schemas into a temporary folder, applies each mutant
-where its pattern matches, runs the generated tests of that module, and prints what was killed and
-what survived. It exits with 0 only if some ran and all of them were killed; a mutant whose pattern
-matches nowhere is an error, so that none falls silent when the templates change.
+`python -m tests.mutate` builds the shipped schemas, and a few more for policies that those do not
+have, into a temporary folder, applies each mutant where its pattern matches, runs the generated
+tests of that module, and prints what was killed and what survived. It exits with 0 only if some ran
+and all of them were killed; a mutant whose pattern matches nowhere is an error, so that none falls
+silent when the templates change.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from tests.generated_package import SCHEMAS, build
 Item = TypeVar("Item")
 
 PACKAGE = "generated"
+UNSHIPPED = Path(__file__).with_name("unshipped.yaml")
 SECONDS = {True: 180, False: 900}
 """A run that takes longer is a kill: an endless loop is noticed, too. By: only some tests run."""
 BY_TIME = "time"
@@ -82,6 +84,14 @@ class Outcome:
     job: Job
     killed_by: str  # empty if it survived
     seconds: float
+
+
+def build_all(folder: Path) -> Project:
+    """Write the package that is going to be broken."""
+    schemas = folder.parent / "schemas"
+    shutil.copytree(SCHEMAS, schemas)
+    shutil.copy(UNSHIPPED, schemas)
+    return build(schemas, folder)
 
 
 def jobs(project: Project, folder: Path) -> Iterator[Job]:
@@ -228,11 +238,10 @@ def mutate(count: int, only: str, workers: int) -> list[Outcome]:
     """Run `count` mutants (0: all) whose title matches a pattern; print as they come."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / PACKAGE
-        project = build(SCHEMAS, folder)
+        every = list(jobs(build_all(folder), folder))
         hasten(folder / "tests")
-        every = list(jobs(project, folder))
         if lost := idle(every):
-            print("\n".join(["these mutants match nothing:", *lost]))
+            raise SystemExit("\n".join(["these mutants match nothing:", *lost]))
         todo = [job for job in every if re.search(only, job.title)]
         if not todo:
             raise SystemExit(f"no mutant's title matches {only!r}")
