@@ -44,7 +44,7 @@ MANAGER = (
         r"grown_capacity\(data\._allocated, (data\._n|needed)",
         r"grown_capacity(0, \1",
     ),
-    Mutant("two columns lie at the same place", r"COLUMNS\[2\]", "COLUMNS[1]"),
+    Mutant("two columns lie at the same place", r"(cut\(buffer, COLUMNS)\[2\]", r"\1[1]"),
     Mutant("cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
     Mutant("rows are lost when the buffer moves", r"copy_rows\(.*\)", "pass"),
     Mutant("held views are not reported", r"warn_if_viewed\(.*\)", "pass"),

@@ -43,7 +43,7 @@ class Rules(machine.Machine):
         assert cold.n == len(rows) == len(self.cold)
         assert {self.at(row) for row in rows} == self.cold
         for field in fields:
-            expected = [field.stored(self.at(row).values[field.name]) for row in rows]
+            expected = [self.at(row).stored(field) for row in rows]
             assert same(self.subject.read_column(cold, field), expected)
 
 
