@@ -69,7 +69,8 @@ def build(before: Before, diagnostics: Diagnostics, progress: Progress) -> Resul
     known = _known(before, outputs)
     options = before.options
     todo = [output for output in outputs if output.path not in known]
-    contents = make_all(todo, options.line_length, options.jobs, progress)
+    earlier = _earlier(before, todo)
+    contents = make_all(todo, options.line_length, options.jobs, progress, earlier)
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
     files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
     return _result(before, replace(before.identity, files=files), contents)
@@ -104,6 +105,20 @@ def _known(before: Before, outputs: Sequence[Output]) -> dict[str, str]:
         if (entry := last.files.get(output.path)) is not None
         and entry.inputs == output.key
         and before.standings[output.path].digest == entry.output
+    }
+
+
+def _earlier(before: Before, outputs: Sequence[Output]) -> dict[str, Path]:
+    """Files of outputs that are still as a build with the same black and line length left them."""
+    last, identity = before.manifest, before.identity
+    if last is None or (last.black, last.line_length) != (identity.black, identity.line_length):
+        return {}
+    return {
+        output.path: before.places.file(output.path)
+        for output in outputs
+        if (entry := last.files.get(output.path)) is not None
+        and (standing := before.standings.get(output.path)) is not None  # tests may have moved
+        and standing.digest == entry.output
     }
 
 

@@ -1,8 +1,8 @@
 """The list of diagnostics: code → what it says in one line, and at length.
 
 E1 names and fields, E2 reading files, E3 the shape of a document, E4 keys that contradict each
-other, E5 checks across components and files, E6 generating, E7 generated files. H are hints: they
-stop nothing.
+other, E5 checks across components and files, E6 generating, E7 generated files, E8 what kernels
+say. H are hints: they stop nothing.
 `docs/diagnostics.md` is made from this list.
 """
 
@@ -193,6 +193,49 @@ CODES: Final[dict[str, Code]] = {
         "in the way",
         "Something that ecsgen did not write stands where a generated file goes. Move it away, or "
         "let `--force` overwrite it; folders, and files behind links, are never touched.",
+    ),
+    # --- kernels
+    "E801": Code(
+        "not in the language of kernels",
+        "Steps, conditions and reductions are written in a small part of Python: numbers, names, "
+        "arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, element access and a fixed "
+        "set of functions.",
+    ),
+    "E802": Code(
+        "unknown name in a kernel",
+        "A name is a field, an argument, a local name that a step before has set, a function, or "
+        "written with a dot: `parent.field`, `Enum.member`, in kernels of the world "
+        "`Component.field`.",
+    ),
+    "E803": Code(
+        "value of the wrong type in a kernel",
+        "Arithmetic takes numbers, `and`, `or`, `not` and conditions take bools, enums and handles "
+        "are compared and assigned only. A float becomes an integer only by a cast such as "
+        "`i32(x)`. Text, bytes and objects have no place in kernels.",
+    ),
+    "E804": Code(
+        "shapes that do not match",
+        "Operands of an operation have the same shape, or no shape. Nothing else is broadcast.",
+    ),
+    "E805": Code(
+        "cannot be assigned by a kernel",
+        "A kernel assigns to fields of its own rows, their elements and local names: not to "
+        "arguments, to the parent's row, to fields in the second, cold buffer, or to what the "
+        "manager keeps (owner, links, ids).",
+    ),
+    "E806": Code(
+        "bad use of a local name",
+        "A local name is set by `name = …` before it is read, is read somewhere, and keeps its "
+        "type.",
+    ),
+    "E807": Code(
+        "bad index",
+        "Indices are written out, from 0, as many as the shape has dimensions or fewer.",
+    ),
+    "E808": Code("wrong number of arguments", "The functions are listed in the docs on kernels."),
+    "E809": Code(
+        "literal that does not fit",
+        "A number takes the type of what it meets, so it must be a value of that type.",
     ),
     # --- hints
     "H101": Code(

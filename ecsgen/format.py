@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import gc
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
 
 from ecsgen import stable_pieces
 from ecsgen.pieces import Format, PieceFormatter
@@ -23,14 +25,29 @@ _WORTH_A_PROCESS = 40
 _BATCH = 8
 
 
+class Job(NamedTuple):
+    """An output, and its file of the last build if that is still as black left it."""
+
+    output: Output
+    earlier: Path | None = None
+
+
 def make_all(
-    outputs: Sequence[Output], line_length: int, jobs: int, progress: Progress
+    outputs: Sequence[Output],
+    line_length: int,
+    jobs: int,
+    progress: Progress,
+    earlier: Mapping[str, Path] | None = None,
 ) -> dict[str, bytes]:
-    """The finished bytes of each output by path, in no particular order."""
+    """The finished bytes of each output by path, in no particular order.
+
+    `earlier` are files, by output path, that black has been through with this line length.
+    """
+    todo = [Job(output, (earlier or {}).get(output.path)) for output in outputs]
     jobs = min(jobs, len(outputs) // _WORTH_A_PROCESS)
-    batches = _here(outputs, line_length)
+    batches = _here(todo, line_length)
     if jobs > 1:
-        batches = _in_processes(outputs, line_length, jobs)
+        batches = _in_processes(todo, line_length, jobs)
     made: dict[str, bytes] = {}
     for batch in batches:
         made.update(batch)
@@ -38,9 +55,10 @@ def make_all(
     return made
 
 
-def format_text(text: str, line_length: int) -> str:
-    """Python source as black writes it."""
-    return _formatter(line_length)(text)
+def format_text(text: str, line_length: int, earlier: Path | None = None) -> str:
+    """Python source as black writes it; `earlier` is a file of much the same that black wrote."""
+    read = partial(earlier.read_text, encoding="utf-8") if earlier else None
+    return _formatter(line_length)(text, read)
 
 
 @cache
@@ -63,32 +81,33 @@ def black_of(line_length: int) -> Format:
     return format
 
 
-def _make(outputs: Sequence[Output], line_length: int) -> list[tuple[str, bytes]]:
+def _make(todo: Sequence[Job], line_length: int) -> list[tuple[str, bytes]]:
     # black's trees are full of cycles: collecting after each batch saves a third of the time.
     gc.disable()
     try:
-        return [(o.path, _finished(o, line_length).encode("utf-8")) for o in outputs]
+        return [(job.output.path, _finished(job, line_length).encode("utf-8")) for job in todo]
     finally:
         gc.enable()
 
 
-def _finished(output: Output, line_length: int) -> str:
+def _finished(job: Job, line_length: int) -> str:
+    output = job.output
     text = output.make()
     if not output.path.endswith((".py", ".pyi")):
         return text
     try:
-        return format_text(text, line_length)
+        return format_text(text, line_length, job.earlier)
     except ValueError as error:  # black.InvalidInput: a template made something that is not Python
         raise RuntimeError(f"{output.path}: {error}") from error
 
 
-def _here(outputs: Sequence[Output], line_length: int) -> Iterator[list[tuple[str, bytes]]]:
-    for output in outputs:
-        yield _make([output], line_length)
+def _here(todo: Sequence[Job], line_length: int) -> Iterator[list[tuple[str, bytes]]]:
+    for job in todo:
+        yield _make([job], line_length)
 
 
 def _in_processes(
-    outputs: Sequence[Output], line_length: int, jobs: int
+    todo: Sequence[Job], line_length: int, jobs: int
 ) -> Iterator[list[tuple[str, bytes]]]:
     import multiprocessing  # these take 60 ms, and small builds do without
     from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -96,8 +115,8 @@ def _in_processes(
     # Spawned on every system: a fork would copy whatever threads the caller has running.
     context = multiprocessing.get_context("spawn")
     work = partial(_make, line_length=line_length)
-    size = max(1, min(_BATCH, len(outputs) // (4 * jobs)))
-    batches = [outputs[i : i + size] for i in range(0, len(outputs), size)]
+    size = max(1, min(_BATCH, len(todo) // (4 * jobs)))
+    batches = [todo[i : i + size] for i in range(0, len(todo), size)]
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts) as pool:
         try:
             for future in as_completed([pool.submit(work, batch) for batch in batches]):

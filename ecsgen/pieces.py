@@ -55,18 +55,31 @@ class PieceFormatter:
         self._stable = set(stable)
         self._seen: dict[str, str] = {}
 
-    def __call__(self, source: str) -> str:
-        """The formatted module. Raises what `format` raises for what is not Python."""
+    def __call__(self, source: str, earlier: Callable[[], str] | None = None) -> str:
+        """The formatted module. Raises what `format` raises for what is not Python.
+
+        `earlier` reads a module that `format` made, whose pieces are likely to be in this one too;
+        it is called when there are pieces of unknown shape.
+        """
         if "# fmt:" in source:  # reaches across pieces
             return self._format(source)
         pieces = list(cut(source))
-        if _has_classes_around_methods(pieces) and all(map(self._is_stable, pieces)):
-            return source
+        if _has_classes_around_methods(pieces):
+            if all(map(self._is_stable, pieces)):
+                return source
+            if earlier:
+                self._learn(earlier())
+                if all(map(self._is_stable, pieces)):
+                    return source
         try:
             ast.parse(source)  # pieces that are Python make no module yet
             return "".join(self._formatted(piece) + piece.gap for piece in pieces)
         except (SyntaxError, ValueError):  # black.InvalidInput is a ValueError
             return self._format(source)
+
+    def _learn(self, formatted: str) -> None:
+        if "# fmt:" not in formatted:
+            self._stable.update(map(self._digest, cut(formatted)))
 
     def _is_stable(self, piece: Piece) -> bool:
         known = self._seen.get(piece.alone)

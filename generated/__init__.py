@@ -1,4 +1,4 @@
-"""World: generated component managers, each with its columns in one buffer."""
+"""Game: generated component managers, each with its columns in one buffer."""
 
 from ._runtime import (
     NIL,
@@ -36,7 +36,7 @@ from .texture import Texture, TextureManager
 from .tile import Tile, TileManager
 from .transform import Transform, TransformManager
 from .villager import Villager, VillagerManager
-from .world import World
+from .world import Game, Signature, World
 
 __all__ = [
     "NIL",
@@ -56,6 +56,7 @@ __all__ = [
     "EntityManager",
     "EveryType",
     "EveryTypeManager",
+    "Game",
     "HierarchyError",
     "Id",
     "Instance",
@@ -69,6 +70,7 @@ __all__ = [
     "RowArray",
     "SceneNode",
     "SceneNodeManager",
+    "Signature",
     "SkinnedMesh",
     "SkinnedMeshManager",
     "SoundSource",

@@ -23,6 +23,7 @@ from typing import (
     NamedTuple,
     NewType,
     NoReturn,
+    Protocol,
     Self,
     SupportsIndex,
     TypeAlias,
@@ -1279,6 +1280,62 @@ def first_repeated(manager: str, entities: EntityArray) -> None:
         )
 
 
+WORD_BITS: Final = 64
+
+
+class ComponentFlags(IntFlag):
+    """What a set of components is asked: flags of one world, or numbers from `signatures`."""
+
+    def any_of(self, other: int, /) -> bool:
+        """Return whether this has one of the other's components at least."""
+        return self & other != 0
+
+    def all_of(self, other: int, /) -> bool:
+        """Return whether this has all of the other's components."""
+        return self & other == other
+
+    def none_of(self, other: int, /) -> bool:
+        """Return whether this has none of the other's components."""
+        return self & other == 0
+
+
+class ComponentHolder(Protocol):
+    """Knows who has a component."""
+
+    def has(self, entity: Entity, /) -> bool: ...
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]: ...
+
+
+def signature_words(
+    holders: Sequence[ComponentHolder], entities: EntityArray
+) -> NDArray[np.uint64]:
+    """Return the signature of each entity, over 64 components at most; O(k) per component."""
+    found = np.zeros(len(entities), np.uint64)
+    bits = np.empty(len(entities), np.uint64)
+    for place, holder in enumerate(holders):
+        np.multiply(holder.has_many(entities), np.uint64(1 << place), out=bits)
+        found |= bits
+    return found
+
+
+def wide_signatures(
+    holders: Sequence[ComponentHolder], entities: EntityArray
+) -> NDArray[np.object_]:
+    """Return the signature of each entity as an int of any size; O(k) per component."""
+    found: NDArray[Any] = np.zeros(len(entities), np.object_)
+    for start, word in _words(holders, entities):
+        found |= word.astype(np.object_) << start
+    return found
+
+
+def _words(
+    holders: Sequence[ComponentHolder], entities: EntityArray
+) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+    for start in range(0, len(holders), WORD_BITS):
+        yield start, signature_words(holders[start : start + WORD_BITS], entities)
+
+
 BLOCK: Final = 16_384
 """Entities per step of a bulk lookup: the scratch stays in the second-level cache."""
 
@@ -1974,6 +2031,167 @@ def last_owner(owners: EntityArray, n: int) -> int:
             return start + int(used[-1]) + 1
         n = start
     return 0
+
+
+class GroupedColumns(Protocol):
+    """What a group needs of a member's columns."""
+
+    _n_grouped: int
+
+    @property
+    def entity(self) -> EntityArray: ...
+
+
+class GroupMember(Protocol):
+    """What a group, and its members of each other, need of a member."""
+
+    _locks: int
+    _version: int
+
+    @property
+    def data(self) -> GroupedColumns: ...
+
+    def lookup(self, entity: Entity, /) -> Instance: ...
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
+
+    def _link_group(self, mates: tuple[GroupMember, ...], n: int, /) -> None: ...
+
+    def _enter_group(self, row: Instance, /) -> Instance: ...
+
+    def _enter_group_many(self, rows: RowArray, /) -> tuple[RowArray, RowArray]: ...
+
+    def _leave_group(self, row: Instance, /) -> None: ...
+
+    def _leave_group_many(self, gone: RowArray, /) -> None: ...
+
+    def _group_key(self, key: Any, /) -> NDArray[Any]: ...
+
+    def _permute_group(self, src: RowArray, /) -> None: ...
+
+
+class Group:
+    """The entities that have all of several components, in the first rows of each manager.
+
+    Row k of every member belongs to the same entity. Entities join and leave as they get
+    and lose components. The dead are in it until one of their rows is collected.
+    """
+
+    __slots__ = ("_first", "_members", "_name")
+
+    def __init__(self, name: str, members: Mapping[str, GroupMember], n: int) -> None:
+        self._name = name
+        self._members = dict(members)
+        self._first = next(iter(members.values()))
+        for member in members.values():
+            mates = tuple(other for other in members.values() if other is not member)
+            member._link_group(mates, n)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self._members.values(), self.n)
+
+    @property
+    def n(self) -> int:
+        """How many entities are in the group: the rows [0, n) of every member; O(1)."""
+        return self._first.data._n_grouped
+
+    @property
+    def entity(self) -> EntityArray:
+        """The entity of each row, shape (n,); read-only."""
+        return self._first.data.entity[: self.n]
+
+    def __len__(self) -> int:
+        """Return how many entities are in the group; O(1)."""
+        return self.n
+
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity is in the group; O(1)."""
+        return is_integer(entity) and self._first.lookup(Entity(index(entity))) < self.n
+
+    def sort(self, member: str, key: str | ArrayLike, /) -> None:
+        """Sort the group, in all members alike, by a scalar field of one; O(n log n).
+
+        Ascending, stable, NaN last. Instead of the field's name, a key array may be given
+        with one value per row of the group.
+
+        Raises:
+            ValueError: no such member or field, or a key of another length.
+            StructureLockedError: a member is locked.
+        """
+        self._check_lock()
+        if member not in self._members:
+            known = ", ".join(self._members)
+            raise ValueError(f"{self._name} has the members {known}, not {member!r}")
+        self._permute(sort_order(self._members[member]._group_key(key)))
+
+    def reorder(self, order: ArrayLike, /) -> None:
+        """Let row k of the group become what row order[k] was, in all members alike; O(n).
+
+        Raises:
+            ValueError: the order is not a permutation of the group's rows.
+            StructureLockedError: a member is locked.
+        """
+        self._check_lock()
+        self._permute(permutation(order, self.n, self._name))
+
+    def _check_lock(self) -> None:
+        if self._first._locks:
+            raise locked(self._name)
+
+    def _permute(self, src: RowArray) -> None:
+        for member in self._members.values():
+            member._permute_group(src)
+
+
+def having_all(
+    entities: EntityArray, mates: tuple[GroupMember, ...]
+) -> tuple[RowArray, list[RowArray]]:
+    """Return which of k entities have a row in every mate, and these rows, by mate; O(k)."""
+    chosen = np.arange(len(entities))
+    found: list[RowArray] = []
+    for mate in mates:
+        rows = mate.lookup_many(entities[chosen])
+        present = rows != NIL
+        if not present.all():
+            chosen = chosen[present]
+            rows = rows[present]
+            found = [earlier[present] for earlier in found]
+        found.append(rows)
+        if len(chosen) == 0:
+            break
+    return chosen, found
+
+
+def unshared(entities: EntityArray, columns: Columns) -> tuple[EntityArray, Columns]:
+    """Copy views: what they look at may be rows of a mate, which may move before they are read."""
+    values = {name: c if c.base is None else c.copy() for name, c in columns.items()}
+    return entities if entities.base is None else entities.copy(), values
+
+
+def joined_at(rows: RowArray, start: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) by which k distinct `rows`, none before `start`, come to follow it.
+
+    They keep the order given, which is what aligns the members of a group. Rows that
+    were in their way go where they came from.
+    """
+    end = start + len(rows)
+    wanted = np.arange(start, end)
+    outside = rows >= end
+    in_the_way = np.ones(end - start, np.bool_)
+    in_the_way[rows[~outside] - start] = False
+    moving = rows != wanted
+    displaced = np.flatnonzero(in_the_way) + start
+    src = np.concatenate((rows[moving], displaced))
+    dst = np.concatenate((wanted[moving], rows[outside]))
+    return src, dst
+
+
+def sorted_by_group(manager: str, group: str) -> StructureLockedError:
+    """Return the error of sorting one member of a group on its own."""
+    return StructureLockedError(
+        f"{manager}: its rows keep in step with those of the group '{group}'; "
+        f"sort them with the world's {group}.sort"
+    )
 
 
 def default_cell(field: Field, stored: bytes) -> NDArray[Any]:

@@ -8,7 +8,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import Columns, Entity, EntityArray
+from ._runtime import (
+    Columns,
+    ComponentFlags,
+    ComponentHolder,
+    Entity,
+    EntityArray,
+    as_entities,
+    signature_words,
+)
 from .ai_state import AiState, AiStateFields, AiStateManager
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .entities import EntityManager
@@ -27,8 +35,29 @@ from .transform import Transform, TransformFields, TransformManager
 from .villager import Villager, VillagerFields, VillagerManager
 
 
-class World:
-    """All entities and their components.
+class Signature(ComponentFlags):
+    """Which components an entity has: a flag for each component, and for each bundle."""
+
+    AI_STATE = 1 << 0
+    CELESTIAL_BODY = 1 << 1
+    EVERY_TYPE = 1 << 2
+    PARTICLE = 1 << 3
+    POINT_MASS = 1 << 4
+    SCENE_NODE = 1 << 5
+    SKINNED_MESH = 1 << 6
+    SOUND_SOURCE = 1 << 7
+    STATIC = 1 << 8
+    STATUS_EFFECT = 1 << 9
+    TILE = 1 << 10
+    TRANSFORM = 1 << 11
+    VILLAGER = 1 << 12
+    PROP = SKINNED_MESH | TRANSFORM
+    CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
+    HERO = AI_STATE | POINT_MASS | SKINNED_MESH | SOUND_SOURCE | TRANSFORM
+
+
+class Game:
+    """A small game of all shipped components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and
     copies as a whole, without callbacks. Not thread-safe.
@@ -79,61 +108,61 @@ class World:
         n = index(n)
         if n < 0:
             raise ValueError(f"can't spawn {n} entities")
-        components: list[tuple[_Manager, Columns]] = []
-        given: list[object] = []
+        _parts: list[tuple[_Store, Columns]] = []
+        _given: list[object] = []
         if ai_state is not None:
-            rows = self.ai_state._convert(n, **ai_state)
-            components.append((self.ai_state, rows))
-            given.extend(ai_state.values())
+            _columns = self.ai_state._convert(n, **ai_state)
+            _parts.append((self.ai_state, _columns))
+            _given.extend(ai_state.values())
         if celestial_body is not None:
-            rows = self.celestial_body._convert(n, **celestial_body)
-            components.append((self.celestial_body, rows))
-            given.extend(celestial_body.values())
+            _columns = self.celestial_body._convert(n, **celestial_body)
+            _parts.append((self.celestial_body, _columns))
+            _given.extend(celestial_body.values())
         if every_type is not None:
-            rows = self.every_type._convert(n, **every_type)
-            components.append((self.every_type, rows))
-            given.extend(every_type.values())
+            _columns = self.every_type._convert(n, **every_type)
+            _parts.append((self.every_type, _columns))
+            _given.extend(every_type.values())
         if particle is not None:
-            rows = self.particle._convert(n, **particle)
-            components.append((self.particle, rows))
-            given.extend(particle.values())
+            _columns = self.particle._convert(n, **particle)
+            _parts.append((self.particle, _columns))
+            _given.extend(particle.values())
         if point_mass is not None:
-            rows = self.point_mass._convert(n, **point_mass)
-            components.append((self.point_mass, rows))
-            given.extend(point_mass.values())
+            _columns = self.point_mass._convert(n, **point_mass)
+            _parts.append((self.point_mass, _columns))
+            _given.extend(point_mass.values())
         if scene_node is not None:
-            rows = self.scene_node._convert(n, **scene_node)
-            components.append((self.scene_node, rows))
-            given.extend(scene_node.values())
+            _columns = self.scene_node._convert(n, **scene_node)
+            _parts.append((self.scene_node, _columns))
+            _given.extend(scene_node.values())
         if skinned_mesh is not None:
-            rows = self.skinned_mesh._convert(n, **skinned_mesh)
-            components.append((self.skinned_mesh, rows))
-            given.extend(skinned_mesh.values())
+            _columns = self.skinned_mesh._convert(n, **skinned_mesh)
+            _parts.append((self.skinned_mesh, _columns))
+            _given.extend(skinned_mesh.values())
         if sound_source is not None:
-            rows = self.sound_source._convert(n, **sound_source)
-            components.append((self.sound_source, rows))
-            given.extend(sound_source.values())
+            _columns = self.sound_source._convert(n, **sound_source)
+            _parts.append((self.sound_source, _columns))
+            _given.extend(sound_source.values())
         if static is not None:
-            rows = self.static._convert(n, **static)
-            components.append((self.static, rows))
-            given.extend(static.values())
+            _columns = self.static._convert(n, **static)
+            _parts.append((self.static, _columns))
+            _given.extend(static.values())
         if status_effect is not None:
-            rows = self.status_effect._convert(n, **status_effect)
-            components.append((self.status_effect, rows))
-            given.extend(status_effect.values())
+            _columns = self.status_effect._convert(n, **status_effect)
+            _parts.append((self.status_effect, _columns))
+            _given.extend(status_effect.values())
         if tile is not None:
-            rows = self.tile._convert(n, **tile)
-            components.append((self.tile, rows))
-            given.extend(tile.values())
+            _columns = self.tile._convert(n, **tile)
+            _parts.append((self.tile, _columns))
+            _given.extend(tile.values())
         if transform is not None:
-            rows = self.transform._convert(n, **transform)
-            components.append((self.transform, rows))
-            given.extend(transform.values())
+            _columns = self.transform._convert(n, **transform)
+            _parts.append((self.transform, _columns))
+            _given.extend(transform.values())
         if villager is not None:
-            rows = self.villager._convert(n, **villager)
-            components.append((self.villager, rows))
-            given.extend(villager.values())
-        return self._spawn(n, components, tuple(given))
+            _columns = self.villager._convert(n, **villager)
+            _parts.append((self.villager, _columns))
+            _given.extend(villager.values())
+        return self._spawn(n, _parts, tuple(_given))
 
     def destroy(self, entity: Entity, /) -> None:
         """Destroy an entity, as `entities.destroy` does."""
@@ -148,8 +177,9 @@ class World:
 
         Returns how many rows went. Costs next to nothing when nobody died.
         """
+        gone = 0
         with self.entities.dispatch:
-            gone = self.ai_state.gc()
+            gone += self.ai_state.gc()
             gone += self.celestial_body.gc()
             gone += self.every_type.gc()
             gone += self.particle.gc()
@@ -166,8 +196,9 @@ class World:
 
         Returns how many rows went. Managers with `destroy: manual` are left alone.
         """
+        gone = 0
         with self.entities.dispatch:
-            gone = self.ai_state.collect()
+            gone += self.ai_state.collect()
             gone += self.celestial_body.collect()
             gone += self.every_type.collect()
             gone += self.particle.collect()
@@ -180,20 +211,99 @@ class World:
         return gone
 
     def components(self, entity: Entity, /) -> tuple[type[Any], ...]:
-        """Return the row classes of the components that the entity has; O(managers).
+        """Return the row classes of the components that the entity has; O(components).
 
         Rows of a dead entity count until they are collected, as in the managers' `has`.
         """
-        return tuple(row for row, manager in self._managers() if manager.has(entity))
+        return tuple(row for row, holder in self._members() if holder.has(entity))
 
     def empty_entities(self) -> EntityArray:
-        """Return the live entities without any component; O(entities), per manager."""
+        """Return the live entities without any component; O(entities) per component."""
         entities = self.entities.live()
-        for _, manager in self._managers():
-            entities = entities[~manager.has_many(entities)]
+        for _, holder in self._members():
+            entities = entities[~holder.has_many(entities)]
         return entities
 
-    def _managers(self) -> list[tuple[type[Any], _Manager]]:
+    def signature(self, entity: Entity, /) -> Signature:
+        """Return which components the entity has, as flags; O(components).
+
+        Rows of a dead entity count until they are collected, as in the managers' `has`.
+        """
+        bits = 0
+        for place, (_, holder) in enumerate(self._members()):
+            if holder.has(entity):
+                bits |= 1 << place
+        return Signature(bits)
+
+    def signatures(self, entities: ArrayLike, /) -> NDArray[np.uint64]:
+        """Return the signatures of k entities as numbers, shape (k,); O(k) per component."""
+        holders = [holder for _, holder in self._members()]
+        return signature_words(holders, as_entities(entities))
+
+    def spawn_prop(
+        self,
+        n: int,
+        *,
+        skinned_mesh: SkinnedMeshFields | None = None,
+        transform: TransformFields | None = None,
+    ) -> EntityArray:
+        """Create n entities of this bundle; O(n) for each component.
+
+        A component takes what it takes in `spawn`; without, its defaults. Raises what
+        `spawn` does, and then creates nothing.
+        """
+        return self.spawn(
+            n,
+            skinned_mesh={} if skinned_mesh is None else skinned_mesh,
+            transform={} if transform is None else transform,
+        )
+
+    def spawn_creature(
+        self,
+        n: int,
+        *,
+        ai_state: AiStateFields | None = None,
+        skinned_mesh: SkinnedMeshFields | None = None,
+        transform: TransformFields | None = None,
+    ) -> EntityArray:
+        """Create n entities of this bundle; O(n) for each component.
+
+        A component takes what it takes in `spawn`; without, its defaults. Raises what
+        `spawn` does, and then creates nothing.
+        """
+        return self.spawn(
+            n,
+            ai_state={} if ai_state is None else ai_state,
+            skinned_mesh={} if skinned_mesh is None else skinned_mesh,
+            transform={} if transform is None else transform,
+        )
+
+    def spawn_hero(
+        self,
+        n: int,
+        *,
+        ai_state: AiStateFields | None = None,
+        point_mass: PointMassFields | None = None,
+        skinned_mesh: SkinnedMeshFields | None = None,
+        sound_source: SoundSourceFields | None = None,
+        transform: TransformFields | None = None,
+    ) -> EntityArray:
+        """Create n entities of this bundle; O(n) for each component.
+
+        A component takes what it takes in `spawn`; without, its defaults. Raises what
+        `spawn` does, and then creates nothing.
+        """
+        return self.spawn(
+            n,
+            ai_state={} if ai_state is None else ai_state,
+            point_mass={} if point_mass is None else point_mass,
+            skinned_mesh={} if skinned_mesh is None else skinned_mesh,
+            sound_source={} if sound_source is None else sound_source,
+            transform={} if transform is None else transform,
+        )
+
+    def _members(self) -> list[tuple[type[Any], ComponentHolder]]:
+        """Return what knows who has a component, by its row class, in order of bits."""
         return [
             (AiState, self.ai_state),
             (CelestialBody, self.celestial_body),
@@ -213,25 +323,25 @@ class World:
     def _spawn(
         self,
         n: int,
-        parts: list[tuple[_Manager, Columns]],
+        parts: list[tuple[_Store, Columns]],
         borrowed: tuple[object, ...],
     ) -> EntityArray:
         """Create n entities and append checked columns; take all back if that fails."""
-        parts = [(manager, _owned(columns)) for manager, columns in parts]
+        parts = [(store, _owned(columns)) for store, columns in parts]
         entities = self.entities.create_many(n)
-        done: list[_Manager] = []
+        done: list[_Store] = []
         with self.entities.dispatch:
             try:
-                for manager, columns in parts:
-                    manager._make_room(entities, columns, borrowed)
-                for manager, columns in parts:
+                for store, columns in parts:
+                    store._make_room(entities, columns, borrowed)
+                for store, columns in parts:
                     # again: an earlier part's callbacks may have used the room
-                    manager._make_room(entities, columns, borrowed)
-                    manager._append_many(entities, columns)
-                    done.append(manager)
+                    store._make_room(entities, columns, borrowed)
+                    store._append_many(entities, columns)
+                    done.append(store)
             except BaseException:
-                for manager in done:
-                    manager.remove_many(entities)
+                for store in done:
+                    store.remove_many(entities)
                 self.entities._uncreate(entities)
                 raise
         return entities
@@ -242,12 +352,8 @@ def _owned(columns: Columns) -> Columns:
     return {name: c if c.base is None else c.copy() for name, c in columns.items()}
 
 
-class _Manager(Protocol):
-    """What the world needs of a manager."""
-
-    def has(self, entity: Entity, /) -> bool: ...
-
-    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]: ...
+class _Store(Protocol):
+    """Takes the rows of new entities."""
 
     def remove_many(self, entities: ArrayLike, /) -> int: ...
 
@@ -256,3 +362,6 @@ class _Manager(Protocol):
     ) -> None: ...
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> object: ...
+
+
+World = Game

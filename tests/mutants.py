@@ -75,7 +75,9 @@ MANAGER = (
 ENTITIES = (
     Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
     Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1", "pass"),
-    Mutant("used-up indices stay alive", r"cells\[exhausted\] = .*", "cells[exhausted] = es[exhausted]"),
+    Mutant(
+        "used-up indices stay alive", r"cells\[exhausted\] = .*", "cells[exhausted] = es[exhausted]"
+    ),
     Mutant("the retired are not counted", r"self\._n_retired \+= .*", "pass"),
     Mutant(
         "an index is reused too early",
@@ -130,26 +132,26 @@ WORLD = (
         "Manager(EntityManager())",
     ),
     Mutant("a manager is not among all", r"^ +\(\w+, self\.\w+\),\n", ""),
-    Mutant("a component is not spawned", r"components\.append\(.*\)", "pass"),
+    Mutant("a component is not spawned", r"_parts\.append\(.*\)", "pass"),
     Mutant("arguments count as held views", r"given\.extend\(.*\)", "pass"),
-    Mutant("values change while they wait", r"= \[\(manager, _owned\(columns\)\) .*\]", "= parts"),
+    Mutant("values change while they wait", r"= \[\(\w+, _owned\(columns\)\) .*\]", "= parts"),
     Mutant(
         "there is room for the first only",
-        r"^( +)manager\._make_room\(.*\)(?=\n +for)",
+        r"^( +)store\._make_room\(.*\)(?=\n +for)",
         r"\1pass",
     ),
     Mutant(
         "room is not made again",
-        r"manager\._make_room\(.*\)(?=\n +manager\._append)",
+        r"store\._make_room\(.*\)(?=\n +store\._append)",
         "pass",
     ),
-    Mutant("a failing spawn leaves rows", r"manager\.remove_many\(entities\)", "pass"),
+    Mutant("a failing spawn leaves rows", r"store\.remove_many\(entities\)", "pass"),
     Mutant("a failing spawn uses handles", r"self\.entities\._uncreate\(entities\)", "pass"),
     Mutant("failures of a spawn are hidden", r"^ +raise$", ""),
     Mutant("failures stop the others", r"with self\.entities\.dispatch:", "if True:"),
     Mutant("a manager is left out of the sum", r"gone \+= .*", "pass"),
     Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
-    Mutant("components that it does not have", r" if manager\.has\(entity\)", ""),
+    Mutant("components that it does not have", r" if holder\.has\(entity\)", ""),
     Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
 )
 

@@ -29,11 +29,11 @@ from typing import TypeVar
 
 import pytest
 
-from ecsgen import features
+from ecsgen import features, world_features
 from ecsgen.features import Mutant
 from ecsgen.model import Project
-from tests.mutants import MANAGER, SHARED
 from tests.generated_package import SCHEMAS, build
+from tests.mutants import MANAGER, SHARED
 
 Item = TypeVar("Item")
 
@@ -101,8 +101,10 @@ def jobs(project: Project, folder: Path) -> Iterator[Job]:
         tests = (f"test_{file}", "test_world.py")
         found = [mutant for f in features.active(component) for mutant in f.mutants]
         yield from _broken(folder, file, [*MANAGER, *found], tests)
+    of_world = [mutant for f in world_features.active(project) for mutant in f.mutants]
     for shared in SHARED:
-        yield from _broken(folder, shared.file, shared.mutants, shared.tests)
+        more = of_world if shared.file == "world.py" else []
+        yield from _broken(folder, shared.file, [*shared.mutants, *more], shared.tests)
 
 
 def idle(todo: Iterable[Job]) -> list[str]:
@@ -111,6 +113,7 @@ def idle(todo: Iterable[Job]) -> list[str]:
         "every manager": MANAGER,
         **{shared.file: shared.mutants for shared in SHARED},
         **{f"ecsgen/features/{f.name}.py": f.mutants for f in features.every()},
+        **{f"ecsgen/world_features/{f.name}.py": f.mutants for f in world_features.every()},
     }
     at_work = {job.mutant for job in todo}
     return [

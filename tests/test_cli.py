@@ -127,6 +127,12 @@ def test_what_commands_import(folder: Path) -> None:
     assert imported("build", cwd=folder) & heavy == set()
     assert imported("check", cwd=folder) & heavy == set()
     assert imported("diff", cwd=folder) & heavy == set()
+    # All shapes are known from the file that the last build left.
+    schema = SCHEMA.replace("A mass.", "Another mass.")
+    (folder / "schemas" / "point_mass.yaml").write_text(schema, encoding="utf-8")
+    assert "black" not in imported("build", cwd=folder)
+    assert "Another mass." in (folder / "generated" / "point_mass.py").read_text(encoding="utf-8")
+    assert "black" in imported("build", "-o", "other", cwd=folder)
 
 
 def test_two_builds_are_the_same_bytes(folder: Path) -> None:

@@ -151,6 +151,23 @@ def test_a_known_shape_needs_no_black() -> None:
     assert len(calls) == 2
 
 
+def test_shapes_of_the_earlier_file_need_no_black() -> None:
+    earlier = 'class A:\n    """A."""\n\n    def m(self):\n        return 1\n'
+    same_shapes = 'class Bc:\n    """Words."""\n\n    def mass(self):\n        return 23\n'
+    calls: list[str] = []
+
+    def counting(source: str) -> str:
+        calls.append(source)
+        return whole(source)
+
+    format = PieceFormatter(counting, 88)
+    assert format(same_shapes, lambda: earlier) == same_shapes
+    assert not calls
+    assert format(same_shapes, lambda: pytest.fail("read although all is known")) == same_shapes
+    assert format("x  =  1\n", lambda: earlier) == "x = 1\n"
+    assert len(calls) == 1
+
+
 def test_known_pieces_that_make_no_module_are_refused() -> None:
     """Pieces that are each in style, put together as no template should."""
     method = "    def m(self):\n        return 1\n"

@@ -13,7 +13,7 @@ import black
 import pytest
 from black.mode import TargetVersion
 
-from ecsgen import features, render, schema
+from ecsgen import features, render, schema, world_features
 from ecsgen.config import load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
@@ -54,13 +54,20 @@ def test_shared_templates_know_no_policy(path: Path) -> None:
     assert not names & set(re.findall(r"{[{%][^}]*?[\"'](\w+)[\"'][^}]*?[}%]}", text))
 
 
+@pytest.mark.parametrize("path", ["world.py.j2", "tests/world.py.j2"])
+def test_the_world_knows_none_of_its_features(path: str) -> None:
+    text = (template_folder() / path).read_text(encoding="utf-8")
+    names = {feature.name for feature in world_features.every()}
+    assert not names & set(re.findall(r"{[{%][^}]*?[\"'.](\w+)\b[^}]*?[}%]}", text))
+
+
 def test_every_block_is_asked_for() -> None:
     """A macro that no template calls would be dead."""
     texts = {path: path.read_text(encoding="utf-8") for path in template_folder().rglob("*.j2")}
     everything = "\n".join(texts.values())
     sources = "\n".join(p.read_text("utf-8") for p in Path(render.__file__).parent.glob("*.py"))
     for path, text in texts.items():
-        if path.parent.name != "features":
+        if path.parent.name not in ("features", "world"):
             continue
         for name in MACRO.findall(text):
             asked = rf'\.{name}\(|"{name}"'

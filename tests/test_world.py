@@ -103,6 +103,15 @@ def test_a_failing_spawn_leaves_everything(n: Any, components: Any, error: type)
     assert world.spawn(6).tolist() == twin.spawn(6).tolist()
 
 
+def test_components_may_be_called_like_what_spawn_computes() -> None:
+    names = ("Given", "Parts", "Columns2", "Stores", "Done", "Borrowed")
+    documents = [f"component: {name}\nfields: {{x: f32}}" for name in names]
+    world = world_package("\n---\n".join(documents), "spawning_words").World()
+    (entity,) = world.spawn(1, given={"x": 1}, parts={}, columns2={}, stores={}, done={}).tolist()
+    assert world.given.x(world.given.require(entity)) == 1.0
+    assert len(world.components(entity)) == 5
+
+
 @pytest.mark.parametrize("last", ["health", "place", "weapon"])
 def test_a_spawn_that_fails_in_the_middle(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world, twin = new_world(), new_world()

@@ -4,7 +4,7 @@ from ecsgen.features._base import Feature, Mutant
 
 FEATURE = Feature(
     name="packed",
-    applies=lambda c: c.lookup != "direct" and not c.partition,
+    applies=lambda c: c.lookup != "direct" and not c.partition and not c.group,
     order=0,
     roles=("placement",),
     mutants=(

@@ -59,6 +59,18 @@ def collection(head: str, items: list[str], indent: int) -> str:
     return f"{pad}{head}(\n{body}{pad})"
 
 
+def disjunction(head: str, names: list[str]) -> str:
+    """Return `head` and the names joined by bars, as black lays a long right side out."""
+    line = head + " | ".join(names)
+    if len(line) <= WIDTH:
+        return line
+    pad = " " * (len(head) - len(head.lstrip()))
+    inner = f"{pad}    {' | '.join(names)}"
+    if len(inner) > WIDTH:
+        inner = f"\n{pad}    | ".join([f"{pad}    {names[0]}", *names[1:]])
+    return f"{head}(\n{inner}\n{pad})"
+
+
 def display(head: str, value: Default, indent: int, end: str = "") -> str:
     """Return `head` and a (nested) tuple of literals, one item per line where too long."""
     pad = " " * indent

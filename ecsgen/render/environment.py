@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from jinja2.runtime import Context
 from jinja2.utils import pass_context
 
-from ecsgen.render.calls import call
+from ecsgen.render.calls import call, collection, disjunction
 from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
 
 NOTHING = "\0"
@@ -49,7 +49,7 @@ def environment() -> Environment:
     )
     env.filters |= {"doc": doc, "comment": comment_text, "literal": literal, "around": around}
     env.tests |= {"nothing": is_nothing, "naming": is_naming}
-    env.globals |= {"call": call}
+    env.globals |= {"call": call, "collection": collection, "disjunction": disjunction}
     return env
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from functools import cache
 
 from ecsgen.render.bundle import runtime_source
@@ -13,11 +14,13 @@ STANDARD = {
     "Callable": "collections.abc",
     "Iterator": "collections.abc",
     "contextmanager": "contextlib",
+    "IntFlag": "enum",
     "index": "operator",
     "Random": "random",
     "Struct": "struct",
     **dict.fromkeys(
-        ("Any", "ClassVar", "Final", "Literal", "NamedTuple", "TypedDict", "overload"), "typing"
+        ("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypedDict", "overload"),
+        "typing",
     ),
 }
 NUMPY = {"ArrayLike": "numpy.typing", "NDArray": "numpy.typing"}
@@ -28,10 +31,13 @@ _TEXT = re.compile(r'""".*?"""|"(?:\\.|[^"\\\n])*"|#[^\n]*', re.DOTALL)
 _NAME = re.compile(r"(?<![\w.])[A-Za-z]\w*")
 
 
-def import_lines(text: str, enums: list[str]) -> str:
-    """Return the import statements of a module with this text, as isort and black lay them out."""
+def import_lines(text: str, own: Mapping[str, str]) -> str:
+    """Return the import statements of a module with this text, as isort and black lay them out.
+
+    `own`: where in the package the names are that schemas give rise to.
+    """
     used = set(_NAME.findall(_TEXT.sub("", text)))
-    package = PACKAGE | dict.fromkeys(runtime_names(), "._runtime") | dict.fromkeys(enums, ".enums")
+    package = PACKAGE | dict.fromkeys(runtime_names(), "._runtime") | dict(own)
     groups = [
         _from_lines(STANDARD, used),
         (

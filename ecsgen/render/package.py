@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 from ecsgen import fingerprint
 from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.model import Component, Enum, Project, World
+from ecsgen.model import Enum, Project, World
 from ecsgen.render import tests
 from ecsgen.render.bundle import runtime_source
 from ecsgen.render.calls import import_line, isort_key
@@ -17,6 +17,7 @@ from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
 from ecsgen.render.unsupported import report_unsupported
+from ecsgen.render.world import Parts, world_module
 
 EXPORTED = (
     "CapacityError",
@@ -46,6 +47,7 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
     Schema keys whose code can't be generated yet are reported as diagnostics.
     """
     report_unsupported(project, diagnostics)
+    project = project.made_for(options.backend)
     tested = options.tests is not None and not diagnostics.errors
     tests_of = tests.outputs(project, options) if tested else ()
     return [*_package(project), *_managers(project), *tests_of]
@@ -54,12 +56,13 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
 def _package(project: Project) -> Iterator[Output]:
     names = tuple((c.name, c.module) for c in project.components)
     enums = tuple(enum.name for enum in project.enums)
-    yield _output("__init__.py", package_module, names, enums, project.world.name)
+    parts = Parts.of(project)
+    of_world = ("World", project.world.name, *parts.exports)
+    yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
-    members = tuple(Member.of(component) for component in project.components)
-    yield _output("world.py", world_module, project.world, members)
+    yield _output("world.py", world_module, parts)
     if project.enums:
         yield _output("enums.py", enums_module, project.enums)
 
@@ -98,39 +101,18 @@ def enums_module(enums: tuple[Enum, ...]) -> str:
     return environment().get_template("enums.py.j2").render(enums=enums)
 
 
-class Member(NamedTuple):
-    """What the world must know of a component: no more, so that few changes concern it."""
-
-    name: str
-    module: str
-    owner: str
-    destroy: str
-
-    @classmethod
-    def of(cls, component: Component) -> Self:
-        return cls(component.name, component.module, component.owner, component.destroy)
-
-
-def world_module(world: World, members: tuple[Member, ...]) -> str:
-    """Return the world: all entities, and the manager of every component."""
-    owned = [member for member in members if member.owner == "entity"]
-    unowned = [member for member in members if member.owner == "none"]
-    origins = {"._runtime": ["Entity", "EntityArray"], ".entities": ["EntityManager"]}
-    if owned:
-        origins["._runtime"].append("Columns")
-    origins |= {f".{c.module}": [c.name, f"{c.name}Fields", f"{c.name}Manager"] for c in owned}
-    origins |= {f".{c.module}": [f"{c.name}Manager"] for c in unowned}
-    imports = [import_line(module, origins[module]) for module in sorted(origins)]
-    template = environment().get_template("world.py.j2")
-    return template.render(world=world, components=owned, unowned=unowned, imports=imports)
-
-
 def package_module(
-    components: tuple[tuple[str, str], ...], enums: tuple[str, ...], world: str
+    components: tuple[tuple[str, str], ...],
+    enums: tuple[str, ...],
+    world: str,
+    of_world: tuple[str, ...],
 ) -> str:
-    """Return the package's `__init__`: everything that users import."""
+    """Return the package's `__init__`: everything that users import.
+
+    `of_world`: what `world.py` has for them.
+    """
     origins = {"._runtime": list(EXPORTED), ".entities": ["EntityManager"]}
-    origins[".world"] = sorted({"World", world})
+    origins[".world"] = sorted(set(of_world))
     origins |= {f".{module}": [name, f"{name}Manager"] for name, module in components}
     if enums:
         origins[".enums"] = list(enums)

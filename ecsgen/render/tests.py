@@ -13,13 +13,16 @@ from functools import cache, partial
 from itertools import permutations
 from typing import Any
 
-from ecsgen import features, fingerprint
+from ecsgen import features, fingerprint, world_features
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
+from ecsgen.render.blocks import without_nothing
+from ecsgen.render.calls import import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment, template_folder
 from ecsgen.render.output import Output
 from ecsgen.render.test_spelling import ComponentTests
+from ecsgen.render.world import Parts, Steps
 
 PARENT = ".."
 """Where the tests find the package when they are inside of it."""
@@ -34,11 +37,11 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
         yield _output("tests/conftest.py", conftest_module, package, parent)
     of_policies = {name for component in project.components for name in policies(component)}
-    for name in support_modules({"cases", "machine", "spawning", *of_policies}):
+    of_world = {f.name for f in world_features.active(project)} & _available()
+    for name in support_modules({"cases", "machine", "spawning", *of_policies, *of_world}):
         yield _output(f"tests/_support/{name}.py", support_module, name, package)
     yield _output("tests/test_entities.py", entities_tests, package)
-    members = tuple((component.module, component.owner) for component in project.components)
-    yield _output("tests/test_world.py", world_tests, project.world.name, members, package)
+    yield _output("tests/test_world.py", world_tests, Parts.of(project), package)
     for component in project.components:
         path = f"tests/test_{component.module}.py"
         yield _output(path, component_tests, component, package)
@@ -80,11 +83,15 @@ def entities_tests(package: str) -> str:
     return _render("entities.py.j2", package=package)
 
 
-def world_tests(world: str, members: tuple[tuple[str, str], ...], package: str) -> str:
-    """Return the tests of the world; `members`: the components' modules and owners."""
-    owned = [module for module, owner in members if owner == "entity"]
-    unowned = [module for module, owner in members if owner == "none"]
-    return _render("world.py.j2", package=package, world=world, owned=owned, unowned=unowned)
+def world_tests(parts: Parts, package: str) -> str:
+    """Return the tests of the world, and of each of its features in turn."""
+    supported = [name for name, _ in parts.features if name in _available()]
+    step = Steps(
+        parts,
+        imported=import_line(package, [parts.world.name, *parts.exports]),
+        supported=sorted({"spawning", *supported}),
+    )
+    return without_nothing(environment().get_template("tests/world.py.j2").render(step.context))
 
 
 def component_tests(component: Component, package: str) -> str:
@@ -137,7 +144,8 @@ def _available() -> frozenset[str]:
 @cache
 def _imports(name: str) -> tuple[str, ...]:
     """Return the support modules that one imports."""
-    nodes = ast.walk(ast.parse(support_module(name, PARENT)))
+    head = support_module(name, PARENT).split("\n\n\n")[0]  # imports stand before all else
+    nodes = ast.walk(ast.parse(head))
     relative = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1]
     own = {node.module for node in relative if node.module}
     return tuple(sorted(own | {a.name for node in relative if not node.module for a in node.names}))

@@ -29,9 +29,7 @@ def _component_keys(component: Component) -> Iterator[str]:
 
 def _world_keys(world: World) -> Iterator[str]:
     asked = {
-        "bundles": world.bundles,
         "queries": world.queries,
-        "groups": world.groups,
         "kernels": world.kernels,
         "archetypes": world.archetypes,
     }

@@ -20,6 +20,7 @@ from ecsgen.schema.language import (
 )
 from ecsgen.schema.names import DERIVED_CLASSES, check_member, module_name
 from ecsgen.schema.policies import check_policies
+from ecsgen.schema.programs import with_programs
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
@@ -39,7 +40,7 @@ def build_component(
     builder.claim_split_columns(fields)
     check_policies(draft, diagnostics)
     growth = spec.growth
-    return Component(
+    component = Component(
         name=draft.name,
         module=module_name(draft.name),
         fields=fields,
@@ -60,6 +61,9 @@ def build_component(
         source=draft.source,
         marks=draft.marks("component"),
     )
+    if len(fields) < len(spec.fields_):  # kernels would be blamed for names that are missing
+        return component
+    return with_programs(component, known, diagnostics)
 
 
 def has_ids(spec: ComponentSpec) -> bool:

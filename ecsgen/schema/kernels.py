@@ -1,4 +1,4 @@
-"""Kernels and reductions: names, arguments and the syntax of their steps."""
+"""Kernels and reductions as written: names, arguments, and where their texts stand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Base, Kernel, Mark, Marks, Reduction
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.expressions import check_expression, check_step
 from ecsgen.schema.language import (
     ArgumentSpec,
     BaseKernel,
@@ -37,10 +36,6 @@ def build_kernel(
         message = "a kernel named 'update' does not say what happens to the data"
         diagnostics.add("H101", message, draft.key(*path), hint="name it after what it does")
     arguments = _arguments(draft, name, spec, fields, known, diagnostics)
-    for index, step in enumerate(spec.steps):
-        check_step(step, draft.value(*path, "steps", index), diagnostics)
-    if "where" in spec.model_fields_set:
-        check_expression(spec.where, draft.value(*path, "where"), diagnostics)
     return Kernel(
         name=name,
         steps=tuple(spec.steps),
@@ -102,7 +97,7 @@ def _arguments(
 def build_reduction(
     draft: Draft[ComponentSpec], name: str, spec: ReductionSpec, diagnostics: Diagnostics
 ) -> Reduction | None:
-    """A reduction as written; reports E303, E401 and E112."""
+    """A reduction as written; reports E303 and E401."""
     path = ("reductions", name)
     node = draft.node.at(*path)
     given = [how for how in _HOWS if node is not None and how in node.keys]
@@ -119,7 +114,6 @@ def build_reduction(
     how = given[0]
     expression: str = getattr(spec, how)
     place = draft.value(*path, how)
-    check_expression(expression, place, diagnostics)
     marks = {**(node.keys if node is not None else {}), "": draft.key(*path), "expression": place}
     return Reduction(
         name=name,

@@ -44,9 +44,12 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
-        "Field FloatField HandleField IdArray IndexQueue IntField LAST_GENERATION LevelCache "
-        "Links ObjectField PAGE Remap ROUNDS SCAN ShapedField SLOT_BITS SLOT_MASK "
-        "Subscription TextField"
+        "Field FloatField Group GroupMember GroupedColumns HandleField IdArray IndexQueue "
+        "IntField LAST_GENERATION LevelCache Links ObjectField PAGE Remap ROUNDS SCAN "
+        "ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
+    ),
+    "what their runtime defines for signatures and queries": _words(
+        "ComponentFlags ComponentHolder WORD_BITS"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -59,8 +62,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 }
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
-# A component named Foo also makes FooManager, FooData and FooFields.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields")
+# A component named Foo also makes FooManager, FooData and FooFields, a group foo makes FooGroup.
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "GroupedData")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -112,7 +115,7 @@ WORLD_PREFIXES: Final = ("spawn_",)
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
-    | frozenset(("entity", "rows", "sort", "count", "index")),
+    | frozenset(("entity", "rows", "sort", "reorder", "count", "index")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
@@ -139,6 +142,11 @@ _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]
 def module_name(name: str) -> str:
     """`PointMass` → `point_mass`, `AIState` → `ai_state`."""
     return _WORD_START.sub("_", name).lower()
+
+
+def group_class(group: str) -> str:
+    """`bodies` → `BodiesGroup`."""
+    return "".join(word.capitalize() for word in group.split("_")) + "Group"
 
 
 def check_identifier(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +18,9 @@ from ecsgen.schema.names import (
     DERIVED_CLASSES,
     check_class,
     check_module,
+    group_class,
 )
+from ecsgen.schema.programs import with_world_programs
 from ecsgen.schema.types import Known
 from ecsgen.schema.world import build_world
 
@@ -36,12 +39,18 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         message = f"the world is defined already: {first.path}:{first.line}"
         diagnostics.add("E503", message, second.key("world"))
     worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
+    if not diagnostics:  # else kernels would be blamed for what is missing
+        members = {component.name: component for component in built}
+        worlds = [with_world_programs(world, members, known, diagnostics) for world in worlds]
     if diagnostics:
         return None
+    world = worlds[0] if worlds else World()
+    grouped = {name: group for group, names in world.groups for name in names}
+    final = (replace(component, group=grouped.get(component.name, "")) for component in built)
     return Project(
-        components=tuple(sorted(built, key=lambda component: component.name)),
+        components=tuple(sorted(final, key=lambda component: component.name)),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
-        world=worlds[0] if worlds else World(),
+        world=world,
         root=root,
     )
 
@@ -85,5 +94,8 @@ def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
         mark = world.value("world")
         if world.name == "World" or check_class(world.name, "a world", mark, diagnostics):
             claims.claim(world.name, "the world", mark)
+        for group in world.spec.groups:
+            maker = f"a class made for the group {quote(group)}"
+            derived.append((group_class(group), maker, world.key("groups", group)))
     for name, maker, mark in derived:
         claims.claim(name, maker, mark)

@@ -1,10 +1,10 @@
-"""World: all components together."""
+"""Game: all components together."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import World
+from .. import Game, Signature
 from . import (
     test_ai_state,
     test_celestial_body,
@@ -22,27 +22,48 @@ from . import (
     test_transform,
     test_villager,
 )
-from ._support import spawning
+from ._support import bundles, signature, spawning
+
+SUBJECTS = {
+    "ai_state": test_ai_state.under_test,
+    "celestial_body": test_celestial_body.under_test,
+    "every_type": test_every_type.under_test,
+    "particle": test_particle.under_test,
+    "point_mass": test_point_mass.under_test,
+    "scene_node": test_scene_node.under_test,
+    "skinned_mesh": test_skinned_mesh.under_test,
+    "sound_source": test_sound_source.under_test,
+    "static": test_static.under_test,
+    "status_effect": test_status_effect.under_test,
+    "tile": test_tile.under_test,
+    "transform": test_transform.under_test,
+    "villager": test_villager.under_test,
+}
+
+UNOWNED = {
+    "spark": test_spark.under_test,
+    "texture": test_texture.under_test,
+}
 
 
-class TestWorld(spawning.Cases):
-    world = World
-    subjects: ClassVar = {
-        "ai_state": test_ai_state.under_test,
-        "celestial_body": test_celestial_body.under_test,
-        "every_type": test_every_type.under_test,
-        "particle": test_particle.under_test,
-        "point_mass": test_point_mass.under_test,
-        "scene_node": test_scene_node.under_test,
-        "skinned_mesh": test_skinned_mesh.under_test,
-        "sound_source": test_sound_source.under_test,
-        "static": test_static.under_test,
-        "status_effect": test_status_effect.under_test,
-        "tile": test_tile.under_test,
-        "transform": test_transform.under_test,
-        "villager": test_villager.under_test,
-    }
-    unowned: ClassVar = {
-        "spark": test_spark.under_test,
-        "texture": test_texture.under_test,
+class TestGame(spawning.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    unowned: ClassVar = UNOWNED
+
+
+class TestSignature(signature.Cases):
+    world = Game
+    signature = Signature
+    subjects: ClassVar = SUBJECTS
+
+
+class TestBundles(bundles.Cases):
+    world = Game
+    signature = Signature
+    subjects: ClassVar = SUBJECTS
+    bundles: ClassVar = {
+        "prop": ("skinned_mesh", "transform"),
+        "creature": ("ai_state", "skinned_mesh", "transform"),
+        "hero": ("ai_state", "point_mass", "skinned_mesh", "sound_source", "transform"),
     }

@@ -1,0 +1,207 @@
+"""Python's syntax trees to typed ones: a whitelist, and the type of every node."""
+
+from __future__ import annotations
+
+import ast
+from functools import reduce
+from typing import Final
+
+from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.literals import Literal, settled
+from ecsgen.kernels.operations import BINARY, COMPARISONS, FUNCTIONS, UNARY
+from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
+from ecsgen.kernels.scope import Scope
+from ecsgen.kernels.syntax import KernelError
+from ecsgen.kernels.tree import Constant, Element, Expression
+from ecsgen.kernels.types import BOOL, SCALARS, Type
+
+AXES: Final = ("x", "y", "z", "w")
+_LEAVES: Final = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript)
+_HINTS: Final[dict[type[ast.AST], str]] = {
+    ast.BitAnd: "write 'and' for conditions",
+    ast.BitOr: "write 'or' for conditions",
+    ast.Invert: "write 'not' for conditions",
+    ast.BitXor: "a power is written '**'",
+}
+
+
+class Typist:
+    """Types the expressions of one kernel."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def value(self, node: ast.expr) -> Expression:
+        """The typed tree of an expression; raises KernelError."""
+        return typed(self.infer(node))
+
+    def condition(self, node: ast.expr) -> Expression:
+        """The typed tree of a condition: one bool per row."""
+        found = self.infer(node)
+        if isinstance(found, Literal) or found.type != BOOL:
+            given = "a number" if isinstance(found, Literal) else str(found.type)
+            hint = "compare it with something, as in `x > 0`"
+            raise KernelError("E803", f"a condition is a bool, not {given}", node, hint)
+        return found
+
+    def infer(self, node: ast.expr) -> Operand:
+        """The same; a literal that met nothing with a type has none yet."""
+        match node:
+            case ast.Constant():
+                return _constant(node)
+            case ast.Name():
+                return self._scope.name(node)
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.Subscript():
+                return self._subscript(node)
+            case ast.UnaryOp():
+                return self._unary(node)
+            case ast.BinOp():
+                return self._binary(node)
+            case ast.BoolOp():
+                name = "and" if isinstance(node.op, ast.And) else "or"
+                values = [self.infer(value) for value in node.values]
+                return reduce(lambda left, right: applied(name, [left, right], node), values)
+            case ast.Compare():
+                return self._compare(node)
+            case ast.IfExp():
+                parts = [self.infer(part) for part in (node.test, node.body, node.orelse)]
+                return applied("if", [typed(parts[0]), *parts[1:]], node)
+            case ast.Call():
+                return self._call(node)
+        raise _unsupported(node, node)
+
+    def _unary(self, node: ast.UnaryOp) -> Operand:
+        name = UNARY.get(type(node.op))
+        if name is None:
+            raise _unsupported(node, node.op)
+        operand = self.infer(node.operand)
+        if name != "pos":
+            return applied(name, [operand], node)
+        # `+x` is x, but not for conditions.
+        return (
+            operand if isinstance(operand, Literal) else unified("+", [operand, operand], node)[0]
+        )
+
+    def _binary(self, node: ast.BinOp) -> Operand:
+        name = BINARY.get(type(node.op))
+        if name is None:
+            raise _unsupported(node, node.op)
+        return applied(name, [self.infer(node.left), self.infer(node.right)], node)
+
+    def _compare(self, node: ast.Compare) -> Operand:
+        for middle in node.comparators[:-1]:
+            if not isinstance(middle, _LEAVES):  # it would be computed twice
+                raise KernelError("E801", "this stands in two comparisons", middle, "write 'and'")
+        values = [self.infer(value) for value in (node.left, *node.comparators)]
+        found: list[Operand] = []
+        for operator, left, right in zip(node.ops, values, values[1:], strict=False):
+            name = COMPARISONS.get(type(operator))
+            if name is None:
+                raise _unsupported(node, operator)
+            found.append(applied(name, [left, right], node))
+        return reduce(lambda left, right: applied("and", [left, right], node), found)
+
+    def _call(self, node: ast.Call) -> Operand:
+        if not isinstance(node.func, ast.Name) or node.keywords:
+            raise _unsupported(node, node)
+        name = node.func.id
+        operands = [self.infer(argument) for argument in node.args]
+        if name in SCALARS:
+            _check_count(name, operands, 1, 1, node)
+            return _converted(operands[0], name, node)
+        if name not in FUNCTIONS:
+            hint = did_you_mean(name, (*FUNCTIONS, *SCALARS))
+            raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
+        arity = FUNCTIONS[name].arity
+        if name not in ("min", "max"):
+            _check_count(name, operands, arity, arity, node)
+            if name == "clip" and not all(isinstance(operand, Literal) for operand in operands):
+                raised = applied("max", operands[:2], node)
+                return applied("min", [raised, operands[2]], node)
+            return applied(name, operands, node)
+        _check_count(name, operands, 2, None, node)
+        return reduce(lambda left, right: applied(name, [left, right], node), operands)
+
+    def _attribute(self, node: ast.Attribute) -> Expression:
+        found = self._scope.member(node)
+        if found is not None:
+            return found
+        base = self.value(node.value)
+        if node.attr not in AXES or len(base.type.shape) != 1:
+            hint = "write [i, j]" if len(base.type.shape) > 1 else ""
+            raise KernelError("E802", f"{base.type} has no element {quote(node.attr)}", node, hint)
+        return element(base, (AXES.index(node.attr),), node)
+
+    def _subscript(self, node: ast.Subscript) -> Expression:
+        return element(self.value(node.value), indices(node), node)
+
+
+def indices(node: ast.Subscript) -> tuple[int, ...]:
+    """The constant indices of an element access."""
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    found = []
+    for item in items:
+        if not isinstance(item, ast.Constant) or type(item.value) is not int:
+            raise KernelError("E807", "an index is a whole number from 0, written out", item)
+        found.append(item.value)
+    return tuple(found)
+
+
+def element(base: Expression, index: tuple[int, ...], node: ast.expr) -> Expression:
+    """An element of a shape; E807 where it has none there."""
+    type_ = element_type(base.type, index, node)
+    if isinstance(base, Element):
+        return Element(type_, base.base, base.index + index)
+    return Element(type_, base, index)
+
+
+def element_type(whole: Type, index: tuple[int, ...], node: ast.expr) -> Type:
+    """The type of an element of a shape; E807 where it has none there."""
+    shape = whole.shape
+    if not index or len(index) > len(shape):
+        given = f"{len(index)} indices" if len(index) > 1 else "an index"
+        raise KernelError("E807", f"{whole} does not take {given}", node)
+    for position, size in zip(index, shape, strict=False):
+        if position >= size:
+            message = f"the index {position} is out of range: {whole} has 0 to {size - 1} there"
+            raise KernelError("E807", message, node)
+    return whole.of_shape(shape[len(index) :])
+
+
+def _constant(node: ast.Constant) -> Operand:
+    value = node.value
+    if isinstance(value, bool):
+        return Constant(BOOL, value)
+    if isinstance(value, int | float):
+        if value in (float("inf"), float("-inf")):
+            raise KernelError("E809", "the number is larger than any float", node)
+        return Literal(value, node)
+    raise _unsupported(node, node)
+
+
+def _converted(operand: Operand, scalar: str, node: ast.AST) -> Expression:
+    if not isinstance(operand, Literal):
+        if operand.type.kind and not operand.type.kind[0].isupper():
+            raise KernelError("E803", f"{operand.type} is a handle, not a number", node)
+        return cast(operand, scalar)
+    whole = isinstance(operand.value, int) or scalar in ("f32", "f64")
+    if scalar == "bool" or not whole:
+        return cast(typed(operand), scalar)
+    return settled(operand, Type(scalar))
+
+
+def _check_count(
+    name: str, operands: list[Operand], low: int, high: int | None, node: ast.AST
+) -> None:
+    if len(operands) < low or (high is not None and len(operands) > high):
+        wanted = f"{low} or more" if high is None else str(low)
+        plural = "" if wanted == "1" else "s"
+        message = f"{quote(name)} takes {wanted} argument{plural}, not {len(operands)}"
+        raise KernelError("E808", message, node)
+
+
+def _unsupported(node: ast.expr, what: ast.AST) -> KernelError:
+    hint = _HINTS.get(type(what), "")
+    return KernelError("E801", "this is not part of the language of kernels", node, hint)

@@ -1,0 +1,107 @@
+"""Literals: they take the type of what they meet, and among themselves are Python's numbers."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.kernels.syntax import KernelError
+from ecsgen.kernels.tree import Constant, Expression, Operation
+from ecsgen.kernels.types import Number, Type, fits, integer_range
+
+_LONGEST: Final = 400  # bits of a literal that is computed
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number that has no type yet, or a choice between such numbers."""
+
+    value: Number  # of a choice: the one that needs the wider type
+    node: ast.AST
+    choice: tuple[Expression, Literal, Literal] | None = None  # the condition, then, else
+
+    @property
+    def scalar(self) -> str:
+        """The type that it takes where nothing else has one."""
+        if isinstance(self.value, float):
+            return "f64"
+        return "i64" if self.value < 2**63 else "u64"
+
+
+def chosen(test: Expression, then: Literal, otherwise: Literal, node: ast.AST) -> Literal:
+    """A choice between literals, which takes the type of what it meets as well."""
+    wider = max(then, otherwise, key=lambda one: (isinstance(one.value, float), abs(one.value)))
+    return Literal(wider.value, node, (test, then, otherwise))
+
+
+def settled(literal: Literal, type_: Type) -> Expression:
+    """The literal as a value of a type; E809 if it is none."""
+    if literal.choice is not None:
+        test, *numbers = literal.choice
+        shape = type_.of_shape(test.type.shape)
+        return Operation(shape, "if", (test, *(settled(number, type_) for number in numbers)))
+    value, scalar = literal.value, type_.scalar
+    if not fits(value, scalar):
+        shown = repr(value) if abs(value) < 10**20 or isinstance(value, float) else "the number"
+        if type_.is_float:
+            message = f"{shown} would become infinite in {scalar}"
+        else:
+            low, high = integer_range(scalar)
+            message = f"{shown} does not fit {scalar}: {low} to {high}"
+        raise KernelError("E809", message, literal.node)
+    return Constant(Type(scalar), float(value) if type_.is_float else value)
+
+
+def folded(name: str, operands: list[Literal], node: ast.AST) -> Literal | None:
+    """An operation on literals alone, done by Python; None for those that give no number.
+
+    E809 where there is no result.
+    """
+    if name not in _PYTHON or any(operand.choice is not None for operand in operands):
+        return None
+    values = [operand.value for operand in operands]
+    result: object
+    try:
+        if name == "**" and _is_huge(values):
+            raise OverflowError
+        result = _PYTHON[name](*values)
+    except (ArithmeticError, ValueError):
+        result = None
+    if not isinstance(result, int | float) or not math.isfinite(result):
+        raise KernelError("E809", "these numbers have no result", node)
+    return Literal(result, node)
+
+
+def _is_huge(values: list[Number]) -> bool:
+    base, exponent = values
+    return isinstance(base, int) and abs(exponent) * base.bit_length() > _LONGEST
+
+
+def _clip(value: Number, low: Number, high: Number) -> Number:
+    return min(max(value, low), high)
+
+
+_PYTHON: Final[dict[str, Callable[..., object]]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "**": lambda a, b: a**b,
+    "neg": lambda a: -a,
+    "pos": lambda a: a,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "clip": _clip,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "round": round,
+    **{name: getattr(math, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "atan2")},
+    "asin": math.asin,
+    "acos": math.acos,
+}

@@ -1,0 +1,118 @@
+"""The one table of operations: what typing, the reference and every backend share.
+
+A rule says of which types the operands are once they are prepared, and what comes out.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+
+class Rule(Enum):
+    """What an operation takes and gives."""
+
+    NUMBERS = "numbers of one type, element by element; the same type"
+    QUOTIENT = "floats of one type (two integers become f64), element by element; the same type"
+    FLOATS = "floats of one type (integers become f64), element by element; the same type"
+    WHOLE = "a float, element by element; the same type (an integer is whole already)"
+    POWER = "a float and a float, or an integer and a literal from 0; the type of the first"
+    ORDER = "numbers of one type, element by element; bool"
+    EQUALITY = "two values of one type, element by element; bool"
+    LOGIC = "bools, element by element; bool"
+    CHOICE = "a bool and two values of one type, element by element; their type"
+    DOT = "two vectors of numbers of one type and length; a scalar of that type"
+    CROSS = "two vectors of three numbers of one type; the same type"
+    NORM = "a vector of floats (integers become f64); a scalar of that type"
+    NORMALIZE = "a vector of floats (integers become f64); the same type"
+    MATRIX = "a matrix and a matrix or vector, or a vector and a matrix; numbers of one type"
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operation."""
+
+    name: str  # as in the tree
+    arity: int
+    rule: Rule
+    says: str  # what it computes
+    exact: bool = True  # every backend gives the same bits; else each is within 4 ulp
+
+
+def _table(*operators: Operator) -> dict[str, Operator]:
+    return {operator.name: operator for operator in operators}
+
+
+OPERATORS: Final = _table(
+    Operator("+", 2, Rule.NUMBERS, "the sum; integers wrap"),
+    Operator("-", 2, Rule.NUMBERS, "the difference; integers wrap"),
+    Operator("*", 2, Rule.NUMBERS, "the product; integers wrap"),
+    Operator("/", 2, Rule.QUOTIENT, "the quotient; of integers in f64"),
+    Operator("//", 2, Rule.NUMBERS, "the quotient rounded down; 0 for an integer by 0"),
+    Operator(
+        "%", 2, Rule.NUMBERS, "what `//` leaves, of the divisor's sign; 0 for an integer by 0"
+    ),
+    Operator("**", 2, Rule.POWER, "the power; integers wrap", exact=False),
+    Operator("neg", 1, Rule.NUMBERS, "the negative; integers wrap"),
+    Operator("square", 1, Rule.NUMBERS, "x ** 2: x times x"),
+    Operator("<", 2, Rule.ORDER, "less; false for NaN"),
+    Operator("<=", 2, Rule.ORDER, "less or equal; false for NaN"),
+    Operator(">", 2, Rule.ORDER, "greater; false for NaN"),
+    Operator(">=", 2, Rule.ORDER, "greater or equal; false for NaN"),
+    Operator("==", 2, Rule.EQUALITY, "equal; false for NaN"),
+    Operator("!=", 2, Rule.EQUALITY, "not equal; true for NaN"),
+    Operator("and", 2, Rule.LOGIC, "both"),
+    Operator("or", 2, Rule.LOGIC, "one of them or both"),
+    Operator("not", 1, Rule.LOGIC, "the opposite"),
+    Operator("if", 3, Rule.CHOICE, "`a if c else b` as (c, a, b)"),
+    Operator("@", 2, Rule.MATRIX, "the matrix product, each sum from left to right"),
+)
+"""What is written with signs and words."""
+
+FUNCTIONS: Final = _table(
+    Operator("abs", 1, Rule.NUMBERS, "the absolute value; the smallest integer stays as it is"),
+    Operator("sqrt", 1, Rule.FLOATS, "the square root; NaN below zero"),
+    Operator("exp", 1, Rule.FLOATS, "e to the power of x", exact=False),
+    Operator("log", 1, Rule.FLOATS, "the natural logarithm; -inf for zero", exact=False),
+    Operator("sin", 1, Rule.FLOATS, "the sine of x radians", exact=False),
+    Operator("cos", 1, Rule.FLOATS, "the cosine of x radians", exact=False),
+    Operator("tan", 1, Rule.FLOATS, "the tangent of x radians", exact=False),
+    Operator("asin", 1, Rule.FLOATS, "the arc sine in radians", exact=False),
+    Operator("acos", 1, Rule.FLOATS, "the arc cosine in radians", exact=False),
+    Operator("atan2", 2, Rule.FLOATS, "the angle of (x, y) as atan2(y, x)", exact=False),
+    Operator("floor", 1, Rule.WHOLE, "the next whole number below"),
+    Operator("ceil", 1, Rule.WHOLE, "the next whole number above"),
+    Operator("round", 1, Rule.WHOLE, "the nearest whole number, halves to even ones"),
+    Operator("min", 2, Rule.NUMBERS, "the smallest of two or more; NaN if one is"),
+    Operator("max", 2, Rule.NUMBERS, "the largest of two or more; NaN if one is"),
+    Operator("clip", 3, Rule.NUMBERS, "`min(max(x, low), high)`"),
+    Operator("dot", 2, Rule.DOT, "the sum of products, from left to right"),
+    Operator("cross", 2, Rule.CROSS, "the cross product"),
+    Operator("norm", 1, Rule.NORM, "the length: `sqrt(dot(v, v))`"),
+    Operator("normalize", 1, Rule.NORMALIZE, "v / norm(v); unchanged if the length is 0"),
+)
+"""What is written as a call. `clip` and `min` and `max` of more than two become pairs."""
+
+TABLE: Final = OPERATORS | FUNCTIONS
+
+BINARY: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+}
+UNARY: Final[dict[type[ast.unaryop], str]] = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
+COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}

@@ -1,0 +1,131 @@
+"""The names that a kernel can use, and what they stand for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.syntax import KernelError
+from ecsgen.kernels.tree import OWN, PARENT, Argument, Constant, Expression, FieldValue, Local
+from ecsgen.kernels.types import Type
+from ecsgen.model import Base, Component, Enum, Field, FieldType
+
+NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
+LINKS: Final = frozenset(
+    {"entity", "slot", "next", "previous"}
+    | {"parent", "first_child", "next_sibling", "previous_sibling"}
+)
+"""Columns that managers keep."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names of one kernel. Locals join as steps set them."""
+
+    fields: Mapping[str, Field] = field(default_factory=dict)  # of the component itself
+    components: Mapping[str, Component] = field(default_factory=dict)  # that a world kernel names
+    absent: Mapping[str, str] = field(default_factory=dict)  # other components → why not
+    enums: Mapping[str, Enum] = field(default_factory=dict)
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
+    has_parent: bool = False
+    locals_: dict[str, Local] = field(default_factory=dict)
+    later: frozenset[str] = frozenset()  # locals that some step sets
+    wrong: frozenset[str] = frozenset()  # locals whose step is in error
+
+    def name(self, node: ast.Name) -> Expression:
+        """What a bare name stands for."""
+        name = node.id
+        if name in self.wrong:
+            raise KernelError("", "follows from the error of the local", node)
+        if name in self.locals_:
+            return self.locals_[name]
+        if name in self.arguments:
+            return self.arguments[name]
+        if name in self.fields:
+            return self._value(self.fields[name], OWN, node)
+        raise self.unknown(node)
+
+    def unknown(self, node: ast.Name) -> KernelError:
+        """The error of a name that stands for no value."""
+        name = node.id
+        if name in self.later:
+            message = f"{quote(name)} is read before a step sets it"
+            return KernelError("E806", message, node, did_you_mean(name, self.fields))
+        if name in LINKS:
+            hint = "name a field of it, as in parent.position" if name == PARENT else ""
+            message = f"{quote(name)} is kept by the manager: a kernel cannot use it"
+            return KernelError("E805", message, node, hint)
+        if name in self.components or name in self.absent:
+            return KernelError("E802", f"{quote(name)} is a component", node, _of_component(name))
+        if name in self.enums:
+            hint = f"name a member, as in {name}.{next(iter(dict(self.enums[name].values)), '')}"
+            return KernelError("E802", f"{quote(name)} is an enum", node, hint)
+        hint = did_you_mean(name, self.names())
+        return KernelError("E802", f"unknown name {quote(name)}", node, hint)
+
+    def member(self, node: ast.Attribute) -> Expression | None:
+        """What `parent.field`, `Component.field` or `Enum.member` stands for; None for others."""
+        if not isinstance(node.value, ast.Name):
+            return None
+        holder = node.value.id
+        if holder in self.locals_ or holder in self.arguments or holder in self.fields:
+            return None
+        if holder == PARENT and not self.components:
+            if not self.has_parent:
+                hint = "give the component the key 'hierarchy'"
+                raise KernelError("E802", "without a hierarchy there is no parent", node, hint)
+            return self._field(self.fields, PARENT, "the component", node)
+        if holder in self.components:
+            fields = {field.name: field for field in self.components[holder].fields}
+            return self._field(fields, holder, holder, node)
+        if holder in self.absent:
+            raise KernelError("E802", self.absent[holder], node)
+        if holder in self.enums:
+            return _member(self.enums[holder], node)
+        return None
+
+    def _field(
+        self, fields: Mapping[str, Field], owner: str, whose: str, node: ast.Attribute
+    ) -> FieldValue:
+        if node.attr not in fields:
+            hint = did_you_mean(node.attr, fields)
+            raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
+        return self._value(fields[node.attr], owner, node)
+
+    def _value(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+        type_ = value_type(field.type)
+        if type_ is None:
+            message = f"a kernel cannot use {quote(field.name)}: it is of type {field.type.text}"
+            raise KernelError("E803", message, node)
+        return FieldValue(type_, field.name, owner)
+
+    def names(self) -> Iterable[str]:
+        """All that a name can stand for now."""
+        components = (
+            f"{name}.{field.name}" for name, c in self.components.items() for field in c.fields
+        )
+        return (*self.locals_, *self.arguments, *self.fields, *components)
+
+
+def value_type(type_: FieldType) -> Type | None:
+    """The type of a field or argument in expressions; None for text, bytes and objects."""
+    if type_.base not in NUMERIC:
+        return None
+    named = type_.base in (Base.ENUM, Base.ENTITY, Base.ID)
+    kind = type_.text.partition("[")[0] if named else ""
+    return Type(type_.scalar, type_.shape, kind)
+
+
+def _member(enum: Enum, node: ast.Attribute) -> Constant:
+    numbers = dict(enum.values)
+    if node.attr not in numbers:
+        hint = did_you_mean(node.attr, numbers)
+        raise KernelError("E802", f"{enum.name} has no member {quote(node.attr)}", node, hint)
+    return Constant(Type(enum.scalar, (), enum.name), numbers[node.attr])
+
+
+def _of_component(name: str) -> str:
+    return f"name one of its fields, as in {name}.value"

@@ -1,0 +1,162 @@
+"""Texts of steps and conditions to Python's syntax trees, and the places of their nodes."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.model import Mark
+
+MAX_LENGTH: Final = 2000
+MAX_DEPTH: Final = 100
+
+_ASSIGNING: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
+
+
+class KernelError(Exception):
+    """What is wrong with a text, and at which node (or none: all of it).
+
+    Without a code it follows from another error and is not told.
+    """
+
+    def __init__(
+        self, code: str, message: str, node: ast.AST | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message, self.node, self.hint = code, message, node, hint
+
+
+Assignment = ast.Assign | ast.AugAssign
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One step, condition or expression of a schema, and where it stands."""
+
+    content: str
+    mark: Mark
+
+    def step(self) -> Assignment:
+        """The assignment; raises KernelError (E112)."""
+        tree = self._parse("exec")
+        assert isinstance(tree, ast.Module)
+        if len(tree.body) == 1:
+            step = tree.body[0]
+            if isinstance(step, ast.AugAssign) and isinstance(step.op, _ASSIGNING):
+                return step
+            if isinstance(step, ast.Assign) and len(step.targets) == 1:
+                return step
+        shown = quote(self.content)
+        raise KernelError("E112", f"a step is one assignment with =, +=, -=, *= or /=, not {shown}")
+
+    def expression(self) -> ast.expr:
+        """The expression; raises KernelError (E112)."""
+        tree = self._parse("eval")
+        assert isinstance(tree, ast.Expression)
+        return tree.body
+
+    def _parse(self, mode: str) -> ast.AST:
+        if len(self.content) > MAX_LENGTH:
+            length = len(self.content)
+            message = f"the expression has {length} characters; {MAX_LENGTH} are allowed"
+            raise KernelError("E112", message)
+        place = None
+        try:
+            tree = ast.parse(self._line, mode=mode)
+        except SyntaxError as error:
+            place = _At(error.offset)
+        except (ValueError, RecursionError, MemoryError):
+            pass  # a NUL, or nested deeper than Python's own parser goes
+        else:
+            if _is_deep(tree):
+                hint = "give a part of it a local name in a step before"
+                raise KernelError("E112", f"{quote(self.content)} is {_DEEP}", None, hint)
+            return tree
+        raise KernelError("E112", f"{quote(self.content)} is not valid syntax", place)
+
+    @property
+    def _line(self) -> str:
+        """The text on one line: a line break would let a second statement in."""
+        return " ".join(self.content.split("\n")).strip()
+
+    def report(self, error: KernelError, diagnostics: Diagnostics) -> None:
+        """Turn an error into a diagnostic at the node's place."""
+        if not error.code:
+            return
+        mark = self.mark if error.node is None else self.place(error.node, diagnostics)
+        diagnostics.add(error.code, error.message, mark, hint=error.hint)
+
+    def place(self, node: ast.AST, diagnostics: Diagnostics) -> Mark:
+        """The mark of a node, or of the whole text where the source spells it otherwise."""
+        stripped = len(self.content) - len(self.content.lstrip())
+        start = end = None
+        if isinstance(node, _At):
+            if node.offset is not None:
+                start, end = node.offset - 1, node.offset
+        elif isinstance(node, ast.expr):
+            start, end = self._characters(node)
+        if start is None or end is None:
+            return self.mark
+        places = _shown(self.content, self.mark, diagnostics)
+        first, last = places.get(stripped + start), places.get(stripped + end - 1)
+        if first is None:
+            return self.mark
+        length = last[1] - first[1] + 1 if last is not None and last[0] == first[0] else 1
+        return Mark(self.mark.path, first[0], first[1], max(1, length))
+
+    def _characters(self, node: ast.expr) -> tuple[int, int]:
+        """First character and end of a node; `ast` counts bytes."""
+        line = self._line.encode()
+        end = node.end_col_offset or node.col_offset + 1
+        return len(line[: node.col_offset].decode()), len(line[:end].decode())
+
+
+class _At(ast.AST):
+    """A place that Python's parser complains of."""
+
+    def __init__(self, offset: int | None) -> None:
+        super().__init__()
+        self.offset = offset
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    """Whether a tree is deeper than what the compiler walks by recursion."""
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
+
+
+def _shown(content: str, mark: Mark, diagnostics: Diagnostics) -> dict[int, tuple[int, int]]:
+    """Where the source shows the characters of a scalar: index → line and column.
+
+    Plain, quoted and block scalars differ in their white space and in what stands before them.
+    Behind the first character that is spelled otherwise (an escape) nothing is known.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    line, column = mark.line, mark.column - 1
+    text = diagnostics.line(mark)
+    if text is None:
+        return found
+    if text[column : column + 1] in ("|", ">"):
+        line, column = line + 1, 0
+    elif text[column : column + 1] in ("'", '"'):
+        column += 1
+    for index, character in enumerate(content):
+        if character.isspace():
+            continue
+        while (text := diagnostics.line(Mark(mark.path, line, 1))) is not None:
+            column += len(text[column:]) - len(text[column:].lstrip())
+            if column < len(text):
+                break
+            line, column = line + 1, 0
+        if text is None or text[column] != character:
+            break
+        found[index] = line, column + 1
+        column += 1
+    return found

@@ -1,0 +1,157 @@
+"""The typed tree of a kernel: every node knows its type, every conversion is a node.
+
+What a node computes is rounded to its own type, whatever the machine could do at once. An operand
+without a shape goes with every element of one that has a shape; all other shapes are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.kernels.types import BOOL, Number, Type
+
+OWN, PARENT = "", "parent"
+"""Whose field is meant, if it is not that of a component that a world kernel names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal, as written: rounding it to the type is up to whoever prints it."""
+
+    type: Type  # without a shape
+    value: bool | Number
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of the kernel: the same for every row."""
+
+    type: Type
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """A field of this row, of the parent's row, or of the row of another component."""
+
+    type: Type
+    name: str
+    owner: str = OWN  # OWN, PARENT, or a component
+
+    @property
+    def text(self) -> str:
+        """As the schema spells it."""
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """What a step before gave a local name."""
+
+    type: Type
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of a shape, or what is left of the shape behind a few indices."""
+
+    type: Type
+    base: Expression
+    index: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion to another scalar type.
+
+    Integers wrap, floats round to nearest, finite ones may become infinite. A float to an integer
+    is cut towards zero; out of range it is the end of the range, and NaN is 0. Anything but zero
+    is true.
+    """
+
+    type: Type
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation of the table in `operations`, its operands of the types that it asks for."""
+
+    type: Type
+    name: str
+    operands: tuple[Expression, ...]
+
+
+Expression = Constant | Argument | FieldValue | Local | Element | Cast | Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One assignment; `value` has the target's scalar type, and its shape or none."""
+
+    target: FieldValue | Local
+    value: Expression
+    index: tuple[int, ...] = ()  # of the element of a field
+    text: str = ""  # as the schema has it
+
+    @property
+    def type(self) -> Type:
+        """The type of what is assigned to."""
+        whole = self.target.type
+        return whole.of_shape(whole.shape[len(self.index) :])
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole kernel, with what it reads and writes: fields as the schema spells them."""
+
+    arguments: tuple[Argument, ...] = ()
+    where: Expression | None = None
+    steps: tuple[Step, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """A whole reduction: the value of one row."""
+
+    value: Expression = Constant(BOOL, True)
+    reads: tuple[str, ...] = ()
+
+
+def parts(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions that one is made of."""
+    match expression:
+        case Operation():
+            return expression.operands
+        case Cast():
+            return (expression.operand,)
+        case Element():
+            return (expression.base,)
+    return ()
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """An expression and everything in it, from the outside to the inside, left to right."""
+    yield expression
+    for part in parts(expression):
+        yield from walk(part)
+
+
+def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
+    """The fields that expressions read, each once, in order."""
+    found: dict[FieldValue, None] = {}
+    for expression in expressions:
+        for node in walk(expression) if expression is not None else ():
+            if isinstance(node, FieldValue):
+                found[node] = None
+    return tuple(found)
+
+
+NO_PROGRAM: Final = Program()
+NO_FOLDING: Final = Folding()
+"""Of what is not compiled yet."""

@@ -1,0 +1,106 @@
+"""Types of kernel expressions, and how they meet: numpy's promotion in plain Python."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+FLOATS: Final = ("f32", "f64")
+SIGNED: Final = ("i8", "i16", "i32", "i64")
+UNSIGNED: Final = ("u8", "u16", "u32", "u64")
+SCALARS: Final = ("bool", *SIGNED, *UNSIGNED, *FLOATS)
+
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """What an expression's value is: one scalar, or a fixed shape of them, per row."""
+
+    scalar: str  # "bool", "i8" … "f64"
+    shape: tuple[int, ...] = ()
+    kind: str = ""  # an enum's name, "entity" or "id<…>": values to compare and assign, not numbers
+
+    @property
+    def is_bool(self) -> bool:
+        return self.scalar == "bool"
+
+    @property
+    def is_float(self) -> bool:
+        return self.scalar in FLOATS
+
+    @property
+    def is_integer(self) -> bool:
+        return self.scalar in SIGNED or self.scalar in UNSIGNED
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it can be computed with."""
+        return not self.is_bool and not self.kind
+
+    @property
+    def bits(self) -> int:
+        return 8 if self.is_bool else int(self.scalar[1:])
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    def of_shape(self, shape: tuple[int, ...]) -> Type:
+        return Type(self.scalar, shape, self.kind)
+
+    def of_scalar(self, scalar: str) -> Type:
+        return Type(scalar, self.shape)
+
+    def __str__(self) -> str:
+        name = self.kind or self.scalar
+        return f"{name}[{','.join(map(str, self.shape))}]" if self.shape else name
+
+
+BOOL: Final = Type("bool")
+
+
+def promote(left: str, right: str) -> str:
+    """The scalar type that an operation of two numbers is done in: numpy's `result_type`."""
+    if left == right:
+        return left
+    if left in FLOATS or right in FLOATS:
+        small = {"f32", "i8", "i16", "u8", "u16"}
+        return "f32" if left in small and right in small else "f64"
+    if left[0] == right[0]:
+        return max(left, right, key=_bits)
+    signed, unsigned = (left, right) if left[0] == "i" else (right, left)
+    if _bits(signed) > _bits(unsigned):
+        return signed
+    return "f64" if unsigned == "u64" else f"i{2 * _bits(unsigned)}"
+
+
+def as_float(scalar: str) -> str:
+    """The type in which a function of real numbers takes its argument."""
+    return scalar if scalar in FLOATS else "f64"
+
+
+def fits(value: Number, scalar: str) -> bool:
+    """Whether a literal is a value of the type, rounding of floats apart."""
+    if scalar in FLOATS:
+        try:
+            struct.pack("<f" if scalar == "f32" else "<d", value)
+        except (OverflowError, struct.error):
+            return False
+        return True
+    if not isinstance(value, int):
+        return False
+    low, high = integer_range(scalar)
+    return low <= value <= high
+
+
+def integer_range(scalar: str) -> tuple[int, int]:
+    """The smallest and the largest value of an integer type."""
+    bits = _bits(scalar)
+    return (0, 2**bits - 1) if scalar[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _bits(scalar: str) -> int:
+    return int(scalar[1:])

@@ -1,0 +1,178 @@
+"""Kernels and reductions to typed programs, once all components of the project are known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.kernels.expressions import Typist
+from ecsgen.kernels.scope import Scope, value_type
+from ecsgen.kernels.steps import effects, local_names, names_read, target_of, typed_step
+from ecsgen.kernels.syntax import Assignment, KernelError, Text
+from ecsgen.kernels.tree import Argument, Expression, Folding, Program, Step, fields_in
+from ecsgen.model import Component, Enum, Field, Kernel, Reduction, World
+from ecsgen.schema.names import check_member
+from ecsgen.schema.types import BadTypeError, Known, parse_type
+
+Enums = Mapping[str, Enum]
+
+
+def with_programs(component: Component, known: Known, diagnostics: Diagnostics) -> Component:
+    """The component with compiled kernels and reductions; reports E112, E102 and E80x."""
+    fields = {field.name: field for field in component.fields}
+    writable = frozenset(f.name for f in component.fields if not _is_indirect(component, f))
+
+    def scope() -> Scope:
+        return Scope(fields=fields, enums=_enums(known), has_parent=bool(component.hierarchy))
+
+    kernels = (
+        _kernel(kernel, scope(), writable, known, diagnostics) for kernel in component.kernels
+    )
+    reductions = (_reduction(one, scope(), diagnostics) for one in component.reductions)
+    return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
+
+
+def with_world_programs(
+    world: World, components: Mapping[str, Component], known: Known, diagnostics: Diagnostics
+) -> World:
+    """The world with compiled kernels; reports as `with_programs`."""
+    kernels = []
+    for kernel in world.kernels:
+        members, absent = _members(world, kernel.over, components)
+        scope = Scope(components=members, absent=absent, enums=_enums(known))
+        writable = frozenset(
+            f"{name}.{field.name}"
+            for name, component in members.items()
+            for field in component.fields
+            if not _is_indirect(component, field)
+        )
+        kernels.append(_kernel(kernel, scope, writable, known, diagnostics))
+    return replace(world, kernels=tuple(kernels))
+
+
+def _members(
+    world: World, over: str, components: Mapping[str, Component]
+) -> tuple[dict[str, Component], dict[str, str]]:
+    """The components whose rows a group or query has, and why not for all others."""
+    groups = dict(world.groups)
+    queries = {query.name: query for query in world.queries}
+    names = groups.get(over) or (queries[over].all if over in queries else ())
+    optional = queries[over].optional if over in queries else ()
+    absent = {}
+    for name in components.keys() - set(names):
+        absent[name] = f"{quote(name)} is not in {quote(over)}, over which the kernel runs"
+        if name in optional:
+            absent[name] = f"{quote(name)} is optional in {quote(over)}: it may be absent"
+    return {name: components[name] for name in names if name in components}, absent
+
+
+def _is_indirect(component: Component, field: Field) -> bool:
+    return component.cold == "indirect" and "cold" in field.tags
+
+
+def _enums(known: Known) -> Enums:
+    return {name: enum for name, enum in known.enums.items() if enum is not None}
+
+
+def _kernel(
+    kernel: Kernel,
+    scope: Scope,
+    writable: frozenset[str],
+    known: Known,
+    diagnostics: Diagnostics,
+) -> Kernel:
+    """The kernel with its program; one error per text at most."""
+    scope.arguments = _arguments(kernel, known)
+    where = _condition(kernel, scope, diagnostics)
+    parsed = _parsed(kernel, diagnostics)
+    scope.later = local_names([step for _, step in parsed], scope)
+    _check_locals(parsed, scope, diagnostics)
+    steps: list[Step] = []
+    for text, step in parsed:
+        try:
+            steps.append(typed_step(step, " ".join(text.content.split()), scope, writable))
+        except KernelError as error:
+            text.report(error, diagnostics)
+            target = target_of(step)
+            if isinstance(target, ast.Name) and target.id in scope.later:
+                scope.wrong |= {target.id}
+    reads = _texts(where, *(step.value for step in steps))
+    arguments = tuple(scope.arguments.values())
+    program = Program(arguments, where, tuple(steps), reads, effects(tuple(steps)))
+    return replace(kernel, program=program)
+
+
+def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
+    """The arguments that are right; the others were reported before."""
+    found = {}
+    for name, text, _unit in kernel.args:
+        try:
+            type_ = value_type(parse_type(text, known, f"argument {quote(name)}"))
+        except BadTypeError:
+            continue
+        if type_ is not None:
+            found[name] = Argument(type_, name)
+    return found
+
+
+def _condition(kernel: Kernel, scope: Scope, diagnostics: Diagnostics) -> Expression | None:
+    if "where" not in kernel.marks:
+        return None
+    text = Text(kernel.where, kernel.marks["where"])
+    try:
+        return Typist(scope).condition(text.expression())
+    except KernelError as error:
+        text.report(error, diagnostics)
+        return None
+
+
+def _parsed(kernel: Kernel, diagnostics: Diagnostics) -> list[tuple[Text, Assignment]]:
+    """The steps whose syntax is right."""
+    found = []
+    for index, content in enumerate(kernel.steps):
+        text = Text(content, kernel.marks[f"steps.{index}"])
+        try:
+            found.append((text, text.step()))
+        except KernelError as error:
+            text.report(error, diagnostics)
+    return found
+
+
+def _check_locals(
+    parsed: list[tuple[Text, Assignment]], scope: Scope, diagnostics: Diagnostics
+) -> None:
+    """Locals are names in generated code, so the rules for fields hold; each has its use."""
+    read = {name for _, step in parsed for name in names_read(step)}
+    seen: set[str] = set()
+    for text, step in parsed:
+        target = target_of(step)
+        if isinstance(target, ast.Name) and target.id in scope.later - seen:
+            seen.add(target.id)
+            mark = text.place(target, diagnostics)
+            if check_member(target.id, "a local", mark, diagnostics) and target.id not in read:
+                message = f"no step reads the local name {quote(target.id)}"
+                hint = did_you_mean(target.id, scope.names())
+                diagnostics.add("E806", message, mark, hint=hint)
+
+
+def _reduction(reduction: Reduction, scope: Scope, diagnostics: Diagnostics) -> Reduction:
+    """The reduction with the expression of one row's value."""
+    text = Text(reduction.expression, reduction.marks["expression"])
+    try:
+        node = text.expression()
+        typist = Typist(scope)
+        value = typist.condition(node) if reduction.how == "count" else typist.value(node)
+        if reduction.how != "count" and not value.type.is_number:
+            hint = "'count' tells in how many rows it is true" if value.type.is_bool else ""
+            message = f"{quote(reduction.how)} takes numbers, not {value.type}"
+            raise KernelError("E803", message, node, hint)
+    except KernelError as error:
+        text.report(error, diagnostics)
+        return reduction
+    return replace(reduction, program=Folding(value, _texts(value)))
+
+
+def _texts(*expressions: Expression | None) -> tuple[str, ...]:
+    return tuple(field.text for field in fields_in(*expressions))

@@ -1,0 +1,36 @@
+"""What a feature of the world says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ecsgen.features import Mutant
+from ecsgen.model import Project
+
+
+def _nothing(project: Project) -> object:
+    return ()
+
+
+def _no_names(project: Project) -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorldFeature:
+    """One ability of the world: when it is asked for, and the template with its blocks.
+
+    The blocks of `templates/world/<name>.py.j2` say what it adds to `world.py`; the world's
+    template puts the active features' blocks one after another.
+    """
+
+    name: str
+    applies: Callable[[Project], bool]
+    order: int = 50  # smaller comes first
+    subject: Callable[[Project], object] = _nothing
+    """What its template lays out, there called `it`: plain frozen data, no more than it needs.
+    The world is made again when its `repr` changes."""
+    exports: Callable[[Project], tuple[str, ...]] = _no_names
+    """Names of `world.py` that users import from the package."""
+    mutants: tuple[Mutant, ...] = ()
