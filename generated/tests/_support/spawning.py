@@ -132,7 +132,7 @@ class Cases(world.Cases):
             assert max(left) < 4
 
     def test_a_failure_on_the_way_leaves_nothing(self) -> None:
-        for module, subject in self.subjects.items():
+        for subject in self.subjects.values():
             w = self.world()
             managers = self.managers(w).values()
             with (
