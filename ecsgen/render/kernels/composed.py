@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from ecsgen.kernels.tree import FieldValue, Local, Operation, walk
+from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.kernels.expressions import Emitter
 from ecsgen.render.kernels.values import Layout, Shape, Value
-from ecsgen.render.spelling import NUMPY
 
 Composer = Callable[[Emitter, Operation, Value | None], Value]
 

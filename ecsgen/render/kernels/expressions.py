@@ -19,10 +19,10 @@ from ecsgen.kernels.tree import (
 )
 from ecsgen.kernels.types import FLOATS, promote
 from ecsgen.render.calls import call
+from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.kernels.ufuncs import IN_PLACE, UFUNCS
 from ecsgen.render.kernels.values import Layout, Shape, Value, Working
 from ecsgen.render.quoting import literal
-from ecsgen.render.spelling import NUMPY
 
 _COMPARING = (Rule.ORDER, Rule.EQUALITY)
 

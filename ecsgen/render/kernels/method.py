@@ -9,11 +9,12 @@ from ecsgen.kernels.tree import Argument, Cast, Expression, FieldValue, Operatio
 from ecsgen.layout import layout
 from ecsgen.model import Base, Component, Field, FieldType, Kernel
 from ecsgen.render.calls import call, collection, exploded
+from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.kernels.statements import Statements
 from ecsgen.render.kernels.ufuncs import COMPLAINING
 from ecsgen.render.kernels.values import Layout, Slot, Value
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
-from ecsgen.render.spelling import NUMPY, Spelling
+from ecsgen.render.spelling import Spelling
 from ecsgen.render.wording import sentence
 
 CODES = {"bool": "?", "f32": "f4", "f64": "f8"}
