@@ -67,6 +67,7 @@ from ._runtime import (
     locked,
     missing,
     permutation,
+    predecessors,
     put_cells,
     row_in_use,
     rows_in_use,
@@ -871,12 +872,10 @@ class AiStateManager:
         highest = int(slots.max())
         if highest >= len(self._sparse):
             self._set_map(grown_map(self._sparse, highest))
-        heads = self._sparse[slots]
-        used = np.flatnonzero(heads != NIL)
-        stale = used[data._entity_column[heads[used]] != entities[used]]
-        if len(stale):  # rows of dead entities with the same indices
-            owners = np.unique(data._entity_column[heads[stale]])
-            self._destroy_rows(np.sort(self.lookup_many(owners)))
+        owners = data._entity_column[: data._n]
+        dead = predecessors(self._sparse, slots, owners, entities)
+        if len(dead):
+            self._destroy_rows(np.sort(self.lookup_many(dead)))
         n = data._n
         end = n + count
         span = slice(n, end)
@@ -895,7 +894,7 @@ class AiStateManager:
         data._max_drops_column[span] = columns["max_drops"]
         data._chance_of_drop_column[span] = columns["chance_of_drop"]
         data._n = end
-        self._sparse[slots] = rows
+        self._sparse[slots] = rows.astype(np.uint32)
         self._version += 1
         return rows
 

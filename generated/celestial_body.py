@@ -65,6 +65,7 @@ from ._runtime import (
     locked,
     missing,
     permutation,
+    predecessors,
     put_cells,
     row_in_use,
     rows_in_use,
@@ -812,12 +813,10 @@ class CelestialBodyManager:
         highest = int(slots.max())
         if highest >= len(self._sparse):
             self._set_map(grown_map(self._sparse, highest))
-        heads = self._sparse[slots]
-        used = np.flatnonzero(heads != NIL)
-        stale = used[data._entity_column[heads[used]] != entities[used]]
-        if len(stale):  # rows of dead entities with the same indices
-            owners = np.unique(data._entity_column[heads[stale]])
-            self._destroy_rows(np.sort(self.lookup_many(owners)))
+        owners = data._entity_column[: data._n]
+        dead = predecessors(self._sparse, slots, owners, entities)
+        if len(dead):
+            self._destroy_rows(np.sort(self.lookup_many(dead)))
         n = data._n
         end = n + count
         span = slice(n, end)
@@ -845,7 +844,7 @@ class CelestialBodyManager:
         data._radius_column[span] = columns["radius"]
         data._name_column[span] = columns["name"]
         data._n = end
-        self._sparse[slots] = rows
+        self._sparse[slots] = rows.astype(np.uint32)
         self._version += 1
         return rows
 

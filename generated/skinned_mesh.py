@@ -68,6 +68,7 @@ from ._runtime import (
     locked,
     missing,
     permutation,
+    predecessors,
     put_cells,
     row_in_use,
     rows_in_use,
@@ -857,12 +858,10 @@ class SkinnedMeshManager:
         if highest >= len(self._sparse):
             self._set_map(grown_map(self._sparse, highest))
         with self._entities.dispatch:
-            heads = self._sparse[slots]
-            used = np.flatnonzero(heads != NIL)
-            stale = used[data._entity_column[heads[used]] != entities[used]]
-            if len(stale):  # rows of dead entities with the same indices
-                owners = np.unique(data._entity_column[heads[stale]])
-                self._destroy_rows(np.sort(self.lookup_many(owners)))
+            owners = data._entity_column[: data._n]
+            dead = predecessors(self._sparse, slots, owners, entities)
+            if len(dead):
+                self._destroy_rows(np.sort(self.lookup_many(dead)))
             n = data._n
             end = n + count
             span = slice(n, end)
@@ -881,7 +880,7 @@ class SkinnedMeshManager:
             data._visible_column[span] = columns["visible"]
             data._resource_column[span] = columns["resource"]
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
             return rows
 

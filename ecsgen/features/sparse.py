@@ -17,7 +17,7 @@ FEATURE = Feature(
             r"if _found != NIL and data\._entity_cells\[_found\] != entity:",
             "if False:",
         ),
-        Mutant("the dead among many stay", r"if len\(stale\):", "if False:"),
+        Mutant("the dead among many stay", r"if len\(dead\):", "if False:"),
         Mutant("the map does not grow", r"if _map is not None:", "if False:"),
         Mutant(
             "the map is too short for many",
