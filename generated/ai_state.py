@@ -39,6 +39,8 @@ from ._runtime import (
     FloatField,
     Instance,
     IntField,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     allocate,
@@ -407,6 +409,39 @@ class AiStateData:
         self._min_drops_column[dst] = self._min_drops_column[src]
         self._max_drops_column[dst] = self._max_drops_column[src]
         self._chance_of_drop_column[dst] = self._chance_of_drop_column[src]
+
+
+class AiStateColumns(QueryColumns):
+    """The columns of AiState in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    animation = QueryColumn[np.uint8]("animation", _ANIMATION, ANIMATION_DEFAULT)
+    """The animation being played. Shape (n,)."""
+
+    energy = QueryColumn[np.float64]("energy", _ENERGY, ENERGY_DEFAULT)
+    """Energy left to act with. Shape (n,)."""
+
+    goal = QueryColumn[np.float32]("goal", _GOAL, GOAL_DEFAULT)
+    """Where it is going. [m] Shape (n, 2)."""
+
+    loot = QueryColumn[np.uint8]("loot", _LOOT, LOOT_DEFAULT)
+    """What it drops. Shape (n,)."""
+
+    min_drops = QueryColumn[np.uint8]("min_drops", _MIN_DROPS, MIN_DROPS_DEFAULT)
+    """Fewest items dropped. Shape (n,)."""
+
+    max_drops = QueryColumn[np.uint8]("max_drops", _MAX_DROPS, MAX_DROPS_DEFAULT)
+    """Most items dropped. Shape (n,)."""
+
+    chance_of_drop = QueryColumn[np.float64](
+        "chance_of_drop", _CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT
+    )
+    """Chance of dropping anything, 0 to 1. Shape (n,)."""
 
 
 class AiStateManager:
