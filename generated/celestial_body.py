@@ -595,9 +595,9 @@ class CelestialBodyManager:
             row = self._sparse_cells[entity & INDEX_MASK]
         except IndexError:
             return NIL
-        if row != NIL and self.data._entity_cells[row] == entity:
-            return row
-        return NIL
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
@@ -909,8 +909,13 @@ class CelestialBodyManager:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
             raise locked(MANAGER)
-        row = self.lookup(entity)
-        if row == NIL:
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+        except IndexError:
+            return 0
+        if row == NIL or self.data._entity_cells[row] != entity:
             return 0
         return self._destroy_row(row)
 

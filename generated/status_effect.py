@@ -690,9 +690,9 @@ class StatusEffectManager:
             row = self._sparse_cells[entity & INDEX_MASK]
         except IndexError:
             return NIL
-        if row != NIL and self.data._entity_cells[row] == entity:
-            return row
-        return NIL
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's first row, NIL where it has none, shape (k,); O(k)."""
