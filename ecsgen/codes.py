@@ -137,7 +137,7 @@ CODES: Final[dict[str, Code]] = {
     "E402": Code(
         "a key that has nothing to work on",
         "`cold: indirect` needs fields tagged cold, `rows` needs a partition, a component without "
-        "an owner needs fields.",
+        "an owner needs fields, a kernel assigns to one.",
     ),
     "E403": Code(
         "bad layout of entity handles",
