@@ -22,7 +22,7 @@ from . import (
     test_transform,
     test_villager,
 )
-from ._support import bundles, queries, signature, world
+from ._support import bundles, queries, signature, spawning
 
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
@@ -46,7 +46,7 @@ UNOWNED = {
 }
 
 
-class TestGame(world.Cases):
+class TestGame(spawning.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
