@@ -30,7 +30,6 @@ def _component_keys(component: Component) -> Iterator[str]:
 def _world_keys(world: World) -> Iterator[str]:
     asked = {
         "kernels": world.kernels,
-        "archetypes": world.archetypes,
     }
     return (key for key, used in asked.items() if used)
 
