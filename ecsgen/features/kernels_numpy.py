@@ -17,6 +17,6 @@ FEATURE = Feature(
     subject=_kernels,
     mutants=(
         Mutant("views are kept when the buffer moves", r"self\._kernels = \{\}$", "pass"),
-        Mutant("views are kept when rows come", r" or _blocks\.rows != data\.\w+:", ":"),
+        Mutant("views are kept when rows come", r" or _blocks\.stamp != [\w.]+:", ":"),
     ),
 )
