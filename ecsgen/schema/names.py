@@ -92,7 +92,10 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "first_present first_repeated grown_capacity grown_map present_row row_in_use "
         "rows_spanned whole_count without_views worn_out"
     ),
-    "functions that kernels call": _words("as_integers gather put_where scatter"),
+    "functions that kernels call": _words(
+        "added as_integers averaged gather largest planes put_where rows_below rows_last scatter "
+        "smallest"
+    ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation"),
     "decorators in generated code": _words("contextmanager overload property"),
     "builtins that generated code uses": _words(

@@ -87,7 +87,8 @@ class KernelMethod:
     def body(self) -> str:
         """What is done once, and the loop over the blocks."""
         pad = " " * self.loop_indent
-        line = f"for {', '.join(self.names)}{',' if len(self.names) == 1 else ''} in _blocks.views:"
+        listed = f"({self.names[0]},)" if len(self.names) == 1 else ", ".join(self.names)
+        line = f"for {listed} in _blocks.views:"
         if self.loop_indent + len(line) > WIDTH:
             line = exploded("for ", self.names, self.loop_indent).lstrip() + " in _blocks.views:"
         once = [pad + text for text in (*self.statements.emitter.before, *self.before_loop)]
@@ -153,13 +154,17 @@ class KernelMethod:
     @property
     def cut_body(self) -> list[str]:
         """The statements that cut the blocks out of the columns."""
-        views = [self._views.column(field, "self", "n") for field in self.fields]
         return [
             f"    n = self.{self.rows}",
-            for_macro(collection("columns = ", views, 8)),
+            for_macro(collection("columns = ", self.columns, 8)),
             self.working,
             "    blocks = Blocks(n, columns, working)",
         ]
+
+    @property
+    def columns(self) -> list[str]:
+        """The views of whole columns that blocks are cut from."""
+        return [self._views.column(field, "self", "n") for field in self.fields]
 
     @property
     def working(self) -> str:
