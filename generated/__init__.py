@@ -26,6 +26,7 @@ from .enums import Access, Animation, Effect, Loot, Mode
 from .every_type import EveryType, EveryTypeManager
 from .particle import Particle, ParticleManager
 from .point_mass import PointMass, PointMassManager
+from .position import Position, PositionManager
 from .scene_node import SceneNode, SceneNodeManager
 from .skinned_mesh import SkinnedMesh, SkinnedMeshManager
 from .sound_source import SoundSource, SoundSourceManager
@@ -35,16 +36,19 @@ from .status_effect import StatusEffect, StatusEffectManager
 from .texture import Texture, TextureManager
 from .tile import Tile, TileManager
 from .transform import Transform, TransformManager
+from .velocity import Velocity, VelocityManager
 from .villager import Villager, VillagerManager
-from .world import Game, Signature, World
+from .world import ActorsGroup, BodiesGroup, Game, Signature, World
 
 __all__ = [
     "NIL",
     "NULL_ENTITY",
     "Access",
+    "ActorsGroup",
     "AiState",
     "AiStateManager",
     "Animation",
+    "BodiesGroup",
     "CapacityError",
     "CelestialBody",
     "CelestialBodyManager",
@@ -67,6 +71,8 @@ __all__ = [
     "ParticleManager",
     "PointMass",
     "PointMassManager",
+    "Position",
+    "PositionManager",
     "RowArray",
     "SceneNode",
     "SceneNodeManager",
@@ -92,6 +98,8 @@ __all__ = [
     "TileManager",
     "Transform",
     "TransformManager",
+    "Velocity",
+    "VelocityManager",
     "Villager",
     "VillagerManager",
     "World",

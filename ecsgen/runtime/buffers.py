@@ -177,9 +177,7 @@ def _unshared() -> int:
 _UNSHARED: Final = _unshared()
 
 
-def warn_if_viewed(
-    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
-) -> None:
+def warn_if_viewed(buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]) -> None:
     """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
 
     The caller has the last reference to `buffer`; every view of it is one reference more
@@ -201,10 +199,7 @@ def _outside_level() -> int:
     package = os.path.dirname(__file__)
     level = 2
     frame = sys._getframe(level)
-    while (
-        frame.f_back is not None
-        and os.path.dirname(frame.f_code.co_filename) == package
-    ):
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == package:
         frame = frame.f_back
         level += 1
     return level

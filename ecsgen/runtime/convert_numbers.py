@@ -183,9 +183,7 @@ class FloatField(Field):
         except OverflowError:
             raise self._does_not_fit(value) from None
         except ValueError as error:  # a signalling NaN
-            raise ValueError(
-                f"{self.name}: wanted {self.wanted}, not {shown(value)}"
-            ) from error
+            raise ValueError(f"{self.name}: wanted {self.wanted}, not {shown(value)}") from error
         if -self._limit < number < self._limit or isnan(number):
             return number
         if isinf(number) and not _is_finite(value):
@@ -216,9 +214,7 @@ class FloatField(Field):
             return number
         try:
             return nextafter(number, inf if value > number else -inf)
-        except (
-            TypeError
-        ):  # a class that has `__float__` alone: what it returns is its value
+        except TypeError:  # a class that has `__float__` alone: what it returns is its value
             return number
 
 
@@ -258,12 +254,7 @@ class _FloatQuadField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 4:
             x, y, z, w = value
-            if (
-                type(x) is float
-                and type(y) is float
-                and type(z) is float
-                and type(w) is float
-            ):
+            if type(x) is float and type(y) is float and type(z) is float and type(w) is float:
                 limit = self._limit
                 finite = -limit < x < limit and -limit < y < limit
                 if finite and -limit < z < limit and -limit < w < limit:

@@ -34,9 +34,7 @@ def present_rows(rows: ArrayLike, owners: EntityArray, manager: str) -> RowArray
     return given
 
 
-def direct_lookup(
-    owners: EntityArray, entities: EntityArray, index_mask: int
-) -> RowArray:
+def direct_lookup(owners: EntityArray, entities: EntityArray, index_mask: int) -> RowArray:
     """Return the row of each entity, NIL where it has none; O(k)."""
     if len(owners) == 0:
         return np.full(len(entities), NIL, np.intp)

@@ -36,9 +36,7 @@ def row_in_use(row: object, n: int, manager: str) -> int:
     if 0 <= number < n:
         return number
     given = "NIL" if number == NIL else str(number)
-    raise StaleInstanceError(
-        f"{manager}: row {given} is not in use; rows are 0 to {n - 1}"
-    )
+    raise StaleInstanceError(f"{manager}: row {given} is not in use; rows are 0 to {n - 1}")
 
 
 def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
@@ -188,9 +186,7 @@ def missing(manager: str, entity: SupportsIndex) -> MissingInstanceError:
 
 def duplicate_instance(manager: str, entity: SupportsIndex) -> DuplicateInstanceError:
     """Return the error of a second instance where one is allowed."""
-    return DuplicateInstanceError(
-        f"{manager}: entity {index(entity):#x} has an instance already"
-    )
+    return DuplicateInstanceError(f"{manager}: entity {index(entity):#x} has an instance already")
 
 
 def has_row(rows: RowArray) -> NDArray[np.bool_]:
@@ -220,6 +216,4 @@ def first_repeated(manager: str, entities: EntityArray) -> None:
     ordered = np.sort(entities)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(again):
-        raise DuplicateInstanceError(
-            f"{manager}: entity {int(again[0]):#x} is given twice"
-        )
+        raise DuplicateInstanceError(f"{manager}: entity {int(again[0]):#x} is given twice")
