@@ -41,7 +41,7 @@ from .texture import TextureManager
 from .tile import Tile, TileFields, TileManager
 from .transform import Transform, TransformFields, TransformManager
 from .velocity import Velocity, VelocityFields, VelocityGroupedData, VelocityManager
-from .villager import Villager, VillagerFields, VillagerManager
+from .villager import Villager, VillagerFields, VillagerGroupedData, VillagerManager
 
 
 class Signature(ComponentFlags):
@@ -88,23 +88,27 @@ class BodiesGroup(Group):
 
 
 class ActorsGroup(Group):
-    """The entities that have AiState and SkinnedMesh, in the first rows of each."""
+    """The entities that have AiState, SkinnedMesh and Villager, in the first rows of
+    each."""
 
-    __slots__ = ("ai_state", "skinned_mesh")
+    __slots__ = ("ai_state", "skinned_mesh", "villager")
 
     def __init__(
         self,
         ai_state: AiStateManager,
         skinned_mesh: SkinnedMeshManager,
+        villager: VillagerManager,
         n: int = 0,
     ) -> None:
         _members: dict[str, GroupMember] = {
             "ai_state": ai_state,
             "skinned_mesh": skinned_mesh,
+            "villager": villager,
         }
         super().__init__("actors", _members, n)
         self.ai_state = AiStateGroupedData(ai_state.data)
         self.skinned_mesh = SkinnedMeshGroupedData(skinned_mesh.data)
+        self.villager = VillagerGroupedData(villager.data)
 
 
 class Game:
@@ -134,7 +138,7 @@ class Game:
         self.spark = SparkManager()
         self.texture = TextureManager()
         self.bodies = BodiesGroup(self.position, self.velocity)
-        self.actors = ActorsGroup(self.ai_state, self.skinned_mesh)
+        self.actors = ActorsGroup(self.ai_state, self.skinned_mesh, self.villager)
 
     def spawn(
         self,

@@ -100,6 +100,7 @@ TestBodiesGroupMachine.settings = groups.SETTINGS
 ACTORS_MEMBERS = {
     "ai_state": SUBJECTS["ai_state"],
     "skinned_mesh": SUBJECTS["skinned_mesh"],
+    "villager": SUBJECTS["villager"],
 }
 
 

@@ -123,9 +123,10 @@ class Cases(Group):
             w, es = self.filled(2, others=2)
             lacking = [other for other in self.members if other != module]
             new = self.spawn(w, [2, 3, 4, 5], lacking)
-            fresh = self.spawn(w, [6, 7], [])
+            fresh = self.spawn(w, [6], [])
+            some = self.spawn(w, [7], lacking[1:])
             order = [5, 1, 3, 4, 0]
-            given = np.concatenate((new, fresh))[order]
+            given = np.concatenate((new, fresh, some))[order]
             manager = getattr(w, module)
             versions = [member.version for member in self.managers(w)]
             rows = manager.create_many(
