@@ -4,9 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := $(VENV)/.peers
+PLOT := docs/pictures/simulate
+BENCHMARKS := $(filter-out benchmarks/simulate.py,$(wildcard benchmarks/[a-z]*.py))
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo test lint types check bench mutants docs pieces clean
+.PHONY: demo test lint types check bench cachegrind mutants docs pieces clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/
@@ -26,8 +29,12 @@ types: $(STAMP)
 check: $(STAMP)
 	$(BIN)/ecsgen check schemas/
 
-bench: $(STAMP)
-	for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script || exit; done
+bench: $(STAMP) $(PEERS)
+	for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script || exit; done
+	$(BIN)/python benchmarks/simulate.py --json $(PLOT).json --svg $(PLOT).svg
+
+cachegrind: $(STAMP) $(PEERS)
+	$(BIN)/python benchmarks/cachegrind/count.py
 
 mutants: $(STAMP)
 	$(BIN)/python -m tests.mutate
@@ -46,4 +53,10 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ecsgen needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev]'
+	touch $@
+
+# What the benchmarks compare with; they name whatever could not be installed.
+$(PEERS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,bench]' \
+		|| echo "not every contender of the benchmarks could be installed"
 	touch $@

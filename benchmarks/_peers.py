@@ -76,6 +76,51 @@ class ByHand:
         self.n = kept
 
 
+class SpotsByHand:
+    """A component of one vec2, with the same map; `n` rows in use."""
+
+    def __init__(self, capacity: int) -> None:
+        self.n = 0
+        self.rows = np.full(capacity, NONE, np.uint32)
+        self.owner = np.empty(capacity, np.uint64)
+        self.value = np.empty((capacity, 2), np.float32)
+
+    def create(self, entity: int, value: tuple[float, float]) -> int:
+        row = self.n
+        self.owner[row] = entity
+        self.value[row] = value
+        self.rows[entity & NONE] = row
+        self.n = row + 1
+        return row
+
+    def create_many(self, entities: NDArray[np.uint64], values: NDArray[Any]) -> None:
+        span = slice(self.n, self.n + len(entities))
+        self.owner[span] = entities
+        self.value[span] = values
+        self.rows[entities & np.uint64(NONE)] = np.arange(span.start, span.stop)
+        self.n = span.stop
+
+
+def by_hand(live: int) -> ByHand:
+    """Return particles of entities 1 << 32 | index, as the EntityManager gives them out."""
+    arrays = ByHand(live)
+    arrays.create_many(handles(0, live), np.ones((live, 2)))
+    return arrays
+
+
+def handles(start: int, stop: int) -> NDArray[np.uint64]:
+    return np.arange(start, stop, dtype=np.uint64) | np.uint64(1 << 32)
+
+
+class Spot:
+    """One vec2, as esper likes it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: tuple[float, float]) -> None:
+        self.value = value
+
+
 class Body:
     """The same data as esper likes it: an object with attributes."""
 

@@ -41,14 +41,24 @@ def measure(case: Case, rounds: int, warm_up: int = 1) -> dict[str, list[float]]
     return times
 
 
-def table(cases: list[Case], rounds: int) -> None:
-    """Measure cases and print best and median ns of each contender as they finish."""
-    print(f"{'':32}{'ns each: best':>15}{'median':>10}{'ours / theirs':>16}")
-    for case in cases:
-        times = measure(case, rounds)
-        first, *_ = times
-        ours = min(times[first])
-        print(f"{case.name}, {case.count:,} times")
-        for name, found in times.items():
-            ratio = "" if name == first else f"{ours / min(found):16.2f}"
-            print(f"    {name:28}{min(found):15.1f}{statistics.median(found):10.1f}{ratio}")
+def always(run: Run) -> Prepare:
+    """Prepare what may run any number of times."""
+    return lambda: run
+
+
+def heading() -> str:
+    """Return the column titles of `show`, as a Markdown table."""
+    return "| | ns each: best | median | ours / theirs |\n| --- | --- | --- | --- |"
+
+
+def show(case: Case, rounds: int) -> None:
+    """Measure a case and print best and median ns of each contender, and our best by theirs."""
+    times = measure(case, rounds)
+    first, *_ = times
+    ours = min(times[first])
+    print(f"| **{case.name}**, {case.count:,} | | | |")
+    for name, found in times.items():
+        ratio = "" if name == first else f"{ours / min(found):.2f}"
+        print(
+            f"| {name} | {min(found):.1f} | {statistics.median(found):.1f} | {ratio} |", flush=True
+        )

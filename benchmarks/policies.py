@@ -1,6 +1,6 @@
 """What each storage policy costs: the same fields and operations, one policy from the defaults.
 
-    python benchmarks/policies.py [--bulk ROWS] [--rounds N]
+    python benchmarks/policies.py [--calls N] [--bulk ROWS] [--rounds N]
 
 Prints a Markdown table: ns of the default policies, and for the others the ratio to them, all
 measured in turns in one process. The schemas are docs/policies/policies.yaml.
@@ -9,45 +9,30 @@ measured in turns in one process. The schemas are docs/policies/policies.yaml.
 from __future__ import annotations
 
 import argparse
-import importlib
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from _package import ROOT, built
 from _timing import Case, Prepare, measure
 
-from ecsgen import schema
-from ecsgen.config import Options
-from ecsgen.diagnostics import Diagnostics
-from ecsgen.render import outputs
-
-SCHEMAS = Path(__file__).resolve().parent.parent / "docs" / "policies"
-ONE_ROW = 5_000
+SCHEMAS = ROOT / "docs" / "policies" / "policies.yaml"
 DEFAULT = "Sparse"
 
 
-def build(folder: Path) -> list[str]:
-    """Write the package `policies` into a folder and return the components' names."""
-    project = schema.load(SCHEMAS, Diagnostics())
-    assert project is not None
-    options = Options(
-        schemas=SCHEMAS, output=folder, backend="numpy", tests=None, jobs=1, line_length=88
-    )
-    (folder / "policies").mkdir()
-    for output in outputs(project, options, Diagnostics()):
-        if not output.path.startswith("tests/"):
-            (folder / "policies" / output.path).write_text(output.make(), encoding="utf-8")
-    names = [component.name for component in project.components]
-    return [DEFAULT, *(name for name in names if name != DEFAULT)]
+def names_of(package: Any) -> list[str]:
+    """Return the components' names, the one with the default policies first."""
+    managers = (name for name in vars(package) if name.endswith("Manager"))
+    names = [name.removesuffix("Manager") for name in managers if name != "EntityManager"]
+    return sorted(names, key=lambda name: name != DEFAULT)
 
 
 class Subject:
     """A manager, filled or not, and handles to its instances: entities, or ids without an owner."""
 
-    def __init__(self, package: Any, name: str, live: int, ready: int = 0) -> None:
+    def __init__(self, package: Any, name: str, live: int, ready: int = 0, some: int = 0):
         self.owned = name != "Unowned"
         make = getattr(package, f"{name}Manager")
         if not self.owned:
@@ -62,6 +47,7 @@ class Subject:
             self.ready = entities.create_many(ready)
         order = np.random.default_rng(0).permutation(live)
         self.shuffled = self.handles[order]
+        self.some = self.shuffled[:some].tolist()
         self.lookup = self.manager.lookup if self.owned else self.manager.resolve
         self.lookup_many = self.manager.lookup_many if self.owned else self.manager.resolve_many
 
@@ -78,13 +64,13 @@ def create(subject: Subject) -> None:
 
 def find(subject: Subject) -> None:
     mass, lookup = subject.manager.mass, subject.lookup
-    for handle in subject.shuffled[:ONE_ROW].tolist():
+    for handle in subject.some:
         mass(lookup(handle))
 
 
 def destroy(subject: Subject) -> None:
     remove, lookup = subject.manager.destroy, subject.lookup
-    for handle in subject.shuffled[:ONE_ROW].tolist():
+    for handle in subject.some:
         remove(lookup(handle))
 
 
@@ -101,15 +87,21 @@ def destroy_many(subject: Subject) -> None:
     subject.manager.destroy_many(subject.lookup_many(gone))
 
 
-def cases(package: Any, names: list[str], bulk: int) -> list[Case]:
+def cases(package: Any, names: list[str], calls: int, bulk: int) -> list[Case]:
     """Return the operations, the policies being the contenders."""
+    alive = 4 * calls
 
     def case(
-        title: str, run: Callable[[Subject], None], count: int, live: int, ready: int = 0
+        title: str,
+        run: Callable[[Subject], None],
+        count: int,
+        live: int,
+        ready: int = 0,
+        some: int = 0,
     ) -> Case:
         def prepare(name: str) -> Prepare:
             def fresh() -> Callable[[], object]:
-                subject = Subject(package, name, live, ready)
+                subject = Subject(package, name, live, ready, some)
                 return lambda: run(subject)
 
             return fresh
@@ -117,10 +109,10 @@ def cases(package: Any, names: list[str], bulk: int) -> list[Case]:
         return Case(title, count, {name: prepare(name) for name in names})
 
     return [
-        case("create", create, ONE_ROW, 100, ONE_ROW),
-        case("lookup, read", find, ONE_ROW, 20_000),
-        case("lookup, destroy", destroy, ONE_ROW, 20_000),
-        case("create_many", create_many, bulk, 100, bulk),
+        case("create", create, calls, 100, ready=calls),
+        case("lookup, read", find, calls, alive, some=calls),
+        case("lookup, destroy", destroy, calls, alive, some=calls),
+        case("create_many", create_many, bulk, 100, ready=bulk),
         case("lookup_many", find_many, bulk, bulk),
         case("destroy_many 10 %", destroy_many, bulk // 10, bulk),
     ]
@@ -135,14 +127,14 @@ def bytes_each(package: Any, name: str, bulk: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--calls", type=int, default=5_000, help="of one row each")
     parser.add_argument("--bulk", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=12)
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        names = build(Path(folder))
-        sys.path.insert(0, folder)
-        package = importlib.import_module("policies")
-        rows = cases(package, names, arguments.bulk)
+        package = built(Path(folder), "numpy", SCHEMAS)
+        names = names_of(package)
+        rows = cases(package, names, arguments.calls, arguments.bulk)
         best = [
             {name: min(times) for name, times in measure(case, arguments.rounds).items()}
             for case in rows

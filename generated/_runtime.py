@@ -338,202 +338,6 @@ class IndexQueue:
         self._mask = len(ring) - 1
 
 
-CACHE_LINE: Final = 64
-"""Columns start on cache lines, so the capacity is a multiple of 64 rows."""
-
-PAGE: Final = 4096
-"""Buffers are whole pages: the granularity of a page allocator."""
-
-
-class Column(NamedTuple):
-    """Where one column lies in the buffer."""
-
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    """Shape of one cell: `()` for scalars."""
-    nbytes: int
-    """Bytes per row."""
-    tags: tuple[str, ...]
-    before: int
-    """Bytes per row of all columns in front of this one."""
-
-    def offset(self, capacity: int) -> int:
-        """Return the column's first byte in a buffer of `capacity` rows."""
-        return self.before * capacity
-
-
-def whole_rows(rows: int) -> int:
-    """Round up to a capacity: a multiple of 64 rows, within the range of rows."""
-    capacity = -(-rows // CACHE_LINE) * CACHE_LINE
-    if capacity >= NIL:
-        raise CapacityError(f"{rows} rows are more than a manager can number")
-    return capacity
-
-
-def grown_capacity(allocated: int, rows: int) -> int:
-    """Return the capacity that makes place for `rows`: at least double the present one."""
-    return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
-
-
-def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
-    """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
-    size = -(-row_bytes * capacity // PAGE) * PAGE
-    raw = np.zeros(size + CACHE_LINE, np.uint8)
-    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
-    return raw[start : start + size]
-
-
-def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
-    """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
-    start = column.offset(capacity)
-    part = buffer[start : start + column.nbytes * capacity]
-    return part.view(column.dtype).reshape(capacity, *column.shape)
-
-
-def copy_rows(
-    layout: tuple[Column, ...],
-    old: NDArray[np.uint8],
-    held: int,
-    new: NDArray[np.uint8],
-    capacity: int,
-    n: int,
-) -> None:
-    """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
-    for column in layout:
-        size = column.nbytes * n
-        source, target = column.offset(held), column.offset(capacity)
-        new[target : target + size] = old[source : source + size]
-
-
-def saved_rows(
-    layout: tuple[Column, ...], buffer: NDArray[np.uint8], capacity: int, n: int
-) -> dict[str, NDArray[Any]]:
-    """Return views of the first n rows of every column, by name."""
-    return {column.name: cut(buffer, column, capacity)[:n] for column in layout}
-
-
-def load_rows(
-    layout: tuple[Column, ...],
-    buffer: NDArray[np.uint8],
-    capacity: int,
-    rows: dict[str, NDArray[Any]],
-) -> None:
-    """Copy saved rows into the columns of a buffer."""
-    for column in layout:
-        saved = rows[column.name]
-        cut(buffer, column, capacity)[: len(saved)] = saved
-
-
-def cells(column: NDArray[Any]) -> memoryview[Any]:
-    """Return a memoryview of a column of scalars: one cell in half numpy's time."""
-    return column.data
-
-
-def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
-    """Return the scalars of a column of shaped cells, one behind the other."""
-    return column.reshape(-1).data
-
-
-def items(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column of shaped cells as one opaque item per row: moves in half the time."""
-    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
-    word = nbytes in (1, 2, 4, 8)
-    return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
-
-
-def put_cells(
-    column: NDArray[Any],
-    items: NDArray[Any],
-    rows: slice | RowArray,
-    values: NDArray[Any],
-) -> None:
-    """Fill shaped cells of a column, which `items` shows as one item each, with checked values.
-
-    One value for all goes in as an item: numpy's loop over a few elements takes ten times as long.
-    """
-    if values.ndim < column.ndim:
-        cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
-        items[rows] = cell.reshape(-1).view(items.dtype)
-    else:
-        column[rows] = values
-
-
-def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
-    """Return the array, or a copy of it if it may be a view of the buffer."""
-    return array.copy() if np.may_share_memory(array, buffer) else array
-
-
-def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the flat values of one cell as (nested) tuples of its shape."""
-    cell = tuple(values)
-    for size in reversed(shape[1:]):
-        cell = tuple(zip(*[iter(cell)] * size, strict=True))
-    return cell
-
-
-def is_same_view(column: NDArray[Any], values: object) -> bool:
-    """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
-    return (
-        isinstance(values, np.ndarray)
-        and values.dtype == column.dtype
-        and values.shape == column.shape
-        and values.__array_interface__["data"] == column.__array_interface__["data"]
-        and values.strides == column.strides
-    )
-
-
-def _references(buffer: NDArray[np.uint8]) -> int:
-    """Count what refers to a buffer, and to the memory that it and its views are views of."""
-    return sys.getrefcount(buffer) + sys.getrefcount(buffer.base)
-
-
-def _count(buffer: NDArray[np.uint8]) -> int:
-    return _references(buffer)
-
-
-def _unshared() -> int:
-    """Return the count for a buffer that one caller has and passes on, as managers do."""
-    buffer = allocate(1, CACHE_LINE)
-    return _count(buffer)
-
-
-_UNSHARED: Final = _unshared()
-
-
-def warn_if_viewed(
-    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
-) -> None:
-    """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
-
-    The caller has the last reference to `buffer`; every view of it is one reference more
-    to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
-    """
-    seen = {id(view) for view in borrowed if getattr(view, "base", None) is buffer.base}
-    views = _references(buffer) - _UNSHARED - len(seen)
-    if views > 0:
-        warnings.warn(
-            f"{manager}: the buffer moved, and {views} view(s) of the old one are still held; "
-            "take the columns from `data` again",
-            StaleViewWarning,
-            stacklevel=_outside_level(),
-        )
-
-
-def _outside_level() -> int:
-    """Return the warning's stacklevel of the first frame outside this package's own modules."""
-    package = os.path.dirname(__file__)
-    level = 2
-    frame = sys._getframe(level)
-    while (
-        frame.f_back is not None
-        and os.path.dirname(frame.f_code.co_filename) == package
-    ):
-        frame = frame.f_back
-        level += 1
-    return level
-
-
 _Argument = TypeVar("_Argument")
 
 
@@ -1085,18 +889,30 @@ def is_integer(value: object) -> TypeGuard[SupportsIndex]:
     return hasattr(value, "__index__")
 
 
-def row_in_use(row: object, n: int, manager: str) -> int:
+class Rows(Protocol):
+    """What has rows. Their number is asked for after arguments are converted, which may run code
+    of the caller's that changes it."""
+
+    _n: int
+
+
+def row_in_use(row: object, data: Rows, manager: str) -> int:
     """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
     number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
-    if 0 <= number < n:
+    if 0 <= number < data._n:
         return number
+    raise unused(number, data._n, manager)
+
+
+def unused(number: int, n: int, manager: str) -> StaleInstanceError:
+    """Return the error of a row that is not in use."""
     given = "NIL" if number == NIL else str(number)
-    raise StaleInstanceError(
+    return StaleInstanceError(
         f"{manager}: row {given} is not in use; rows are 0 to {n - 1}"
     )
 
 
-def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
+def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
     """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
 
     Raises:
@@ -1105,6 +921,7 @@ def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
         StaleInstanceError: a row is not in use.
     """
     given = integers(rows, manager, "rows")
+    n = data._n
     if given.dtype == np.bool_:
         if len(given) != n:
             raise ValueError(f"{manager}: a mask of length {len(given)} for {n} rows")
@@ -1113,7 +930,7 @@ def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
         return np.empty(0, np.intp)
     wrong = (given < 0) | (given >= n)
     if wrong.any():
-        row_in_use(int(given[wrong.argmax()]), n, manager)
+        raise unused(int(given[wrong.argmax()]), n, manager)
     return given.astype(np.intp, copy=False)
 
 
@@ -1175,9 +992,8 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     return np.flatnonzero(tail) + kept, gone[:split]
 
 
-def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
-    """Return `order` as rows if it names each of n rows once, or raise ValueError; O(n)."""
-    given = integers(order, manager, "the order")
+def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
+    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n)."""
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
@@ -1186,19 +1002,6 @@ def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
     if len(given) != n or not seen.all():
         raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
     return given.astype(np.intp, copy=False)
-
-
-def sort_order(key: NDArray[Any]) -> RowArray:
-    """Return the stable ascending order of a key with one value per row, NaN last."""
-    return np.argsort(key, kind="stable")
-
-
-def sort_key(key: ArrayLike, n: int, manager: str) -> NDArray[Any]:
-    """Return a key array with one value per row, or raise ValueError."""
-    array = np.asarray(key)
-    if array.shape != (n,):
-        raise ValueError(f"{manager}: a key of shape {array.shape} for {n} rows")
-    return array
 
 
 class Remap:
@@ -1336,6 +1139,40 @@ def _words(
         yield start, signature_words(holders[start : start + WORD_BITS], entities)
 
 
+def key_values(key: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return a key as an array; objects as their ranks, TypeError if they have no order."""
+    array = np.asarray(key)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return _ranks(array.tolist(), manager)
+    return array
+
+
+def sort_key(key: NDArray[Any], n: int, manager: str) -> NDArray[Any]:
+    """Return a key that has one value per row, or raise ValueError."""
+    if key.shape != (n,):
+        raise ValueError(f"{manager}: a key of shape {key.shape} for {n} rows")
+    return key
+
+
+def sort_order(key: NDArray[Any]) -> RowArray:
+    """Return the stable ascending order of a key with one value per row, NaN last."""
+    return np.argsort(key, kind="stable")
+
+
+def _ranks(values: list[Any], manager: str) -> RowArray:
+    """Return the place of each value in their stable ascending order; NaN, which is not equal to
+    itself, comes last."""
+    try:
+        numbers = [k for k, value in enumerate(values) if value == value]
+        order = sorted(numbers, key=values.__getitem__)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{manager}: a key's values need an order: {error}") from error
+    nans = set(range(len(values))).difference(numbers)
+    ranks = np.empty(len(values), np.intp)
+    ranks[[*order, *sorted(nans)]] = np.arange(len(values))
+    return ranks
+
+
 BLOCK: Final = 16_384
 """Entities per step of a bulk lookup: the scratch stays in the second-level cache."""
 
@@ -1391,6 +1228,208 @@ def sparse_lookup(
         np.not_equal(owner[:k], wanted, out=other[:k])
         np.putmask(found, other[:k], NIL)
     return rows
+
+
+CACHE_LINE: Final = 64
+"""Columns start on cache lines, so the capacity is a multiple of 64 rows."""
+
+PAGE: Final = 4096
+"""Buffers are whole pages: the granularity of a page allocator."""
+
+
+class Column(NamedTuple):
+    """Where one column lies in the buffer."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    """Shape of one cell: `()` for scalars."""
+    nbytes: int
+    """Bytes per row."""
+    tags: tuple[str, ...]
+    before: int
+    """Bytes per row of all columns in front of this one."""
+
+    def offset(self, capacity: int) -> int:
+        """Return the column's first byte in a buffer of `capacity` rows."""
+        return self.before * capacity
+
+
+def whole_rows(rows: int) -> int:
+    """Round up to a capacity: a multiple of 64 rows, within the range of rows."""
+    capacity = -(-rows // CACHE_LINE) * CACHE_LINE
+    if capacity >= NIL:
+        raise CapacityError(f"{rows} rows are more than a manager can number")
+    return capacity
+
+
+def grown_capacity(allocated: int, rows: int) -> int:
+    """Return the capacity that makes place for `rows`: at least double the present one."""
+    return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
+
+
+def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
+    """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
+    size = -(-row_bytes * capacity // PAGE) * PAGE
+    raw = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
+    return raw[start : start + size]
+
+
+def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
+    """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
+    start = column.offset(capacity)
+    part = buffer[start : start + column.nbytes * capacity]
+    return part.view(column.dtype).reshape(capacity, *column.shape)
+
+
+def copy_rows(
+    layout: tuple[Column, ...],
+    old: NDArray[np.uint8],
+    held: int,
+    new: NDArray[np.uint8],
+    capacity: int,
+    n: int,
+) -> None:
+    """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
+    for column in layout:
+        size = column.nbytes * n
+        source, target = column.offset(held), column.offset(capacity)
+        new[target : target + size] = old[source : source + size]
+
+
+def saved_rows(
+    layout: tuple[Column, ...], buffer: NDArray[np.uint8], capacity: int, n: int
+) -> dict[str, NDArray[Any]]:
+    """Return views of the first n rows of every column, by name."""
+    return {column.name: cut(buffer, column, capacity)[:n] for column in layout}
+
+
+def load_rows(
+    layout: tuple[Column, ...],
+    buffer: NDArray[np.uint8],
+    capacity: int,
+    rows: dict[str, NDArray[Any]],
+) -> None:
+    """Copy saved rows into the columns of a buffer."""
+    for column in layout:
+        saved = rows[column.name]
+        cut(buffer, column, capacity)[: len(saved)] = saved
+
+
+def cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return a memoryview of a column of scalars: one cell in half numpy's time."""
+    return column.data
+
+
+def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return the scalars of a column of shaped cells, one behind the other."""
+    return column.reshape(-1).data
+
+
+def items(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of shaped cells as one opaque item per row: moves in half the time."""
+    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
+    word = nbytes in (1, 2, 4, 8)
+    return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
+
+
+def word(field: Field, cell: Any) -> int:
+    """Return the elements of one cell of 1, 2, 4 or 8 bytes as the unsigned integer in `items`."""
+    elements = np.array(cell, field.dtype)
+    return int(elements.view(f"u{elements.nbytes}")[0])
+
+
+def put_cells(
+    column: NDArray[Any],
+    items: NDArray[Any],
+    rows: slice | RowArray,
+    values: NDArray[Any],
+) -> None:
+    """Fill shaped cells of a column, which `items` shows as one item each, with checked values.
+
+    One value for all goes in as an item: numpy's loop over a few elements takes ten times as long.
+    """
+    if values.ndim < column.ndim:
+        cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
+        items[rows] = cell.reshape(-1).view(items.dtype)
+    else:
+        column[rows] = values
+
+
+def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return the array, or a copy of it if it may be a view of the buffer."""
+    return array.copy() if np.may_share_memory(array, buffer) else array
+
+
+def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the flat values of one cell as (nested) tuples of its shape."""
+    cell = tuple(values)
+    for size in reversed(shape[1:]):
+        cell = tuple(zip(*[iter(cell)] * size, strict=True))
+    return cell
+
+
+def is_same_view(column: NDArray[Any], values: object) -> bool:
+    """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
+    return (
+        isinstance(values, np.ndarray)
+        and values.dtype == column.dtype
+        and values.shape == column.shape
+        and values.__array_interface__["data"] == column.__array_interface__["data"]
+        and values.strides == column.strides
+    )
+
+
+def _references(buffer: NDArray[np.uint8]) -> int:
+    """Count what refers to a buffer, and to the memory that it and its views are views of."""
+    return sys.getrefcount(buffer) + sys.getrefcount(buffer.base)
+
+
+def _count(buffer: NDArray[np.uint8]) -> int:
+    return _references(buffer)
+
+
+def _unshared() -> int:
+    """Return the count for a buffer that one caller has and passes on, as managers do."""
+    buffer = allocate(1, CACHE_LINE)
+    return _count(buffer)
+
+
+_UNSHARED: Final = _unshared()
+
+
+def warn_if_viewed(
+    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
+) -> None:
+    """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
+
+    The caller has the last reference to `buffer`; every view of it is one reference more
+    to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
+    """
+    seen = {id(view) for view in borrowed if getattr(view, "base", None) is buffer.base}
+    views = _references(buffer) - _UNSHARED - len(seen)
+    if views > 0:
+        warnings.warn(
+            f"{manager}: the buffer moved, and {views} view(s) of the old one are still held; "
+            "take the columns from `data` again",
+            StaleViewWarning,
+            stacklevel=_outside_level(),
+        )
+
+
+def _outside_level() -> int:
+    """Return the warning's stacklevel of the first frame outside this package's own modules."""
+    package = os.path.dirname(__file__)
+    level = 2
+    frame = sys._getframe(level)
+    while (
+        frame.f_back is not None
+        and os.path.dirname(frame.f_code.co_filename) == package
+    ):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 Links = NDArray[np.uint32]
@@ -1740,7 +1779,7 @@ class _ShapedHandleField(ShapedField, HandleField):
 class FloatField(Field):
     """Real numbers, rounded to the float's precision; finite ones never become infinite."""
 
-    __slots__ = ("_limit",)
+    __slots__ = ("_limit", "_low")
 
     _kinds: ClassVar[str] = "fiu"
 
@@ -1751,10 +1790,10 @@ class FloatField(Field):
     def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, f"f{int(scalar[1:]) // 8}", shape, scalar)
         self._limit = _ROUNDS_TO_INF[scalar]
+        self._low = -self._limit
 
     def cell(self, value: Any) -> Any:
-        limit = self._limit
-        if type(value) is float and -limit < value < limit:
+        if type(value) is float and self._low < value < self._limit:
             return value
         if type(value) is int and -_EXACT <= value <= _EXACT:
             return float(value)
@@ -1792,7 +1831,7 @@ class FloatField(Field):
             raise ValueError(
                 f"{self.name}: wanted {self.wanted}, not {shown(value)}"
             ) from error
-        if -self._limit < number < self._limit or isnan(number):
+        if self._low < number < self._limit or isnan(number):
             return number
         if isinf(number) and not _is_finite(value):
             return number
@@ -1838,9 +1877,9 @@ class _FloatPairField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 2:
             x, y = value
-            if type(x) is float and type(y) is float:
-                limit = self._limit
-                if -limit < x < limit and -limit < y < limit:
+            if type(x) is type(y) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high:
                     return value
         return super().one(value)
 
@@ -1851,9 +1890,9 @@ class _FloatTripleField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 3:
             x, y, z = value
-            if type(x) is float and type(y) is float and type(z) is float:
-                limit = self._limit
-                if -limit < x < limit and -limit < y < limit and -limit < z < limit:
+            if type(x) is type(y) is type(z) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high and low < z < high:
                     return value
         return super().one(value)
 
@@ -1864,15 +1903,10 @@ class _FloatQuadField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 4:
             x, y, z, w = value
-            if (
-                type(x) is float
-                and type(y) is float
-                and type(z) is float
-                and type(w) is float
-            ):
-                limit = self._limit
-                finite = -limit < x < limit and -limit < y < limit
-                if finite and -limit < z < limit and -limit < w < limit:
+            if type(x) is type(y) is type(z) is type(w) is float:
+                low, high = self._low, self._limit
+                finite = low < x < high and low < y < high
+                if finite and low < z < high and low < w < high:
                     return value
         return super().one(value)
 
@@ -1984,22 +2018,28 @@ SCAN: Final = 4096
 """Rows looked at per step when the last owner is searched from behind."""
 
 
-def present_row(row: object, owners: EntityArray, manager: str) -> int:
+class OwnedRows(Rows, Protocol):
+    """Rows with owners."""
+
+    _entity_column: EntityArray
+
+
+def present_row(row: object, data: OwnedRows, manager: str) -> int:
     """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
-    number = row_in_use(row, len(owners), manager)
-    if owners[number] == 0:
+    number = row_in_use(row, data, manager)
+    if data._entity_column[number] == 0:
         raise StaleInstanceError(
             f"{manager}: row {number} is not in use: its entity has no instance"
         )
     return number
 
 
-def present_rows(rows: ArrayLike, owners: EntityArray, manager: str) -> RowArray:
+def present_rows(rows: ArrayLike, data: OwnedRows, manager: str) -> RowArray:
     """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
-    given = rows_in_use(rows, len(owners), manager)
-    holes = owners[given] == 0
+    given = rows_in_use(rows, data, manager)
+    holes = data._entity_column[given] == 0
     if holes.any():
-        present_row(int(given[holes.argmax()]), owners, manager)
+        present_row(int(given[holes.argmax()]), data, manager)
     return given
 
 
@@ -2132,7 +2172,8 @@ class Group:
             StructureLockedError: a member is locked.
         """
         self._check_lock()
-        self._permute(permutation(order, self.n, self._name))
+        given = integers(order, self._name, "the order")
+        self._permute(permutation(given, self.n, self._name))
 
     def _check_lock(self) -> None:
         if self._first._locks:
@@ -2192,6 +2233,49 @@ def sorted_by_group(manager: str, group: str) -> StructureLockedError:
         f"{manager}: its rows keep in step with those of the group '{group}'; "
         f"sort them with the world's {group}.sort"
     )
+
+
+def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
+    end = bound + count
+    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
+
+
+def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
+
+    The active part closes as any table does. The rows that it gives up belong to the
+    inactive part now: they are holes of that part, like those of its own rows that
+    leave.
+    """
+    split = int(np.searchsorted(gone, bound))
+    src, dst = fill(gone[:split], bound)
+    start = bound - split
+    holes = np.concatenate((np.arange(start, bound), gone[split:]))
+    behind, front = fill(holes - start, n - start)
+    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
+
+
+def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
+    outside = np.ones(end - start, np.bool_)
+    inside = rows[(rows >= start) & (rows < end)]
+    outside[inside - start] = False
+    leaving = np.flatnonzero(outside) + start
+    coming = rows[(rows < start) | (rows >= end)]
+    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
+
+
+def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
+    """Return the stable ascending order inside each part, NaN last."""
+    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
+
+
+def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
+    """Return an order that keeps every row in its part, or raise ValueError."""
+    if len(order) and bound and int(order[:bound].max()) >= bound:
+        raise ValueError(f"{manager}: the order moves rows across the active boundary")
+    return order
 
 
 def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
@@ -2271,49 +2355,6 @@ def spread(
     column = np.full(count, default, default.dtype)
     column[cold_rows] = values
     return column
-
-
-def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
-    end = bound + count
-    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
-
-
-def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
-
-    The active part closes as any table does. The rows that it gives up belong to the
-    inactive part now: they are holes of that part, like those of its own rows that
-    leave.
-    """
-    split = int(np.searchsorted(gone, bound))
-    src, dst = fill(gone[:split], bound)
-    start = bound - split
-    holes = np.concatenate((np.arange(start, bound), gone[split:]))
-    behind, front = fill(holes - start, n - start)
-    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
-
-
-def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
-    outside = np.ones(end - start, np.bool_)
-    inside = rows[(rows >= start) & (rows < end)]
-    outside[inside - start] = False
-    leaving = np.flatnonzero(outside) + start
-    coming = rows[(rows < start) | (rows >= end)]
-    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
-
-
-def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
-    """Return the stable ascending order inside each part, NaN last."""
-    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
-
-
-def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
-    """Return an order that keeps every row in its part, or raise ValueError."""
-    if len(order) and bound and int(order[:bound].max()) >= bound:
-        raise ValueError(f"{manager}: the order moves rows across the active boundary")
-    return order
 
 
 _NO_RESERVE: Final = 0x4000
@@ -2486,27 +2527,30 @@ class FamilyLinks(NamedTuple):
     previous: Links
 
 
-def parents_given(parents: ArrayLike, count: int, n: int, manager: str) -> RowArray:
-    """Return `parents` (one for all, or one per row; NIL for none) as `count` rows; O(count).
-
-    Raises:
-        TypeError: they are not integers.
-        ValueError: their number is not `count`.
-        StaleInstanceError: one of them is neither NIL nor a row in use.
-    """
+def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return `parents`, one for all or one per row, as integers; TypeError for others."""
     if np.ndim(parents) == 0:
         number = index(cast(SupportsIndex, parents))
-        parent = number if number == NIL else row_in_use(number, n, manager)
-        return np.full(count, parent, np.intp)
+        return np.array(number if 0 <= number <= NIL else -1)
     given = integers(parents, manager, "parents")
     if given.dtype == np.bool_:
         raise TypeError(f"{manager}: parents are rows, not a mask")
-    if len(given) != count:
+    return given
+
+
+def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowArray:
+    """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
+
+    Raises:
+        ValueError: their number is not `count`.
+        StaleInstanceError: one of them is neither NIL nor a row in use.
+    """
+    if given.ndim and len(given) != count:
         raise ValueError(f"{manager}: {len(given)} parents for {count} rows")
     wrong = ((given < 0) | (given >= n)) & (given != NIL)
     if wrong.any():
-        row_in_use(int(given[wrong.argmax()]), n, manager)
-    return given.astype(np.intp, copy=False)
+        raise unused(int(given.flat[wrong.argmax()]), n, manager)
+    return np.broadcast_to(given.astype(np.intp, copy=False), count)
 
 
 def circular(manager: str, row: int) -> HierarchyError:

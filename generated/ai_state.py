@@ -37,10 +37,8 @@ from ._runtime import (
     EntityArray,
     EnumField,
     FloatField,
-    GroupMember,
     Instance,
     IntField,
-    Remap,
     RowArray,
     StaleViewWarning,
     allocate,
@@ -51,8 +49,7 @@ from ._runtime import (
     cut,
     distinct,
     duplicate_instance,
-    exchange,
-    fill_parts,
+    fill,
     first_missing,
     first_present,
     first_repeated,
@@ -60,12 +57,12 @@ from ._runtime import (
     grown_capacity,
     grown_map,
     has_row,
-    having_all,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
-    joined_at,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -76,12 +73,11 @@ from ._runtime import (
     saved_rows,
     sort_key,
     sort_order,
-    sorted_by_group,
     sparse_lookup,
     sparse_map,
-    unshared,
     warn_if_viewed,
     whole_rows,
+    word,
 )
 from .entities import INDEX_MASK, EntityManager
 from .enums import Animation, Loot
@@ -106,6 +102,16 @@ _MIN_DROPS: Final = IntField("AiState.min_drops", "u8")
 _MAX_DROPS: Final = IntField("AiState.max_drops", "u8")
 _CHANCE_OF_DROP: Final = FloatField("AiState.chance_of_drop", "f64")
 GOAL_STRUCT: Final = Struct("=2f")
+ANIMATION_DEFAULT: Final = Animation(0)
+ANIMATION_CELL: Final = _ANIMATION.one(ANIMATION_DEFAULT)
+ENERGY_DEFAULT: Final = 100.0
+GOAL_DEFAULT: Final = (0.0, 0.0)
+GOAL_WORD: Final = word(_GOAL, GOAL_DEFAULT)
+LOOT_DEFAULT: Final = Loot(1)
+LOOT_CELL: Final = _LOOT.one(LOOT_DEFAULT)
+MIN_DROPS_DEFAULT: Final = 0
+MAX_DROPS_DEFAULT: Final = 1
+CHANCE_OF_DROP_DEFAULT: Final = 0.5
 SORT_KEYS: Final = (
     "animation",
     "energy",
@@ -191,6 +197,7 @@ class AiStateData:
         "_goal_cells",
         "_goal_column",
         "_goal_items",
+        "_goal_words",
         "_loot_cells",
         "_loot_column",
         "_max_drops_cells",
@@ -198,12 +205,10 @@ class AiStateData:
         "_min_drops_cells",
         "_min_drops_column",
         "_n",
-        "_n_grouped",
     )
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
-    _n_grouped: int
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _animation_column: NDArray[np.uint8]
@@ -212,6 +217,7 @@ class AiStateData:
     _energy_cells: memoryview[float]
     _goal_column: NDArray[np.float32]
     _goal_items: NDArray[Any]
+    _goal_words: memoryview[int]
     _goal_cells: memoryview[float]
     _loot_column: NDArray[np.uint8]
     _loot_cells: memoryview[int]
@@ -224,12 +230,11 @@ class AiStateData:
 
     def __init__(self, capacity: int) -> None:
         self._n = 0
-        self._n_grouped = 0
         self._place(allocate(ROW_BYTES, capacity), capacity)
 
     @property
     def n(self) -> int:
-        """Rows in use, those of the group `actors` first."""
+        """Rows in use."""
         return self._n
 
     @property
@@ -256,9 +261,8 @@ class AiStateData:
 
     @animation.setter
     def animation(self, values: ArrayLike) -> None:
-        column = self._animation_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ANIMATION.many(values, self._n)
+        if not is_same_view(self.animation, values):
+            self._animation_column[: self._n] = _ANIMATION.many(values, self._n)
 
     @property
     def energy(self) -> NDArray[np.float64]:
@@ -267,9 +271,8 @@ class AiStateData:
 
     @energy.setter
     def energy(self, values: ArrayLike) -> None:
-        column = self._energy_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ENERGY.many(values, self._n)
+        if not is_same_view(self.energy, values):
+            self._energy_column[: self._n] = _ENERGY.many(values, self._n)
 
     @property
     def goal(self) -> NDArray[np.float32]:
@@ -278,9 +281,8 @@ class AiStateData:
 
     @goal.setter
     def goal(self, values: ArrayLike) -> None:
-        column = self._goal_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _GOAL.many(values, self._n)
+        if not is_same_view(self.goal, values):
+            self._goal_column[: self._n] = _GOAL.many(values, self._n)
 
     @property
     def loot(self) -> NDArray[np.uint8]:
@@ -289,9 +291,8 @@ class AiStateData:
 
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
-        column = self._loot_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _LOOT.many(values, self._n)
+        if not is_same_view(self.loot, values):
+            self._loot_column[: self._n] = _LOOT.many(values, self._n)
 
     @property
     def min_drops(self) -> NDArray[np.uint8]:
@@ -300,9 +301,8 @@ class AiStateData:
 
     @min_drops.setter
     def min_drops(self, values: ArrayLike) -> None:
-        column = self._min_drops_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MIN_DROPS.many(values, self._n)
+        if not is_same_view(self.min_drops, values):
+            self._min_drops_column[: self._n] = _MIN_DROPS.many(values, self._n)
 
     @property
     def max_drops(self) -> NDArray[np.uint8]:
@@ -311,9 +311,8 @@ class AiStateData:
 
     @max_drops.setter
     def max_drops(self, values: ArrayLike) -> None:
-        column = self._max_drops_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MAX_DROPS.many(values, self._n)
+        if not is_same_view(self.max_drops, values):
+            self._max_drops_column[: self._n] = _MAX_DROPS.many(values, self._n)
 
     @property
     def chance_of_drop(self) -> NDArray[np.float64]:
@@ -322,9 +321,10 @@ class AiStateData:
 
     @chance_of_drop.setter
     def chance_of_drop(self, values: ArrayLike) -> None:
-        column = self._chance_of_drop_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _CHANCE_OF_DROP.many(values, self._n)
+        if not is_same_view(self.chance_of_drop, values):
+            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP.many(
+                values, self._n
+            )
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> AiStateHotColumns: ...
@@ -354,6 +354,7 @@ class AiStateData:
         self._energy_cells = cells(self._energy_column)
         self._goal_column = cut(buffer, COLUMNS[3], capacity)
         self._goal_items = items(self._goal_column)
+        self._goal_words = cells(self._goal_items)
         self._goal_cells = flat_cells(self._goal_column)
         self._loot_column = cut(buffer, COLUMNS[4], capacity)
         self._loot_cells = cells(self._loot_column)
@@ -389,7 +390,7 @@ class AiStateData:
         self._entity_cells[dst] = self._entity_cells[src]
         self._animation_cells[dst] = self._animation_cells[src]
         self._energy_cells[dst] = self._energy_cells[src]
-        self._goal_items[dst] = self._goal_items[src]
+        self._goal_words[dst] = self._goal_words[src]
         self._loot_cells[dst] = self._loot_cells[src]
         self._min_drops_cells[dst] = self._min_drops_cells[src]
         self._max_drops_cells[dst] = self._max_drops_cells[src]
@@ -407,116 +408,6 @@ class AiStateData:
         self._chance_of_drop_column[dst] = self._chance_of_drop_column[src]
 
 
-class AiStateGroupedData:
-    """The columns of the rows in the group `actors`: views, assigned to like those of `data`."""
-
-    __slots__ = ("_data",)
-
-    def __init__(self, data: AiStateData) -> None:
-        self._data = data
-
-    @property
-    def n(self) -> int:
-        """Rows in the group."""
-        return self._data._n_grouped
-
-    @property
-    def entity(self) -> EntityArray:
-        """The owner of each row in the group, shape (n,); read-only."""
-        return self._data.entity[: self._data._n_grouped]
-
-    @property
-    def animation(self) -> NDArray[np.uint8]:
-        """The animation being played. Shape (n,)."""
-        data = self._data
-        return data._animation_column[: data._n_grouped]
-
-    @animation.setter
-    def animation(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._animation_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _ANIMATION.many(values, data._n_grouped)
-
-    @property
-    def energy(self) -> NDArray[np.float64]:
-        """Energy left to act with. Shape (n,)."""
-        data = self._data
-        return data._energy_column[: data._n_grouped]
-
-    @energy.setter
-    def energy(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._energy_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _ENERGY.many(values, data._n_grouped)
-
-    @property
-    def goal(self) -> NDArray[np.float32]:
-        """Where it is going. [m] Shape (n, 2)."""
-        data = self._data
-        return data._goal_column[: data._n_grouped]
-
-    @goal.setter
-    def goal(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._goal_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _GOAL.many(values, data._n_grouped)
-
-    @property
-    def loot(self) -> NDArray[np.uint8]:
-        """What it drops. Shape (n,)."""
-        data = self._data
-        return data._loot_column[: data._n_grouped]
-
-    @loot.setter
-    def loot(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._loot_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _LOOT.many(values, data._n_grouped)
-
-    @property
-    def min_drops(self) -> NDArray[np.uint8]:
-        """Fewest items dropped. Shape (n,)."""
-        data = self._data
-        return data._min_drops_column[: data._n_grouped]
-
-    @min_drops.setter
-    def min_drops(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._min_drops_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _MIN_DROPS.many(values, data._n_grouped)
-
-    @property
-    def max_drops(self) -> NDArray[np.uint8]:
-        """Most items dropped. Shape (n,)."""
-        data = self._data
-        return data._max_drops_column[: data._n_grouped]
-
-    @max_drops.setter
-    def max_drops(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._max_drops_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _MAX_DROPS.many(values, data._n_grouped)
-
-    @property
-    def chance_of_drop(self) -> NDArray[np.float64]:
-        """Chance of dropping anything, 0 to 1. Shape (n,)."""
-        data = self._data
-        return data._chance_of_drop_column[: data._n_grouped]
-
-    @chance_of_drop.setter
-    def chance_of_drop(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._chance_of_drop_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _CHANCE_OF_DROP.many(values, data._n_grouped)
-
-
 class AiStateManager:
     """Owns every AiState: lookup sparse, instances one, destroy gc.
 
@@ -532,7 +423,6 @@ class AiStateManager:
         "__weakref__",
         "_entities",
         "_locks",
-        "_mates",
         "_rng",
         "_sparse",
         "_sparse_cells",
@@ -540,7 +430,6 @@ class AiStateManager:
         "data",
     )
     data: AiStateData
-    _mates: tuple[GroupMember, ...]
     _entities: EntityManager
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
@@ -553,7 +442,6 @@ class AiStateManager:
         self._entities = entities
         self._set_map(sparse_map(64))
         self._rng = Random(0)
-        self._mates = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
@@ -578,7 +466,6 @@ class AiStateManager:
         self._set_map(state["sparse"].copy())
         self._rng = Random()
         self._rng.setstate(state["rng"])
-        self._mates = ()
 
     def __len__(self) -> int:
         """Return the number of instances; O(1)."""
@@ -612,129 +499,131 @@ class AiStateManager:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let structural changes raise StructureLockedError inside the `with` block."""
-        for mate in self._mates:
-            mate._locks += 1
         self._locks += 1
         try:
             yield
         finally:
             self._locks -= 1
-            for mate in self._mates:
-                mate._locks -= 1
 
     def entity(self, row: Instance, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def animation(self, row: Instance, /) -> Animation:
         """The animation being played."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Animation(data._animation_cells[row])
 
     def set_animation(self, row: Instance, value: Animation | int, /) -> None:
         """Set `animation` of a row."""
+        _value = _ANIMATION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._animation_cells[row] = _ANIMATION.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._animation_cells[row] = _value
 
     def energy(self, row: Instance, /) -> float:
         """Energy left to act with."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._energy_cells[row]
 
     def set_energy(self, row: Instance, value: float, /) -> None:
         """Set `energy` of a row."""
+        _value = _ENERGY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._energy_cells[row] = _ENERGY.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._energy_cells[row] = _value
 
     def goal(self, row: Instance, /) -> tuple[float, float]:
         """Where it is going. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
     def set_goal(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
+        _value = _GOAL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _GOAL.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._goal_cells[_at] = values[0]
-        data._goal_cells[_at + 1] = values[1]
+        data._goal_cells[_at] = _value[0]
+        data._goal_cells[_at + 1] = _value[1]
 
     def loot(self, row: Instance, /) -> Loot:
         """What it drops."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Loot(data._loot_cells[row])
 
     def set_loot(self, row: Instance, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
+        _value = _LOOT.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._loot_cells[row] = _LOOT.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._loot_cells[row] = _value
 
     def min_drops(self, row: Instance, /) -> int:
         """Fewest items dropped."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._min_drops_cells[row]
 
     def set_min_drops(self, row: Instance, value: int, /) -> None:
         """Set `min_drops` of a row."""
+        _value = _MIN_DROPS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._min_drops_cells[row] = _MIN_DROPS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._min_drops_cells[row] = _value
 
     def max_drops(self, row: Instance, /) -> int:
         """Most items dropped."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._max_drops_cells[row]
 
     def set_max_drops(self, row: Instance, value: int, /) -> None:
         """Set `max_drops` of a row."""
+        _value = _MAX_DROPS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._max_drops_cells[row] = _MAX_DROPS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._max_drops_cells[row] = _value
 
     def chance_of_drop(self, row: Instance, /) -> float:
         """Chance of dropping anything, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._chance_of_drop_cells[row]
 
     def set_chance_of_drop(self, row: Instance, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
+        _value = _CHANCE_OF_DROP.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._chance_of_drop_cells[row] = _CHANCE_OF_DROP.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._chance_of_drop_cells[row] = _value
 
     def row(self, row: Instance, /) -> AiState:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return AiState(
             Animation(data._animation_cells[row]),
             data._energy_cells[row],
@@ -759,9 +648,10 @@ class AiStateManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -798,13 +688,13 @@ class AiStateManager:
         entity: Entity,
         /,
         *,
-        animation: Animation | int = Animation(0),
-        energy: float = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: Loot | int = Loot(1),
-        min_drops: int = 0,
-        max_drops: int = 1,
-        chance_of_drop: float = 0.5,
+        animation: Animation | int = ANIMATION_DEFAULT,
+        energy: float = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: Loot | int = LOOT_DEFAULT,
+        min_drops: int = MIN_DROPS_DEFAULT,
+        max_drops: int = MAX_DROPS_DEFAULT,
+        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -814,45 +704,74 @@ class AiStateManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _animation_ = ANIMATION_CELL
+            if animation is not ANIMATION_DEFAULT:
+                _animation_ = _ANIMATION.one(animation)
+            _energy_ = ENERGY_DEFAULT
+            if energy is not ENERGY_DEFAULT:
+                _energy_ = _ENERGY.one(energy)
+            _goal_ = GOAL_DEFAULT
+            if goal is not GOAL_DEFAULT:
+                _goal_ = _GOAL.one(goal)
+            _loot_ = LOOT_CELL
+            if loot is not LOOT_DEFAULT:
+                _loot_ = _LOOT.one(loot)
+            _min_drops_ = MIN_DROPS_DEFAULT
+            if min_drops is not MIN_DROPS_DEFAULT:
+                _min_drops_ = _MIN_DROPS.one(min_drops)
+            _max_drops_ = MAX_DROPS_DEFAULT
+            if max_drops is not MAX_DROPS_DEFAULT:
+                _max_drops_ = _MAX_DROPS.one(max_drops)
+            _chance_of_drop_ = CHANCE_OF_DROP_DEFAULT
+            if chance_of_drop is not CHANCE_OF_DROP_DEFAULT:
+                _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _animation_ = _ANIMATION.one(animation)
-        _energy_ = _ENERGY.one(energy)
-        _goal_ = _GOAL.one(goal)
-        _loot_ = _LOOT.one(loot)
-        _min_drops_ = _MIN_DROPS.one(min_drops)
-        _max_drops_ = _MAX_DROPS.one(max_drops)
-        _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
         if data._n == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._n + 1), (goal,))
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
             # a dead entity had the same index
             self._destroy_rows(np.array([_found]))
             _found = NIL
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
         data._animation_cells[row] = _animation_
         data._energy_cells[row] = _energy_
-        _at = 2 * row
-        data._goal_cells[_at] = _goal_[0]
-        data._goal_cells[_at + 1] = _goal_[1]
+        if _goal_ is GOAL_DEFAULT:
+            data._goal_words[row] = GOAL_WORD
+        else:
+            _at = 2 * row
+            data._goal_cells[_at] = _goal_[0]
+            data._goal_cells[_at + 1] = _goal_[1]
         data._loot_cells[row] = _loot_
         data._min_drops_cells[row] = _min_drops_
         data._max_drops_cells[row] = _max_drops_
         data._chance_of_drop_cells[row] = _chance_of_drop_
         data._n = row + 1
-        self._sparse_cells[entity & INDEX_MASK] = row
+        self._sparse_cells[_slot] = row
         self._version += 1
-        if self._mates:
-            row = self._join_group(row, entity)
         return row
 
     def create_many(
@@ -860,34 +779,39 @@ class AiStateManager:
         entities: ArrayLike,
         /,
         *,
-        animation: ArrayLike = Animation(0),
-        energy: ArrayLike = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: ArrayLike = Loot(1),
-        min_drops: ArrayLike = 0,
-        max_drops: ArrayLike = 1,
-        chance_of_drop: ArrayLike = 0.5,
+        animation: ArrayLike = ANIMATION_DEFAULT,
+        energy: ArrayLike = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: ArrayLike = LOOT_DEFAULT,
+        min_drops: ArrayLike = MIN_DROPS_DEFAULT,
+        max_drops: ArrayLike = MAX_DROPS_DEFAULT,
+        chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                animation=animation,
+                energy=energy,
+                goal=goal,
+                loot=loot,
+                min_drops=min_drops,
+                max_drops=max_drops,
+                chance_of_drop=chance_of_drop,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            animation=animation,
-            energy=energy,
-            goal=goal,
-            loot=loot,
-            min_drops=min_drops,
-            max_drops=max_drops,
-            chance_of_drop=chance_of_drop,
-        )
         _borrowed = (
             entities,
             animation,
@@ -899,8 +823,6 @@ class AiStateManager:
             chance_of_drop,
         )
         self._make_room(entities, columns, _borrowed)
-        if self._mates:
-            entities, columns = unshared(entities, columns)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
 
     def _convert(
@@ -908,13 +830,13 @@ class AiStateManager:
         count: int,
         /,
         *,
-        animation: ArrayLike = Animation(0),
-        energy: ArrayLike = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: ArrayLike = Loot(1),
-        min_drops: ArrayLike = 0,
-        max_drops: ArrayLike = 1,
-        chance_of_drop: ArrayLike = 0.5,
+        animation: ArrayLike = ANIMATION_DEFAULT,
+        energy: ArrayLike = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: ArrayLike = LOOT_DEFAULT,
+        min_drops: ArrayLike = MIN_DROPS_DEFAULT,
+        max_drops: ArrayLike = MAX_DROPS_DEFAULT,
+        chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -975,8 +897,6 @@ class AiStateManager:
         data._n = end
         self._sparse[slots] = rows
         self._version += 1
-        if self._mates:
-            rows = self._join_group_many(rows, entities)
         return rows
 
     def ensure(
@@ -984,20 +904,21 @@ class AiStateManager:
         entity: Entity,
         /,
         *,
-        animation: Animation | int = Animation(0),
-        energy: float = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: Loot | int = Loot(1),
-        min_drops: int = 0,
-        max_drops: int = 1,
-        chance_of_drop: float = 0.5,
+        animation: Animation | int = ANIMATION_DEFAULT,
+        energy: float = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: Loot | int = LOOT_DEFAULT,
+        min_drops: int = MIN_DROPS_DEFAULT,
+        max_drops: int = MAX_DROPS_DEFAULT,
+        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -1012,7 +933,7 @@ class AiStateManager:
         )
 
     def destroy(self, row: Instance, /) -> None:
-        """Remove one instance; O(1). The group's last row and the last of all move up.
+        """Remove one instance; O(1). The last row moves into its place.
 
         Raises:
             StaleInstanceError: the row is not in use.
@@ -1022,7 +943,7 @@ class AiStateManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -1034,7 +955,7 @@ class AiStateManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -1064,17 +985,11 @@ class AiStateManager:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-        if row < data._n_grouped:
-            for mate in self._mates:
-                mate._leave_group(row)
-            last = Instance(data._n_grouped - 1)
-            if row != last:
-                self._move(last, row)
-            data._n_grouped = row = last  # the rows behind the group have the hole now
-        last = Instance(data._n - 1)
-        if row != last:
-            self._move(last, row)
-        data._n = last
+        src, dst = data._n - 1, row
+        if src != dst:
+            data._move_row(src, dst)
+            self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+        data._n = src
         self._version += 1
         return 1
 
@@ -1084,14 +999,11 @@ class AiStateManager:
             return 0
         data = self.data
         self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-        n, bound = data._n, data._n_grouped
-        leaving = gone[: np.searchsorted(gone, bound)]
-        if len(leaving):
-            for mate in self._mates:
-                mate._leave_group_many(leaving)
-        src, dst = fill_parts(gone, bound, n)
-        self._move_many(src, dst)
-        data._n_grouped = bound - len(leaving)
+        n = data._n
+        src, dst = fill(gone, n)
+        if len(src):
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
         data._n = n - len(gone)
         self._version += 1
         return len(gone)
@@ -1103,18 +1015,16 @@ class AiStateManager:
 
         Raises:
             ValueError: no such field, or a key of another length.
-            StructureLockedError: the manager is locked, or a world's group orders its rows.
+            StructureLockedError: the manager is locked.
         """
         if self._locks:
             raise locked(MANAGER)
-        if self._mates:
-            raise sorted_by_group(MANAGER, "actors")
         data = self.data
         if isinstance(key, str):
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -1122,13 +1032,12 @@ class AiStateManager:
 
         Raises:
             ValueError: the order is not a permutation of the rows.
-            StructureLockedError: the manager is locked, or a world's group orders its rows.
+            StructureLockedError: the manager is locked.
         """
         if self._locks:
             raise locked(MANAGER)
-        if self._mates:
-            raise sorted_by_group(MANAGER, "actors")
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:
@@ -1163,107 +1072,6 @@ class AiStateManager:
         size = whole_rows(int(owners.max()) + 1) if len(owners) else 64
         if size < len(self._sparse):
             self._set_map(self._sparse[:size].copy())
-
-    def _link_group(self, mates: tuple[GroupMember, ...], n: int) -> None:
-        """Be told of the group's other members, with which the first n rows are aligned."""
-        self._mates = mates
-        self.data._n_grouped = n
-
-    def _join_group(self, row: Instance, entity: Entity) -> Instance:
-        """Let an entity join that has a row in every mate too; return its row; O(1) per mate."""
-        for mate in self._mates:
-            if mate.lookup(entity) == NIL:
-                return row
-        for mate in self._mates:
-            mate._enter_group(mate.lookup(entity))
-            mate._version += 1
-        return self._enter_group(row)
-
-    def _join_group_many(self, rows: RowArray, entities: EntityArray) -> RowArray:
-        """Let those of k entities join that have rows in every mate; return all rows; O(k)."""
-        joining, found = having_all(entities, self._mates)
-        if len(joining) == 0:
-            return rows
-        for mate, rows_there in zip(self._mates, found, strict=True):
-            mate._enter_group_many(rows_there)
-            mate._version += 1
-        src, dst = self._enter_group_many(rows[joining])
-        return Remap(src, dst, self.data._n)(rows)
-
-    def _enter_group(self, row: Instance) -> Instance:
-        """Bring a row to the end of the group; O(1). The caller counts the change."""
-        data = self.data
-        last = Instance(data._n_grouped)
-        self._swap(row, last)
-        data._n_grouped = last + 1
-        return last
-
-    def _enter_group_many(self, rows: RowArray) -> tuple[RowArray, RowArray]:
-        """Bring k rows, in this order, to the end of the group; return (src, dst); O(k)."""
-        data = self.data
-        src, dst = joined_at(rows, data._n_grouped)
-        self._move_many(src, dst)
-        data._n_grouped += len(rows)
-        return src, dst
-
-    def _leave_group(self, row: Instance) -> None:
-        """Swap a row with the group's last and end the group before it; O(1)."""
-        data = self.data
-        last = Instance(data._n_grouped - 1)
-        self._swap(row, last)
-        data._n_grouped = last
-        self._version += 1
-
-    def _leave_group_many(self, gone: RowArray) -> None:
-        """Bring k ascending rows behind the group, which ends before them; O(k)."""
-        data = self.data
-        start = data._n_grouped - len(gone)
-        src, dst = exchange(gone, start, data._n_grouped)
-        self._move_many(src, dst)
-        data._n_grouped = start
-        self._version += 1
-
-    def _group_key(self, key: str | ArrayLike) -> NDArray[Any]:
-        """Return the key by which the group is sorted, one value per row in it."""
-        data = self.data
-        if isinstance(key, str):
-            if key not in SORT_KEYS:
-                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
-            column: NDArray[Any] = getattr(data, key)
-            return column[: data._n_grouped]
-        return sort_key(key, data._n_grouped, "actors")
-
-    def _permute_group(self, src: RowArray) -> None:
-        """Move every row src[k] of the group to k."""
-        self._move_many(src, np.arange(len(src)))
-        self._version += 1
-
-    def _swap(self, one: Instance, other: Instance) -> None:
-        """Let two rows change places, over the spare row behind the last one if there is one."""
-        data = self.data
-        spare = Instance(data._n)
-        if one == other:
-            return
-        if spare == data._allocated:
-            self._move_many(np.array([one, other]), np.array([other, one]))
-            return
-        self._move(one, spare)
-        self._move(other, one)
-        self._move(spare, other)
-
-    def _move(self, src: Instance, dst: Instance) -> None:
-        """Move one row, and tell what knows its number."""
-        data = self.data
-        data._move_row(src, dst)
-        self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
 
     def _set_map(self, sparse: NDArray[np.uint32]) -> None:
         self._sparse = sparse

@@ -178,7 +178,8 @@ class EntityManager:
 
     def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
         """Which of them are alive, a bool for each. O(k)."""
-        return are_held(self._handles, as_entities(es), INDEX_MASK)
+        handles = as_entities(es)
+        return are_held(self._handles, handles, INDEX_MASK)
 
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is dead. O(1)."""
@@ -194,7 +195,10 @@ class EntityManager:
 
     def require_many(self, es: ArrayLike) -> EntityArray:
         """Convert to an EntityArray; StaleEntityError for the first dead one. O(k)."""
-        handles = as_entities(es)
+        return self._require_handles(as_entities(es), es)
+
+    def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
+        """Return the handles of `es`; StaleEntityError for the first dead one."""
         alive = are_held(self._handles, handles, INDEX_MASK)
         if not alive.all():
             position = int(alive.argmin())

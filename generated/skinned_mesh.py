@@ -36,11 +36,9 @@ from ._runtime import (
     Columns,
     Entity,
     EntityArray,
-    GroupMember,
     Instance,
     IntField,
     ObjectField,
-    Remap,
     RowArray,
     StaleViewWarning,
     Subscription,
@@ -52,8 +50,7 @@ from ._runtime import (
     cut,
     distinct,
     duplicate_instance,
-    exchange,
-    fill_parts,
+    fill,
     first_missing,
     first_present,
     first_repeated,
@@ -61,12 +58,12 @@ from ._runtime import (
     grown_capacity,
     grown_map,
     has_row,
-    having_all,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
-    joined_at,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -77,12 +74,11 @@ from ._runtime import (
     saved_rows,
     sort_key,
     sort_order,
-    sorted_by_group,
     sparse_lookup,
     sparse_map,
-    unshared,
     warn_if_viewed,
     whole_rows,
+    word,
 )
 from .entities import INDEX_MASK, EntityManager
 
@@ -105,6 +101,13 @@ _BONE_COUNT: Final = IntField("SkinnedMesh.bone_count", "u16")
 _VISIBLE: Final = BoolField("SkinnedMesh.visible")
 _RESOURCE: Final = ObjectField("SkinnedMesh.resource")
 VERTEX_BUFFERS_STRUCT: Final = Struct("=2I")
+VERTEX_BUFFERS_DEFAULT: Final = (0, 0)
+VERTEX_BUFFERS_WORD: Final = word(_VERTEX_BUFFERS, VERTEX_BUFFERS_DEFAULT)
+INDEX_BUFFER_DEFAULT: Final = 0
+SHADER_DEFAULT: Final = 0
+MATERIAL_DEFAULT: Final = 0
+BONE_COUNT_DEFAULT: Final = 1
+VISIBLE_DEFAULT: Final = True
 SORT_KEYS: Final = ("index_buffer", "shader", "material", "bone_count", "visible")
 
 
@@ -176,24 +179,24 @@ class SkinnedMeshData:
         "_material_cells",
         "_material_column",
         "_n",
-        "_n_grouped",
         "_resource_column",
         "_shader_cells",
         "_shader_column",
         "_vertex_buffers_cells",
         "_vertex_buffers_column",
         "_vertex_buffers_items",
+        "_vertex_buffers_words",
         "_visible_cells",
         "_visible_column",
     )
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
-    _n_grouped: int
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _vertex_buffers_column: NDArray[np.uint32]
     _vertex_buffers_items: NDArray[Any]
+    _vertex_buffers_words: memoryview[int]
     _vertex_buffers_cells: memoryview[int]
     _index_buffer_column: NDArray[np.uint32]
     _index_buffer_cells: memoryview[int]
@@ -209,13 +212,12 @@ class SkinnedMeshData:
 
     def __init__(self, capacity: int) -> None:
         self._n = 0
-        self._n_grouped = 0
         self._place(allocate(ROW_BYTES, capacity), capacity)
         self._resource_column = np.full(capacity, None, np.object_)
 
     @property
     def n(self) -> int:
-        """Rows in use, those of the group `actors` first."""
+        """Rows in use."""
         return self._n
 
     @property
@@ -242,9 +244,10 @@ class SkinnedMeshData:
 
     @vertex_buffers.setter
     def vertex_buffers(self, values: ArrayLike) -> None:
-        column = self._vertex_buffers_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VERTEX_BUFFERS.many(values, self._n)
+        if not is_same_view(self.vertex_buffers, values):
+            self._vertex_buffers_column[: self._n] = _VERTEX_BUFFERS.many(
+                values, self._n
+            )
 
     @property
     def index_buffer(self) -> NDArray[np.uint32]:
@@ -253,9 +256,8 @@ class SkinnedMeshData:
 
     @index_buffer.setter
     def index_buffer(self, values: ArrayLike) -> None:
-        column = self._index_buffer_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _INDEX_BUFFER.many(values, self._n)
+        if not is_same_view(self.index_buffer, values):
+            self._index_buffer_column[: self._n] = _INDEX_BUFFER.many(values, self._n)
 
     @property
     def shader(self) -> NDArray[np.uint32]:
@@ -264,9 +266,8 @@ class SkinnedMeshData:
 
     @shader.setter
     def shader(self, values: ArrayLike) -> None:
-        column = self._shader_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _SHADER.many(values, self._n)
+        if not is_same_view(self.shader, values):
+            self._shader_column[: self._n] = _SHADER.many(values, self._n)
 
     @property
     def material(self) -> NDArray[np.uint32]:
@@ -275,9 +276,8 @@ class SkinnedMeshData:
 
     @material.setter
     def material(self, values: ArrayLike) -> None:
-        column = self._material_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MATERIAL.many(values, self._n)
+        if not is_same_view(self.material, values):
+            self._material_column[: self._n] = _MATERIAL.many(values, self._n)
 
     @property
     def bone_count(self) -> NDArray[np.uint16]:
@@ -286,9 +286,8 @@ class SkinnedMeshData:
 
     @bone_count.setter
     def bone_count(self, values: ArrayLike) -> None:
-        column = self._bone_count_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _BONE_COUNT.many(values, self._n)
+        if not is_same_view(self.bone_count, values):
+            self._bone_count_column[: self._n] = _BONE_COUNT.many(values, self._n)
 
     @property
     def visible(self) -> NDArray[np.bool_]:
@@ -297,9 +296,8 @@ class SkinnedMeshData:
 
     @visible.setter
     def visible(self, values: ArrayLike) -> None:
-        column = self._visible_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VISIBLE.many(values, self._n)
+        if not is_same_view(self.visible, values):
+            self._visible_column[: self._n] = _VISIBLE.many(values, self._n)
 
     @property
     def resource(self) -> NDArray[np.object_]:
@@ -308,9 +306,8 @@ class SkinnedMeshData:
 
     @resource.setter
     def resource(self, values: object) -> None:
-        column = self._resource_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _RESOURCE.many(values, self._n)
+        if not is_same_view(self.resource, values):
+            self._resource_column[: self._n] = _RESOURCE.many(values, self._n)
 
     def tagged(self, tag: Literal["hot"], /) -> SkinnedMeshHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -334,6 +331,7 @@ class SkinnedMeshData:
         self._entity_cells = cells(self._entity_column)
         self._vertex_buffers_column = cut(buffer, COLUMNS[1], capacity)
         self._vertex_buffers_items = items(self._vertex_buffers_column)
+        self._vertex_buffers_words = cells(self._vertex_buffers_items)
         self._vertex_buffers_cells = flat_cells(self._vertex_buffers_column)
         self._index_buffer_column = cut(buffer, COLUMNS[2], capacity)
         self._index_buffer_cells = cells(self._index_buffer_column)
@@ -376,7 +374,7 @@ class SkinnedMeshData:
     def _move_row(self, src: int, dst: int) -> None:
         """Copy one row over another, column by column."""
         self._entity_cells[dst] = self._entity_cells[src]
-        self._vertex_buffers_items[dst] = self._vertex_buffers_items[src]
+        self._vertex_buffers_words[dst] = self._vertex_buffers_words[src]
         self._index_buffer_cells[dst] = self._index_buffer_cells[src]
         self._shader_cells[dst] = self._shader_cells[src]
         self._material_cells[dst] = self._material_cells[src]
@@ -396,116 +394,6 @@ class SkinnedMeshData:
         self._resource_column[dst] = self._resource_column[src]
 
 
-class SkinnedMeshGroupedData:
-    """The columns of the rows in the group `actors`: views, assigned to like those of `data`."""
-
-    __slots__ = ("_data",)
-
-    def __init__(self, data: SkinnedMeshData) -> None:
-        self._data = data
-
-    @property
-    def n(self) -> int:
-        """Rows in the group."""
-        return self._data._n_grouped
-
-    @property
-    def entity(self) -> EntityArray:
-        """The owner of each row in the group, shape (n,); read-only."""
-        return self._data.entity[: self._data._n_grouped]
-
-    @property
-    def vertex_buffers(self) -> NDArray[np.uint32]:
-        """Handles of the double-buffered skinned vertices. Shape (n, 2)."""
-        data = self._data
-        return data._vertex_buffers_column[: data._n_grouped]
-
-    @vertex_buffers.setter
-    def vertex_buffers(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._vertex_buffers_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _VERTEX_BUFFERS.many(values, data._n_grouped)
-
-    @property
-    def index_buffer(self) -> NDArray[np.uint32]:
-        """Handle of the index buffer. Shape (n,)."""
-        data = self._data
-        return data._index_buffer_column[: data._n_grouped]
-
-    @index_buffer.setter
-    def index_buffer(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._index_buffer_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _INDEX_BUFFER.many(values, data._n_grouped)
-
-    @property
-    def shader(self) -> NDArray[np.uint32]:
-        """Handle of the shader. Shape (n,)."""
-        data = self._data
-        return data._shader_column[: data._n_grouped]
-
-    @shader.setter
-    def shader(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._shader_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _SHADER.many(values, data._n_grouped)
-
-    @property
-    def material(self) -> NDArray[np.uint32]:
-        """Handle of the material. Shape (n,)."""
-        data = self._data
-        return data._material_column[: data._n_grouped]
-
-    @material.setter
-    def material(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._material_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _MATERIAL.many(values, data._n_grouped)
-
-    @property
-    def bone_count(self) -> NDArray[np.uint16]:
-        """Bones in the palette. Shape (n,)."""
-        data = self._data
-        return data._bone_count_column[: data._n_grouped]
-
-    @bone_count.setter
-    def bone_count(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._bone_count_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _BONE_COUNT.many(values, data._n_grouped)
-
-    @property
-    def visible(self) -> NDArray[np.bool_]:
-        """Whether the renderer draws it. Shape (n,)."""
-        data = self._data
-        return data._visible_column[: data._n_grouped]
-
-    @visible.setter
-    def visible(self, values: ArrayLike) -> None:
-        data = self._data
-        column = data._visible_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _VISIBLE.many(values, data._n_grouped)
-
-    @property
-    def resource(self) -> NDArray[np.object_]:
-        """The external resource, released with the instance. Shape (n,)."""
-        data = self._data
-        return data._resource_column[: data._n_grouped]
-
-    @resource.setter
-    def resource(self, values: object) -> None:
-        data = self._data
-        column = data._resource_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _RESOURCE.many(values, data._n_grouped)
-
-
 class SkinnedMeshManager:
     """Owns every SkinnedMesh: lookup sparse, instances one, destroy callback, release.
 
@@ -521,7 +409,6 @@ class SkinnedMeshManager:
         "__weakref__",
         "_entities",
         "_locks",
-        "_mates",
         "_released",
         "_sparse",
         "_sparse_cells",
@@ -529,7 +416,6 @@ class SkinnedMeshManager:
         "data",
     )
     data: SkinnedMeshData
-    _mates: tuple[GroupMember, ...]
     _entities: EntityManager
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
@@ -541,7 +427,6 @@ class SkinnedMeshManager:
         self.data = SkinnedMeshData(capacity=0)
         self._entities = entities
         self._set_map(sparse_map(64))
-        self._mates = ()
         self._entities._attach(self._before_destroy, self._entities_destroyed)
         self._released = Callbacks()
 
@@ -565,7 +450,6 @@ class SkinnedMeshManager:
         data._load(state["columns"])
         self._entities = state["entities"]
         self._set_map(state["sparse"].copy())
-        self._mates = ()
         self._entities._attach(self._before_destroy, self._entities_destroyed)
         self._released = Callbacks()
 
@@ -602,129 +486,130 @@ class SkinnedMeshManager:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let structural changes raise StructureLockedError inside the `with` block."""
-        for mate in self._mates:
-            mate._locks += 1
         self._locks += 1
         try:
             yield
         finally:
             self._locks -= 1
-            for mate in self._mates:
-                mate._locks -= 1
 
     def entity(self, row: Instance, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def vertex_buffers(self, row: Instance, /) -> tuple[int, int]:
         """Handles of the double-buffered skinned vertices."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row)
 
     def set_vertex_buffers(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `vertex_buffers` of a row: 2 values."""
+        _value = _VERTEX_BUFFERS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _VERTEX_BUFFERS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._vertex_buffers_cells[_at] = values[0]
-        data._vertex_buffers_cells[_at + 1] = values[1]
+        data._vertex_buffers_cells[_at] = _value[0]
+        data._vertex_buffers_cells[_at + 1] = _value[1]
 
     def index_buffer(self, row: Instance, /) -> int:
         """Handle of the index buffer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._index_buffer_cells[row]
 
     def set_index_buffer(self, row: Instance, value: int, /) -> None:
         """Set `index_buffer` of a row."""
+        _value = _INDEX_BUFFER.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._index_buffer_cells[row] = _INDEX_BUFFER.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._index_buffer_cells[row] = _value
 
     def shader(self, row: Instance, /) -> int:
         """Handle of the shader."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._shader_cells[row]
 
     def set_shader(self, row: Instance, value: int, /) -> None:
         """Set `shader` of a row."""
+        _value = _SHADER.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._shader_cells[row] = _SHADER.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._shader_cells[row] = _value
 
     def material(self, row: Instance, /) -> int:
         """Handle of the material."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._material_cells[row]
 
     def set_material(self, row: Instance, value: int, /) -> None:
         """Set `material` of a row."""
+        _value = _MATERIAL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._material_cells[row] = _MATERIAL.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._material_cells[row] = _value
 
     def bone_count(self, row: Instance, /) -> int:
         """Bones in the palette."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._bone_count_cells[row]
 
     def set_bone_count(self, row: Instance, value: int, /) -> None:
         """Set `bone_count` of a row."""
+        _value = _BONE_COUNT.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._bone_count_cells[row] = _BONE_COUNT.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._bone_count_cells[row] = _value
 
     def visible(self, row: Instance, /) -> bool:
         """Whether the renderer draws it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._visible_cells[row]
 
     def set_visible(self, row: Instance, value: bool, /) -> None:
         """Set `visible` of a row."""
+        _value = _VISIBLE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._visible_cells[row] = _VISIBLE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._visible_cells[row] = _value
 
     def resource(self, row: Instance, /) -> Any:
         """The external resource, released with the instance."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._resource_column[row]
 
     def set_resource(self, row: Instance, value: Any, /) -> None:
         """Set `resource` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._resource_column[row] = _RESOURCE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._resource_column[row] = value
 
     def row(self, row: Instance, /) -> SkinnedMesh:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return SkinnedMesh(
             VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row),
             data._index_buffer_cells[row],
@@ -749,9 +634,10 @@ class SkinnedMeshManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -788,12 +674,12 @@ class SkinnedMeshManager:
         entity: Entity,
         /,
         *,
-        vertex_buffers: ArrayLike = (0, 0),
-        index_buffer: int = 0,
-        shader: int = 0,
-        material: int = 0,
-        bone_count: int = 1,
-        visible: bool = True,
+        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
+        index_buffer: int = INDEX_BUFFER_DEFAULT,
+        shader: int = SHADER_DEFAULT,
+        material: int = MATERIAL_DEFAULT,
+        bone_count: int = BONE_COUNT_DEFAULT,
+        visible: bool = VISIBLE_DEFAULT,
         resource: Any = None,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
@@ -804,48 +690,74 @@ class SkinnedMeshManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _vertex_buffers_ = VERTEX_BUFFERS_DEFAULT
+            if vertex_buffers is not VERTEX_BUFFERS_DEFAULT:
+                _vertex_buffers_ = _VERTEX_BUFFERS.one(vertex_buffers)
+            _index_buffer_ = INDEX_BUFFER_DEFAULT
+            if index_buffer is not INDEX_BUFFER_DEFAULT:
+                _index_buffer_ = _INDEX_BUFFER.one(index_buffer)
+            _shader_ = SHADER_DEFAULT
+            if shader is not SHADER_DEFAULT:
+                _shader_ = _SHADER.one(shader)
+            _material_ = MATERIAL_DEFAULT
+            if material is not MATERIAL_DEFAULT:
+                _material_ = _MATERIAL.one(material)
+            _bone_count_ = BONE_COUNT_DEFAULT
+            if bone_count is not BONE_COUNT_DEFAULT:
+                _bone_count_ = _BONE_COUNT.one(bone_count)
+            _visible_ = VISIBLE_DEFAULT
+            if visible is not VISIBLE_DEFAULT:
+                _visible_ = _VISIBLE.one(visible)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _vertex_buffers_ = _VERTEX_BUFFERS.one(vertex_buffers)
-        _index_buffer_ = _INDEX_BUFFER.one(index_buffer)
-        _shader_ = _SHADER.one(shader)
-        _material_ = _MATERIAL.one(material)
-        _bone_count_ = _BONE_COUNT.one(bone_count)
-        _visible_ = _VISIBLE.one(visible)
-        _resource_ = _RESOURCE.one(resource)
         if data._n == data._allocated:
             data._allocate(
                 grown_capacity(data._allocated, data._n + 1), (vertex_buffers,)
             )
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         with self._entities.dispatch:
             if _found != NIL and data._entity_cells[_found] != entity:
                 # a dead entity had the same index
                 self._destroy_rows(np.array([_found]))
                 _found = NIL
-            row = Instance(data._n)
+            row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
             data._entity_cells[row] = entity
-            _at = 2 * row
-            data._vertex_buffers_cells[_at] = _vertex_buffers_[0]
-            data._vertex_buffers_cells[_at + 1] = _vertex_buffers_[1]
+            if _vertex_buffers_ is VERTEX_BUFFERS_DEFAULT:
+                data._vertex_buffers_words[row] = VERTEX_BUFFERS_WORD
+            else:
+                _at = 2 * row
+                data._vertex_buffers_cells[_at] = _vertex_buffers_[0]
+                data._vertex_buffers_cells[_at + 1] = _vertex_buffers_[1]
             data._index_buffer_cells[row] = _index_buffer_
             data._shader_cells[row] = _shader_
             data._material_cells[row] = _material_
             data._bone_count_cells[row] = _bone_count_
             data._visible_cells[row] = _visible_
-            data._resource_column[row] = _resource_
+            data._resource_column[row] = resource
             data._n = row + 1
-            self._sparse_cells[entity & INDEX_MASK] = row
+            self._sparse_cells[_slot] = row
             self._version += 1
-            if self._mates:
-                row = self._join_group(row, entity)
             return row
 
     def create_many(
@@ -853,12 +765,12 @@ class SkinnedMeshManager:
         entities: ArrayLike,
         /,
         *,
-        vertex_buffers: ArrayLike = (0, 0),
-        index_buffer: ArrayLike = 0,
-        shader: ArrayLike = 0,
-        material: ArrayLike = 0,
-        bone_count: ArrayLike = 1,
-        visible: ArrayLike = True,
+        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
+        index_buffer: ArrayLike = INDEX_BUFFER_DEFAULT,
+        shader: ArrayLike = SHADER_DEFAULT,
+        material: ArrayLike = MATERIAL_DEFAULT,
+        bone_count: ArrayLike = BONE_COUNT_DEFAULT,
+        visible: ArrayLike = VISIBLE_DEFAULT,
         resource: object = None,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
@@ -866,21 +778,26 @@ class SkinnedMeshManager:
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                vertex_buffers=vertex_buffers,
+                index_buffer=index_buffer,
+                shader=shader,
+                material=material,
+                bone_count=bone_count,
+                visible=visible,
+                resource=resource,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            vertex_buffers=vertex_buffers,
-            index_buffer=index_buffer,
-            shader=shader,
-            material=material,
-            bone_count=bone_count,
-            visible=visible,
-            resource=resource,
-        )
         _borrowed = (
             entities,
             vertex_buffers,
@@ -891,8 +808,6 @@ class SkinnedMeshManager:
             visible,
         )
         self._make_room(entities, columns, _borrowed)
-        if self._mates:
-            entities, columns = unshared(entities, columns)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
 
     def _convert(
@@ -900,12 +815,12 @@ class SkinnedMeshManager:
         count: int,
         /,
         *,
-        vertex_buffers: ArrayLike = (0, 0),
-        index_buffer: ArrayLike = 0,
-        shader: ArrayLike = 0,
-        material: ArrayLike = 0,
-        bone_count: ArrayLike = 1,
-        visible: ArrayLike = True,
+        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
+        index_buffer: ArrayLike = INDEX_BUFFER_DEFAULT,
+        shader: ArrayLike = SHADER_DEFAULT,
+        material: ArrayLike = MATERIAL_DEFAULT,
+        bone_count: ArrayLike = BONE_COUNT_DEFAULT,
+        visible: ArrayLike = VISIBLE_DEFAULT,
         resource: object = None,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
@@ -968,8 +883,6 @@ class SkinnedMeshManager:
             data._n = end
             self._sparse[slots] = rows
             self._version += 1
-            if self._mates:
-                rows = self._join_group_many(rows, entities)
             return rows
 
     def ensure(
@@ -977,12 +890,12 @@ class SkinnedMeshManager:
         entity: Entity,
         /,
         *,
-        vertex_buffers: ArrayLike = (0, 0),
-        index_buffer: int = 0,
-        shader: int = 0,
-        material: int = 0,
-        bone_count: int = 1,
-        visible: bool = True,
+        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
+        index_buffer: int = INDEX_BUFFER_DEFAULT,
+        shader: int = SHADER_DEFAULT,
+        material: int = MATERIAL_DEFAULT,
+        bone_count: int = BONE_COUNT_DEFAULT,
+        visible: bool = VISIBLE_DEFAULT,
         resource: Any = None,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
@@ -990,7 +903,8 @@ class SkinnedMeshManager:
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -1005,7 +919,7 @@ class SkinnedMeshManager:
         )
 
     def destroy(self, row: Instance, /) -> None:
-        """Remove one instance; O(1). The group's last row and the last of all move up.
+        """Remove one instance; O(1). The last row moves into its place.
 
         Raises:
             StaleInstanceError: the row is not in use.
@@ -1015,7 +929,7 @@ class SkinnedMeshManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -1027,7 +941,7 @@ class SkinnedMeshManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -1059,19 +973,11 @@ class SkinnedMeshManager:
         with self._entities.dispatch:
             self._release(np.array([row]))
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-            if row < data._n_grouped:
-                for mate in self._mates:
-                    mate._leave_group(row)
-                last = Instance(data._n_grouped - 1)
-                if row != last:
-                    self._move(last, row)
-                data._n_grouped = row = (
-                    last  # the rows behind the group have the hole now
-                )
-            last = Instance(data._n - 1)
-            if row != last:
-                self._move(last, row)
-            data._n = last
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._move_row(src, dst)
+                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+            data._n = src
             data._resource_column[data._n] = None
             self._version += 1
             return 1
@@ -1084,14 +990,11 @@ class SkinnedMeshManager:
         with self._entities.dispatch:
             self._release(gone)
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            n, bound = data._n, data._n_grouped
-            leaving = gone[: np.searchsorted(gone, bound)]
-            if len(leaving):
-                for mate in self._mates:
-                    mate._leave_group_many(leaving)
-            src, dst = fill_parts(gone, bound, n)
-            self._move_many(src, dst)
-            data._n_grouped = bound - len(leaving)
+            n = data._n
+            src, dst = fill(gone, n)
+            if len(src):
+                data._move_rows(src, dst)
+                self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
             data._n = n - len(gone)
             data._resource_column[data._n : n] = None
             self._version += 1
@@ -1104,18 +1007,16 @@ class SkinnedMeshManager:
 
         Raises:
             ValueError: no such field, or a key of another length.
-            StructureLockedError: the manager is locked, or a world's group orders its rows.
+            StructureLockedError: the manager is locked.
         """
         if self._locks:
             raise locked(MANAGER)
-        if self._mates:
-            raise sorted_by_group(MANAGER, "actors")
         data = self.data
         if isinstance(key, str):
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -1123,13 +1024,12 @@ class SkinnedMeshManager:
 
         Raises:
             ValueError: the order is not a permutation of the rows.
-            StructureLockedError: the manager is locked, or a world's group orders its rows.
+            StructureLockedError: the manager is locked.
         """
         if self._locks:
             raise locked(MANAGER)
-        if self._mates:
-            raise sorted_by_group(MANAGER, "actors")
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:
@@ -1165,108 +1065,6 @@ class SkinnedMeshManager:
         if size < len(self._sparse):
             self._set_map(self._sparse[:size].copy())
 
-    def _link_group(self, mates: tuple[GroupMember, ...], n: int) -> None:
-        """Be told of the group's other members, with which the first n rows are aligned."""
-        self._mates = mates
-        self.data._n_grouped = n
-
-    def _join_group(self, row: Instance, entity: Entity) -> Instance:
-        """Let an entity join that has a row in every mate too; return its row; O(1) per mate."""
-        for mate in self._mates:
-            if mate.lookup(entity) == NIL:
-                return row
-        for mate in self._mates:
-            mate._enter_group(mate.lookup(entity))
-            mate._version += 1
-        return self._enter_group(row)
-
-    def _join_group_many(self, rows: RowArray, entities: EntityArray) -> RowArray:
-        """Let those of k entities join that have rows in every mate; return all rows; O(k)."""
-        joining, found = having_all(entities, self._mates)
-        if len(joining) == 0:
-            return rows
-        for mate, rows_there in zip(self._mates, found, strict=True):
-            mate._enter_group_many(rows_there)
-            mate._version += 1
-        src, dst = self._enter_group_many(rows[joining])
-        return Remap(src, dst, self.data._n)(rows)
-
-    def _enter_group(self, row: Instance) -> Instance:
-        """Bring a row to the end of the group; O(1). The caller counts the change."""
-        data = self.data
-        last = Instance(data._n_grouped)
-        self._swap(row, last)
-        data._n_grouped = last + 1
-        return last
-
-    def _enter_group_many(self, rows: RowArray) -> tuple[RowArray, RowArray]:
-        """Bring k rows, in this order, to the end of the group; return (src, dst); O(k)."""
-        data = self.data
-        src, dst = joined_at(rows, data._n_grouped)
-        self._move_many(src, dst)
-        data._n_grouped += len(rows)
-        return src, dst
-
-    def _leave_group(self, row: Instance) -> None:
-        """Swap a row with the group's last and end the group before it; O(1)."""
-        data = self.data
-        last = Instance(data._n_grouped - 1)
-        self._swap(row, last)
-        data._n_grouped = last
-        self._version += 1
-
-    def _leave_group_many(self, gone: RowArray) -> None:
-        """Bring k ascending rows behind the group, which ends before them; O(k)."""
-        data = self.data
-        start = data._n_grouped - len(gone)
-        src, dst = exchange(gone, start, data._n_grouped)
-        self._move_many(src, dst)
-        data._n_grouped = start
-        self._version += 1
-
-    def _group_key(self, key: str | ArrayLike) -> NDArray[Any]:
-        """Return the key by which the group is sorted, one value per row in it."""
-        data = self.data
-        if isinstance(key, str):
-            if key not in SORT_KEYS:
-                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
-            column: NDArray[Any] = getattr(data, key)
-            return column[: data._n_grouped]
-        return sort_key(key, data._n_grouped, "actors")
-
-    def _permute_group(self, src: RowArray) -> None:
-        """Move every row src[k] of the group to k."""
-        self._move_many(src, np.arange(len(src)))
-        self._version += 1
-
-    def _swap(self, one: Instance, other: Instance) -> None:
-        """Let two rows change places, over the spare row behind the last one if there is one."""
-        data = self.data
-        spare = Instance(data._n)
-        if one == other:
-            return
-        if spare == data._allocated:
-            self._move_many(np.array([one, other]), np.array([other, one]))
-            return
-        self._move(one, spare)
-        self._move(other, one)
-        self._move(spare, other)
-        data._resource_column[spare] = None
-
-    def _move(self, src: Instance, dst: Instance) -> None:
-        """Move one row, and tell what knows its number."""
-        data = self.data
-        data._move_row(src, dst)
-        self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-
     def _set_map(self, sparse: NDArray[np.uint32]) -> None:
         self._sparse = sparse
         self._sparse_cells = cells(sparse)
@@ -1290,12 +1088,8 @@ class SkinnedMeshManager:
         return self._released.add(callback)
 
     def _release(self, rows: RowArray) -> None:
-        for mate in self._mates:
-            mate._locks += 1
         self._locks += 1
         try:
             self._released.run(rows, self._entities.dispatch.errors)
         finally:
             self._locks -= 1
-            for mate in self._mates:
-                mate._locks -= 1

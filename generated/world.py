@@ -171,6 +171,10 @@ class Game:
             raise ValueError(f"can't spawn {n} entities")
         _parts: list[tuple[_Store, Columns]] = []
         _given: list[object] = []
+        if tile is not None:
+            _columns = self.tile._convert(n, **tile)
+            _parts.append((self.tile, _columns))
+            _given.extend(tile.values())
         if ai_state is not None:
             _columns = self.ai_state._convert(n, **ai_state)
             _parts.append((self.ai_state, _columns))
@@ -215,10 +219,6 @@ class Game:
             _columns = self.status_effect._convert(n, **status_effect)
             _parts.append((self.status_effect, _columns))
             _given.extend(status_effect.values())
-        if tile is not None:
-            _columns = self.tile._convert(n, **tile)
-            _parts.append((self.tile, _columns))
-            _given.extend(tile.values())
         if transform is not None:
             _columns = self.transform._convert(n, **transform)
             _parts.append((self.transform, _columns))

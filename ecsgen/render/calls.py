@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from ecsgen.model import Default
-from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.quoting import WIDTH
 
 _KEYWORD = re.compile(r"\w+=(?!=)")
 
@@ -41,11 +40,16 @@ def _item(item: str, indent: int) -> str:
     name, equals, value = item.partition("=") if _KEYWORD.match(item) else ("", "", item)
     if len(line) <= WIDTH or not value.startswith("("):
         return line
-    display = ast.parse(value, mode="eval").body
+    items = _elements(value)
+    return line if items is None else exploded(name + equals, items, indent) + ","
+
+
+def _elements(text: str) -> list[str] | None:
+    """Return the elements of a tuple's text, or None for what is no tuple."""
+    display = ast.parse(text, mode="eval").body
     if not isinstance(display, ast.Tuple):
-        return line
-    items = [ast.get_source_segment(value, element) or "" for element in display.elts]
-    return exploded(name + equals, items, indent) + ","
+        return None
+    return [ast.get_source_segment(text, element) or "" for element in display.elts]
 
 
 def collection(head: str, items: list[str], indent: int) -> str:
@@ -59,6 +63,12 @@ def collection(head: str, items: list[str], indent: int) -> str:
     return f"{pad}{head}(\n{body}{pad})"
 
 
+def display(head: str, value: str) -> str:
+    """Return `head` and a literal; a (nested) tuple that is too long has an item per line."""
+    items = None if len(head) + len(value) <= WIDTH else _elements(value)
+    return head + value if items is None else exploded(head, items, 0)
+
+
 def disjunction(head: str, names: list[str]) -> str:
     """Return `head` and the names joined by bars, as black lays a long right side out."""
     line = head + " | ".join(names)
@@ -69,16 +79,6 @@ def disjunction(head: str, names: list[str]) -> str:
     if len(inner) > WIDTH:
         inner = f"\n{pad}    | ".join([f"{pad}    {names[0]}", *names[1:]])
     return f"{head}(\n{inner}\n{pad})"
-
-
-def display(head: str, value: Default, indent: int, end: str = "") -> str:
-    """Return `head` and a (nested) tuple of literals, one item per line where too long."""
-    pad = " " * indent
-    line = f"{pad}{head}{literal(value)}{end}"
-    if len(line) <= WIDTH or not isinstance(value, tuple):
-        return line
-    items = "\n".join(display("", item, indent + 4, ",") for item in value)
-    return f"{pad}{head}(\n{items}\n{pad}){end}"
 
 
 def signature(name: str, parameters: list[str], returns: str, indent: int) -> str:

@@ -24,6 +24,7 @@ class Member:
     owner: str
     destroy: str
     has_manager: bool
+    can_grow: bool
 
     @classmethod
     def of(cls, component: Component, world: World) -> Self:
@@ -34,6 +35,7 @@ class Member:
             component.owner,
             component.destroy,
             component.name not in world.archetypes,
+            not component.reserve,
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .convert_base import Field
 from .errors import CapacityError, StaleViewWarning
 from .handles import NIL, RowArray
 
@@ -118,6 +119,12 @@ def items(column: NDArray[Any]) -> NDArray[Any]:
     return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
 
 
+def word(field: Field, cell: Any) -> int:
+    """Return the elements of one cell of 1, 2, 4 or 8 bytes as the unsigned integer in `items`."""
+    elements = np.array(cell, field.dtype)
+    return int(elements.view(f"u{elements.nbytes}")[0])
+
+
 def put_cells(
     column: NDArray[Any],
     items: NDArray[Any],
@@ -177,7 +184,9 @@ def _unshared() -> int:
 _UNSHARED: Final = _unshared()
 
 
-def warn_if_viewed(buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]) -> None:
+def warn_if_viewed(
+    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
+) -> None:
     """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
 
     The caller has the last reference to `buffer`; every view of it is one reference more
@@ -199,7 +208,10 @@ def _outside_level() -> int:
     package = os.path.dirname(__file__)
     level = 2
     frame = sys._getframe(level)
-    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == package:
+    while (
+        frame.f_back is not None
+        and os.path.dirname(frame.f_code.co_filename) == package
+    ):
         frame = frame.f_back
         level += 1
     return level

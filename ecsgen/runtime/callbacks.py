@@ -77,7 +77,9 @@ class Callbacks(Generic[_Argument]):
 
         `guard`, a bound method too, is asked by `check()`; it raises to refuse a run.
         """
-        return self._append(WeakMethod(method), None if guard is None else WeakMethod(guard))
+        return self._append(
+            WeakMethod(method), None if guard is None else WeakMethod(guard)
+        )
 
     def check(self) -> None:
         """Ask every guard; what the first one raises passes through."""
@@ -115,7 +117,9 @@ class Callbacks(Generic[_Argument]):
         return subscription
 
     def _remove(self, subscription: Subscription) -> None:
-        self.entries = tuple(e for e in self.entries if e.subscription is not subscription)
+        self.entries = tuple(
+            e for e in self.entries if e.subscription is not subscription
+        )
 
 
 class Dispatch:

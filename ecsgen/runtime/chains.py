@@ -48,7 +48,9 @@ def chain_lengths(
         active, here = active[more], following[more].astype(np.intp)
     ordered = np.sort(owners)
     rest = entities[active]
-    counts[active] = ordered.searchsorted(rest, "right") - ordered.searchsorted(rest, "left")
+    counts[active] = ordered.searchsorted(rest, "right") - ordered.searchsorted(
+        rest, "left"
+    )
     return counts
 
 
@@ -86,7 +88,9 @@ def link(
     return first, last, owners[starts]
 
 
-def join(nexts: Links, previous: Links, heads: RowArray, first: RowArray, last: RowArray) -> None:
+def join(
+    nexts: Links, previous: Links, heads: RowArray, first: RowArray, last: RowArray
+) -> None:
     """Append the chains first … last to those that begin at `heads`."""
     tails = previous[heads]
     nexts[tails] = first
@@ -136,7 +140,9 @@ def _survivor(rows: RowArray, gone: RowArray, instead: RowArray) -> RowArray:
     return np.where(gone[place] == rows, instead[place], rows)
 
 
-def remap_links(nexts: Links, previous: Links, src: RowArray, dst: RowArray, n: int) -> RowArray:
+def remap_links(
+    nexts: Links, previous: Links, src: RowArray, dst: RowArray, n: int
+) -> RowArray:
     """Mend links after rows src[k] were copied to dst[k]; return the moved rows that are first."""
     return mend_links(nexts, previous, dst, Remap(src, dst, n))
 

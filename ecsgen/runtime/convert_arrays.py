@@ -44,7 +44,10 @@ def is_array_like(kind: type) -> bool:
         return False
     # `hasattr` would find what a metaclass defines, such as the length of an enum.
     defined = set(chain.from_iterable(map(vars, kind.__mro__)))
-    return not defined.isdisjoint(_ARRAY_PROTOCOLS) or {"__len__", "__getitem__"} <= defined
+    return (
+        not defined.isdisjoint(_ARRAY_PROTOCOLS)
+        or {"__len__", "__getitem__"} <= defined
+    )
 
 
 def gathered(value: Any, depth: int, wanted: str) -> NDArray[Any]:

@@ -33,13 +33,17 @@ class Field:
     _kinds: ClassVar[str] = ""
     """The dtype kinds of arrays that `_cast` takes."""
 
-    def __init__(self, name: str, dtype: str, shape: tuple[int, ...], wanted: str) -> None:
+    def __init__(
+        self, name: str, dtype: str, shape: tuple[int, ...], wanted: str
+    ) -> None:
         self.name = name
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self.shape = shape
         self.wanted = wanted
         rows = ", ".join(["rows", *map(str, shape)])
-        self._wanted_one = f"{name}: wanted " + (f"shape {shape}" if shape else f"one {wanted}")
+        self._wanted_one = f"{name}: wanted " + (
+            f"shape {shape}" if shape else f"one {wanted}"
+        )
         self._checked: tuple[object, Any] = (self, None)  # a value, and its cell
         self._wanted_many = f"{name}: wanted shape ({rows}{'' if shape else ','})"
 
@@ -57,7 +61,9 @@ class Field:
         """
         return self.cell(value)
 
-    def many(self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None) -> NDArray[Any]:
+    def many(
+        self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
+    ) -> NDArray[Any]:
         """Return an array of the column's dtype that broadcasts to `(rows, *shape)`; O(elements).
 
         The result may be the argument itself, but never shares memory with `buffer`.
@@ -85,7 +91,9 @@ class Field:
             return self._cast(array)
         if kind == "O":
             return self._from_elements(array)
-        raise TypeError(f"{self.name}: wanted {self.wanted}, not an array of {array.dtype}")
+        raise TypeError(
+            f"{self.name}: wanted {self.wanted}, not an array of {array.dtype}"
+        )
 
     def _from_elements(self, array: NDArray[Any]) -> NDArray[Any]:
         elements = array.ravel().tolist()
@@ -113,7 +121,9 @@ class Field:
         if shape == (0,) and wanted[0] == 0:
             return np.empty(wanted, self.dtype)
         ends = zip(reversed(shape), reversed(wanted), strict=False)
-        if len(shape) <= len(wanted) and all(given in (size, 1) for given, size in ends):
+        if len(shape) <= len(wanted) and all(
+            given in (size, 1) for given, size in ends
+        ):
             return array
         raise ValueError(f"{self.name}: wanted shape {wanted}, not {shape}")
 
@@ -139,10 +149,14 @@ class Field:
 
     def _wrong_type(self, value: object) -> TypeError:
         kind = type(value).__name__
-        return TypeError(f"{self.name}: wanted {self.wanted}, not {shown(value)} ({kind})")
+        return TypeError(
+            f"{self.name}: wanted {self.wanted}, not {shown(value)} ({kind})"
+        )
 
     def _does_not_fit(self, value: object) -> OverflowError:
-        return OverflowError(f"{self.name}: {shown(value)} does not fit into {self.wanted}")
+        return OverflowError(
+            f"{self.name}: {shown(value)} does not fit into {self.wanted}"
+        )
 
 
 class ShapedField(Field):

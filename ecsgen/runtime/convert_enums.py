@@ -78,7 +78,9 @@ class EnumField(Field):
         if self._mask:
             bad = bool((numbers & ~self.dtype.type(self._mask)).any())
         elif self._has_gaps:
-            bad = bool((self._sorted[self._sorted.searchsorted(numbers)] != numbers).any())
+            bad = bool(
+                (self._sorted[self._sorted.searchsorted(numbers)] != numbers).any()
+            )
         else:
             bad = False
         if bad:

@@ -19,7 +19,9 @@ def _characters(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 def _decoded(array: NDArray[Any]) -> NDArray[np.object_]:
     """Return an array of dtype S as text; what is not UTF-8 becomes surrogates."""
-    texts = (encoded.decode(errors="surrogateescape") for encoded in array.ravel().tolist())
+    texts = (
+        encoded.decode(errors="surrogateescape") for encoded in array.ravel().tolist()
+    )
     return np.fromiter(texts, object, array.size).reshape(array.shape)
 
 
@@ -42,11 +44,15 @@ class TextField(Field):
         try:
             text = str.encode(value)
         except UnicodeEncodeError:
-            raise ValueError(f"{self.name}: {shown(value)} is not valid UTF-8") from None
+            raise ValueError(
+                f"{self.name}: {shown(value)} is not valid UTF-8"
+            ) from None
         if len(text) <= self._size and 0 not in text:
             return text
         if 0 in text:
-            raise ValueError(f"{self.name}: {shown(value)} has a NUL, wanted {self.wanted}")
+            raise ValueError(
+                f"{self.name}: {shown(value)} has a NUL, wanted {self.wanted}"
+            )
         raise ValueError(
             f"{self.name}: {shown(value)} takes {len(text)} bytes of UTF-8, wanted {self.wanted}"
         )

@@ -26,9 +26,13 @@ def as_entities(es: ArrayLike) -> EntityArray:
     """
     given: NDArray[Any] = np.asarray(es)
     if given.ndim == 0 or _is_masked(es):
-        raise TypeError(f"expected an array or a sequence of entities, not {type(es).__name__}")
+        raise TypeError(
+            f"expected an array or a sequence of entities, not {type(es).__name__}"
+        )
     if given.ndim > 1:
-        raise ValueError(f"expected a flat array of entities, not one of shape {given.shape}")
+        raise ValueError(
+            f"expected a flat array of entities, not one of shape {given.shape}"
+        )
     kind = given.dtype.kind
     if kind in "ui":
         natural = given if kind == "u" else np.maximum(given, 0)

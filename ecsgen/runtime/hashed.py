@@ -15,7 +15,9 @@ def hash_lookup(rows: dict[int, Instance], entities: EntityArray) -> RowArray:
     return np.fromiter(found, np.intp, len(entities))
 
 
-def remember(rows: dict[int, Instance], entities: EntityArray, places: RowArray) -> None:
+def remember(
+    rows: dict[int, Instance], entities: EntityArray, places: RowArray
+) -> None:
     """Enter the row of each entity."""
     rows.update(zip(entities.tolist(), places.tolist(), strict=True))
 
@@ -28,4 +30,6 @@ def forget(rows: dict[int, Instance], entities: EntityArray) -> None:
 
 def dict_bytes(rows: dict[int, Instance]) -> int:
     """Return the bytes of the map: its table, and an int object for each key and row."""
-    return sys.getsizeof(rows) + len(rows) * (sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16))
+    return sys.getsizeof(rows) + len(rows) * (
+        sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16)
+    )

@@ -23,14 +23,18 @@ def ids_of(slots: NDArray[Any], generations: NDArray[np.uint32]) -> IdArray:
     return ids
 
 
-def resolve_ids(ids: IdArray, rows: NDArray[Any], generations: NDArray[np.uint32]) -> RowArray:
+def resolve_ids(
+    ids: IdArray, rows: NDArray[Any], generations: NDArray[np.uint32]
+) -> RowArray:
     """Return the row of each id, NIL where the slot's generation is another; O(k)."""
     if len(rows) == 0:
         return np.full(len(ids), NIL, np.intp)
     slots = (ids & np.uint64(SLOT_MASK)).view(np.intp)
     alive = generations.take(slots, mode="clip") == ids >> np.uint64(SLOT_BITS)
     alive &= slots < len(rows)
-    return np.where(alive, rows.take(slots, mode="clip"), NIL).astype(np.intp, copy=False)
+    return np.where(alive, rows.take(slots, mode="clip"), NIL).astype(
+        np.intp, copy=False
+    )
 
 
 def rows_of_ids(manager: str, ids: EntityArray, rows: RowArray) -> RowArray:
@@ -56,7 +60,9 @@ def worn_out(manager: str, row: int) -> CapacityError:
     return CapacityError(f"{manager}: row {row} has no generation left for another id")
 
 
-def first_worn_out(manager: str, rows: RowArray, generations: NDArray[np.uint32]) -> None:
+def first_worn_out(
+    manager: str, rows: RowArray, generations: NDArray[np.uint32]
+) -> None:
     """Raise CapacityError for the first of the rows that has no generation left."""
     known = rows[rows < len(generations)]
     worn = known[generations[known] == LAST_GENERATION]

@@ -57,7 +57,9 @@ def _bits(array: NDArray[Any]) -> NDArray[Any]:
     return array if array.dtype.kind == "S" else array.view(f"u{array.itemsize}")
 
 
-def picked(values: NDArray[Any], shape: tuple[int, ...], wanted: RowArray) -> NDArray[Any]:
+def picked(
+    values: NDArray[Any], shape: tuple[int, ...], wanted: RowArray
+) -> NDArray[Any]:
     """Return the wanted rows of values that broadcast to `shape`, or what is the same for all."""
     by_row = values.ndim == len(shape) and len(values) == shape[0]
     return values[wanted] if by_row else values
@@ -70,7 +72,9 @@ def without_views(
     return {name: copied_if_view(values, buffer) for name, values in columns.items()}
 
 
-def follow(places: NDArray[np.uint32], cold_rows: NDArray[np.uint32], dst: RowArray) -> None:
+def follow(
+    places: NDArray[np.uint32], cold_rows: NDArray[np.uint32], dst: RowArray
+) -> None:
     """Tell the cold rows at `places`, NIL for none, that their instances are at `dst` now; O(k)."""
     held = places != NIL
     cold_rows[places[held]] = dst[held]

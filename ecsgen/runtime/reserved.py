@@ -28,10 +28,14 @@ def reserve_pages(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
     try:
         return np.frombuffer(mmap.mmap(-1, size, flags=flags), np.uint8)
     except (OSError, OverflowError) as error:
-        raise CapacityError(f"no address space for {capacity} rows of {row_bytes} bytes") from error
+        raise CapacityError(
+            f"no address space for {capacity} rows of {row_bytes} bytes"
+        ) from error
 
 
-def give_back(buffer: NDArray[np.uint8], column: Column, capacity: int, rows: int) -> None:
+def give_back(
+    buffer: NDArray[np.uint8], column: Column, capacity: int, rows: int
+) -> None:
     """Give the whole pages of a column behind its first `rows` rows back; they are zeros then.
 
     Where the buffer is an ordinary allocation nothing happens.

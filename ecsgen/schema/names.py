@@ -45,8 +45,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     "what their runtime defines": _words(
         "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
         "Field FloatField Group GroupMember GroupedColumns HandleField IdArray IndexQueue "
-        "IntField LAST_GENERATION LevelCache Links ObjectField PAGE Remap ROUNDS SCAN "
-        "ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
+        "IntField LAST_GENERATION LevelCache Links ObjectField OwnedRows PAGE Remap ROUNDS "
+        "Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder WORD_BITS"
@@ -87,9 +87,9 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "self rows entities columns order key rng callback np"
     ),
     "functions that creations call": _words(
-        "beyond_reserve copied_if_view count_differing duplicate_instance first_present "
-        "first_repeated grown_capacity grown_map present_row row_in_use rows_spanned whole_count "
-        "without_views worn_out"
+        "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
+        "first_present first_repeated grown_capacity grown_map present_row row_in_use "
+        "rows_spanned whole_count without_views worn_out"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation"),
     "decorators in generated code": _words("contextmanager overload property"),

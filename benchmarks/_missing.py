@@ -1,0 +1,20 @@
+"""Contenders that are not installed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+class MissingError(Exception):
+    """Something that can't take part; the message says what to install."""
+
+
+def library(name: str) -> Any:
+    """Import a library, or raise `MissingError`."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise MissingError(f"{name} is not installed (pip install {name})") from None

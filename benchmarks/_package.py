@@ -1,0 +1,54 @@
+"""Generated packages to measure, built into a temporary folder."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import shutil
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from _missing import MissingError
+
+from ecsgen import schema
+from ecsgen.config import Backend, Options
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.render import outputs
+
+ROOT = Path(__file__).resolve().parent.parent
+SCHEMAS = Path(__file__).resolve().parent / "schemas"
+
+
+@cache
+def built(folder: Path, backend: Backend, *schemas: Path) -> Any:
+    """Build schema files to a package in a folder, and import it; the same ones only once.
+
+    Written as the templates make it, without black and generated tests. Raises `MissingError`
+    without the backend's library.
+    """
+    if backend == "numba" and importlib.util.find_spec("numba") is None:
+        raise MissingError("numba is not installed (pip install numba)")
+    home = Path(tempfile.mkdtemp(dir=folder))
+    package = home / f"{backend}_{home.name}"
+    source = home / "schemas"
+    source.mkdir()
+    package.mkdir()
+    for file in schemas:
+        shutil.copy(file, source)
+    for path, text in _files(source, package, backend).items():
+        (package / path).write_text(text, encoding="utf-8")
+    sys.path.insert(0, str(home))
+    return importlib.import_module(package.name)
+
+
+def _files(source: Path, package: Path, backend: Backend) -> dict[str, str]:
+    diagnostics = Diagnostics()
+    project = schema.load(source, diagnostics)
+    options = Options(source, package, backend, tests=None, jobs=1, line_length=88)
+    found = [] if project is None else outputs(project, options, diagnostics)
+    if project is None or diagnostics.errors:
+        raise ValueError(f"{source} has {diagnostics.errors} errors")
+    return {each.path: each.make() for each in found if not each.path.startswith("tests/")}

@@ -1,0 +1,55 @@
+"""Each benchmark runs, on sizes so small that its figures say nothing; none can fail on speed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+TINY: dict[str, tuple[str, ...]] = {
+    "build_scaling.py": ("1",),
+    "entities.py": ("50",),
+    "managers.py": ("--calls", "20", "--live", "30", "--bulk", "100", "--rounds", "1"),
+    "policies.py": ("--calls", "20", "--bulk", "100", "--rounds", "1"),
+    "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
+}
+HOT_FIRST = "records of 128 bytes, hot fields first"
+
+
+def run(script: str, *arguments: str, **environment: str) -> str:
+    command = [sys.executable, "-W", "error", str(BENCHMARKS / script), *arguments]
+    known = {**os.environ, "PYTHONUTF8": "1", **environment}
+    done = subprocess.run(command, capture_output=True, text=True, env=known, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_script_is_here() -> None:
+    assert {file.name for file in BENCHMARKS.glob("[!_]*.py")} == set(TINY)
+
+
+@pytest.mark.parametrize("script", [name for name in TINY if name != "simulate.py"])
+def test_runs(script: str) -> None:
+    assert run(script, *TINY[script])
+
+
+def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:
+    told = run("cachegrind/count.py", PATH=str(tmp_path))
+    assert told.startswith("valgrind is not installed, nothing counted")
+
+
+@pytest.mark.skipif(
+    not (shutil.which("valgrind") and shutil.which("gcc")), reason="needs valgrind and gcc"
+)
+def test_cachegrind_counts_lines_of_the_cache() -> None:
+    # 40,000 records of 128 bytes, 5 MB, are in the last level and not in the first.
+    told = run("cachegrind/count.py", "--rows", "40000", "--only", "struct", HOT_FIRST)
+    columns, records, *_ = (line.split("|")[2:4] for line in told.splitlines()[4:])
+    assert [float(cell) for cell in columns] == [0.56, 0.0]
+    assert [float(cell) for cell in records] == [1.0, 0.0]
