@@ -54,10 +54,12 @@ from ._runtime import (
     has_row,
     having_all,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
     joined_at,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -85,6 +87,7 @@ COLUMNS: Final = (
 )
 _VALUE: Final = FloatField("Velocity.value", "f32", (3,))
 VALUE_STRUCT: Final = Struct("=3f")
+VALUE_DEFAULT: Final = (0.0, 0.0, 0.0)
 
 
 class Velocity(NamedTuple):
@@ -168,9 +171,8 @@ class VelocityData:
 
     @value.setter
     def value(self, values: ArrayLike) -> None:
-        column = self._value_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VALUE.many(values, self._n)
+        if not is_same_view(self.value, values):
+            self._value_column[: self._n] = _VALUE.many(values, self._n)
 
     def tagged(self, tag: Literal["hot"], /) -> VelocityHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -246,9 +248,9 @@ class VelocityGroupedData:
     @value.setter
     def value(self, values: ArrayLike) -> None:
         data = self._data
-        column = data._value_column[: data._n_grouped]
-        if not is_same_view(column, values):
-            column[...] = _VALUE.many(values, data._n_grouped)
+        if not is_same_view(self.value, values):
+            checked = _VALUE.many(values, data._n_grouped)
+            data._value_column[: data._n_grouped] = checked
 
 
 class VelocityManager:
@@ -360,32 +362,32 @@ class VelocityManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def value(self, row: Instance, /) -> tuple[float, float, float]:
         """The value. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return VALUE_STRUCT.unpack_from(data._value_cells, 12 * row)
 
     def set_value(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `value` of a row: 3 values."""
+        _value = _VALUE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _VALUE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 3 * row
-        data._value_cells[_at] = values[0]
-        data._value_cells[_at + 1] = values[1]
-        data._value_cells[_at + 2] = values[2]
+        data._value_cells[_at] = _value[0]
+        data._value_cells[_at + 1] = _value[1]
+        data._value_cells[_at + 2] = _value[2]
 
     def row(self, row: Instance, /) -> Velocity:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Velocity(VALUE_STRUCT.unpack_from(data._value_cells, 12 * row))
 
     def lookup(self, entity: Entity, /) -> Instance:
@@ -402,9 +404,10 @@ class VelocityManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -441,7 +444,7 @@ class VelocityManager:
         entity: Entity,
         /,
         *,
-        value: ArrayLike = (0.0, 0.0, 0.0),
+        value: ArrayLike = VALUE_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -451,31 +454,47 @@ class VelocityManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _value_ = VALUE_DEFAULT
+            if value is not VALUE_DEFAULT:
+                _value_ = _VALUE.one(value)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _value_ = _VALUE.one(value)
         if data._n == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._n + 1), (value,))
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
             # a dead entity had the same index
             self._destroy_rows(np.array([_found]))
             _found = NIL
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
         _at = 3 * row
         data._value_cells[_at] = _value_[0]
         data._value_cells[_at + 1] = _value_[1]
         data._value_cells[_at + 2] = _value_[2]
         data._n = row + 1
-        self._sparse_cells[entity & INDEX_MASK] = row
+        self._sparse_cells[_slot] = row
         self._version += 1
         if self._mates:
             row = self._join_group(row, entity)
@@ -486,19 +505,24 @@ class VelocityManager:
         entities: ArrayLike,
         /,
         *,
-        value: ArrayLike = (0.0, 0.0, 0.0),
+        value: ArrayLike = VALUE_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(len(_given), value=value)
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(len(entities), value=value)
         _borrowed = (entities, value)
         self._make_room(entities, columns, _borrowed)
         if self._mates:
@@ -510,7 +534,7 @@ class VelocityManager:
         count: int,
         /,
         *,
-        value: ArrayLike = (0.0, 0.0, 0.0),
+        value: ArrayLike = VALUE_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -568,14 +592,15 @@ class VelocityManager:
         entity: Entity,
         /,
         *,
-        value: ArrayLike = (0.0, 0.0, 0.0),
+        value: ArrayLike = VALUE_DEFAULT,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(entity, value=value)
@@ -591,7 +616,7 @@ class VelocityManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -603,7 +628,7 @@ class VelocityManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -679,7 +704,7 @@ class VelocityManager:
         if self._mates:
             raise sorted_by_group(MANAGER, "bodies")
         data = self.data
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -693,7 +718,8 @@ class VelocityManager:
             raise locked(MANAGER)
         if self._mates:
             raise sorted_by_group(MANAGER, "bodies")
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:
@@ -791,7 +817,7 @@ class VelocityManager:
     def _group_key(self, key: ArrayLike) -> NDArray[Any]:
         """Return the key by which the group is sorted, one value per row in it."""
         data = self.data
-        return sort_key(key, data._n_grouped, "bodies")
+        return sort_key(key_values(key, MANAGER), data._n_grouped, "bodies")
 
     def _permute_group(self, src: RowArray) -> None:
         """Move every row src[k] of the group to k."""
