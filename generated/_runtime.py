@@ -30,6 +30,7 @@ from typing import (
     TypeGuard,
     TypeVar,
     cast,
+    overload,
 )
 from weakref import WeakMethod
 
@@ -265,6 +266,8 @@ class IndexQueue:
 
     __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
 
+    # `_head` counts what was taken; where it is in the ring, the mask tells.
+
     def __init__(self) -> None:
         self.count = 0
         self._head = 0
@@ -275,6 +278,11 @@ class IndexQueue:
         """Bytes held."""
         return self._ring.nbytes
 
+    @property
+    def pushed(self) -> int:
+        """How many were ever appended. O(1)."""
+        return self._head + self.count
+
     def push(self, index: int) -> None:
         """Append one. O(1) amortised."""
         if self.count > self._mask:
@@ -284,8 +292,8 @@ class IndexQueue:
 
     def pop(self) -> int:
         """Take the first one, which must exist. O(1)."""
-        index: int = self._cells[self._head]
-        self._head = (self._head + 1) & self._mask
+        index: int = self._cells[self._head & self._mask]
+        self._head += 1
         self.count -= 1
         return index
 
@@ -303,22 +311,22 @@ class IndexQueue:
     def first(self, n: int) -> NDArray[np.int64]:
         """The first n, which must exist, without taking them. O(n)."""
         indices = np.empty(n, np.int64)
-        front = self._ring[self._head : self._head + n]
+        start = self._head & self._mask
+        front = self._ring[start : start + n]
         indices[: len(front)] = front
         indices[len(front) :] = self._ring[: n - len(front)]
         return indices
 
     def drop(self, n: int) -> None:
         """Take the first n, which must exist. O(1)."""
-        self._head = (self._head + n) & self._mask
+        self._head += n
         self.count -= n
 
     def put_back(self, indices: NDArray[np.int64]) -> None:
         """Insert all at the front, in order: they are the next to be popped. O(k) amortised."""
         self.reserve(self.count + len(indices))
-        start = (self._head - len(indices)) & self._mask
-        self._fill(start, indices)
-        self._head = start
+        self._head -= len(indices)
+        self._fill(self._head & self._mask, indices)
         self.count += len(indices)
 
     def _fill(self, start: int, indices: NDArray[np.int64]) -> None:
@@ -328,9 +336,9 @@ class IndexQueue:
 
     def _grow(self, count: int) -> None:
         ring = np.empty(1 << (count - 1).bit_length(), np.uint32)
-        ring[: self.count] = self.first(self.count)
+        indices = self.first(self.count)
         self._place(ring)
-        self._head = 0
+        self._fill(self._head & self._mask, indices)
 
     def _place(self, ring: NDArray[np.uint32]) -> None:
         self._ring = ring
@@ -756,7 +764,8 @@ def _from_integers(numbers: Iterable[SupportsIndex], count: int) -> EntityArray:
 def are_held(cells: EntityArray, es: EntityArray, mask: int) -> NDArray[np.bool_]:
     """Whether cell `e & mask` holds e, for each handle; the last cell stands for those behind it.
 
-    O(k), three times faster in blocks than with whole arrays.
+    O(k), three times faster in blocks than with whole arrays; and again for blocks of entities
+    in order of creation.
     """
     k = len(es)
     if k <= _BLOCK:
@@ -767,10 +776,20 @@ def are_held(cells: EntityArray, es: EntityArray, mask: int) -> NDArray[np.bool_
     for start in range(0, k, _BLOCK):
         block = es[start : start + _BLOCK]
         n = len(block)
+        if _is_run(cells, block, mask):
+            held[start : start + n] = True
+            continue
         np.bitwise_and(block, mask, out=indices[:n])
         cells.take(indices[:n].view(np.int64), out=found[:n], mode="clip")
         np.equal(found[:n], block, out=held[start : start + n])
     return held
+
+
+def _is_run(cells: EntityArray, es: EntityArray, mask: int) -> bool:
+    """Whether the handles are those of consecutive cells, which is seen without an index for
+    each; most others are told by the first and the last."""
+    first, end = int(es[0]) & mask, (int(es[-1]) & mask) + 1
+    return end - first == len(es) and np.array_equal(cells[first:end], es)
 
 
 def all_different(indices: NDArray[np.integer[Any]], bound: int) -> bool:
@@ -1486,6 +1505,12 @@ def chain_rows(
     else:
         found.append(np.flatnonzero(np.isin(owners, wanted)))
     return np.unique(np.concatenate(found))
+
+
+def first_rows(nexts: Links, previous: Links) -> RowArray:
+    """Return the first row of every chain, ascending; O(rows)."""
+    is_first: NDArray[np.bool_] = nexts[previous] == NIL
+    return np.flatnonzero(is_first)
 
 
 def link(
@@ -2357,6 +2382,280 @@ def spread(
     return column
 
 
+RowsOrSlice: TypeAlias = slice | RowArray
+"""Rows of one manager; a slice where they follow each other."""
+
+
+class QueriedManager(Protocol):
+    """What a query needs of a manager."""
+
+    @property
+    def data(self) -> Any: ...
+
+    @property
+    def version(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
+
+
+class QueriedEntities(Protocol):
+    """What a query needs of the entity manager."""
+
+    @property
+    def _deaths(self) -> int: ...
+
+    def alive_many(self, es: ArrayLike, /) -> NDArray[np.bool_]: ...
+
+
+class QueryMember:
+    """A component of a query, of which an entity has one instance at most."""
+
+    __slots__ = ("manager",)
+
+    def __init__(self, manager: QueriedManager) -> None:
+        self.manager = manager
+
+    def owners(self) -> EntityArray:
+        """Return the owner of each row: a view, not to be kept."""
+        owners: EntityArray = self.manager.data.entity
+        return owners
+
+    def candidates(self) -> RowsOrSlice:
+        """Return all rows with an owner, ascending, one for each owner."""
+        owners = self.owners()
+        if len(self.manager) < len(owners):  # there are holes
+            return np.flatnonzero(owners)
+        return slice(0, len(owners))
+
+    def find(self, entities: EntityArray) -> RowsOrSlice:
+        """Return the row of each entity, NIL where it has none; O(k).
+
+        Where the owners of consecutive rows are these very entities, that is seen in a fifth
+        of the time that looking them up takes.
+        """
+        owners, count = self.owners(), len(entities)
+        if 0 < count <= len(owners):
+            first = int(self.manager.lookup_many(entities[:1])[0])
+            rows = slice(first, first + count)
+            if rows.stop <= len(owners) and _equal(owners[rows], entities):
+                return rows
+        return self.manager.lookup_many(entities)
+
+
+class QueryListMember(QueryMember):
+    """A component of a query, of which an entity may have several: its first one counts."""
+
+    __slots__ = ()
+
+    def candidates(self) -> RowsOrSlice:
+        """Return the first row of each owner, ascending."""
+        data, n = self.manager.data, len(self.manager)
+        return first_rows(data._next_column[:n], data._previous_column[:n])
+
+    def find(self, entities: EntityArray) -> RowsOrSlice:
+        """Return the first row of each entity, NIL where it has none; O(k)."""
+        return self.manager.lookup_many(entities)
+
+
+class QueryJoin:
+    """Who has all components of `required`, one of `any_of` if there are any, and none of
+    `none_of`; and where these entities have the required and the optional ones."""
+
+    __slots__ = (
+        "_any_of",
+        "_arrays",
+        "_entities",
+        "_members",
+        "_none_of",
+        "_optional",
+        "_required",
+        "_result",
+        "_state",
+    )
+
+    def __init__(
+        self,
+        entities: QueriedEntities,
+        required: tuple[QueryMember, ...],
+        any_of: tuple[QueryMember, ...] = (),
+        none_of: tuple[QueryMember, ...] = (),
+        optional: tuple[QueryMember, ...] = (),
+    ) -> None:
+        self._entities = entities
+        self._required = required
+        self._any_of = any_of
+        self._none_of = none_of
+        self._optional = optional
+        self._members = (*required, *optional, *any_of, *none_of)
+        self._state: list[int] = []
+        self._arrays: tuple[NDArray[Any], ...] | None = None
+        self._result: _Match | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without what is kept."""
+        return QueryJoin, (
+            self._entities,
+            self._required,
+            self._any_of,
+            self._none_of,
+            self._optional,
+        )
+
+    def count(self) -> int:
+        """Return how many entities there are."""
+        return self._current().count
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return the entities and the rows of each member, read-only and of one length."""
+        found = self._current()
+        if self._arrays is None:
+            rows = [_as_array(found.rows[place]) for place in range(len(found.rows))]
+            self._arrays = (self._owners(found), *rows)
+            for array in self._arrays:
+                array.flags.writeable = False
+        return self._arrays
+
+    def rows(self, place: int) -> RowsOrSlice:
+        """Return the rows of a member: the required ones come first, then the optional."""
+        return self._current().rows[place]
+
+    def manager(self, place: int) -> Any:
+        """Return the manager of a member."""
+        return self._members[place].manager
+
+    def _current(self) -> _Match:
+        """Join again if a manager changed or an entity died since; O(components) otherwise."""
+        state = [member.manager.version for member in self._members]
+        state.append(self._entities._deaths)
+        if self._result is None or state != self._state:
+            self._arrays = None
+            self._result = self._join()
+            self._state = state
+        return self._result
+
+    def _owners(self, found: _Match) -> EntityArray:
+        """Return the entities, as an array of their own."""
+        if self._required:
+            owners = self._required[0].owners()[found.rows[0]]
+            return owners if owners.base is None else owners.copy()
+        return found.entities
+
+    def _join(self) -> _Match:
+        """Find entities and rows; O(rows of the smallest manager) per component."""
+        match, places = self._start()
+        for place in places:
+            match.require(place, self._required[place])
+        if self._any_of and self._required:
+            match.keep_any(self._any_of)
+        for member in self._none_of:
+            match.drop(member)
+        match.keep(self._entities.alive_many(match.entities))
+        for place, member in enumerate(self._optional, len(self._required)):
+            match.rows[place] = member.find(match.entities)
+        match.finish(keeps_entities=not self._required)
+        return match
+
+    def _start(self) -> tuple[_Match, list[int]]:
+        """Return the smallest manager's entities, and which members to look at next."""
+        if not self._required:
+            return _Match(_union(self._any_of), {}), []
+        sizes = [len(member.manager) for member in self._required]
+        first, *others = sorted(range(len(sizes)), key=sizes.__getitem__)
+        rows = self._required[first].candidates()
+        owners = self._required[first].owners()
+        return _Match(owners[rows], {first: rows}), others
+
+
+class _Match:
+    """The entities that fulfil the conditions so far, and their rows by member."""
+
+    __slots__ = ("count", "entities", "rows")
+
+    def __init__(self, entities: EntityArray, rows: dict[int, RowsOrSlice]) -> None:
+        self.entities = entities
+        self.rows = rows
+        self.count = len(entities)
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop the entities that are not to be kept."""
+        if not kept.all():
+            self.entities = self.entities[kept]
+            self.rows = {place: _kept(rows, kept) for place, rows in self.rows.items()}
+            self.count = len(self.entities)
+
+    def require(self, place: int, member: QueryMember) -> None:
+        """Keep those that have a component, and their rows."""
+        rows = self.rows[place] = member.find(self.entities)
+        if not isinstance(rows, slice):
+            self.keep(rows != NIL)
+
+    def keep_any(self, members: tuple[QueryMember, ...]) -> None:
+        """Keep those that have one component at least."""
+        kept = np.zeros(self.count, np.bool_)
+        for member in members:
+            rows = member.find(self.entities)
+            kept |= True if isinstance(rows, slice) else rows != NIL
+        self.keep(kept)
+
+    def drop(self, member: QueryMember) -> None:
+        """Keep those that have not a component."""
+        rows = member.find(self.entities)
+        none = np.zeros(self.count, np.bool_)
+        self.keep(none if isinstance(rows, slice) else rows == NIL)
+
+    def finish(self, keeps_entities: bool) -> None:
+        """Make the rows what is kept: slices where possible, and no view of a buffer."""
+        self.rows = {place: _as_slice(rows) for place, rows in self.rows.items()}
+        if not keeps_entities:
+            self.entities = self.entities[:0].copy()
+
+
+def _union(members: tuple[QueryMember, ...]) -> EntityArray:
+    """Return the owners of all members' rows, each once; O(rows) per member."""
+    found: list[EntityArray] = []
+    for place, member in enumerate(members):
+        match = _Match(member.owners()[member.candidates()], {})
+        for earlier in members[:place]:
+            match.drop(earlier)
+        found.append(match.entities)
+    return np.concatenate(found)
+
+
+def _equal(owners: EntityArray, entities: EntityArray) -> bool:
+    """Return whether all are equal, which unequal ones in the middle or at the end refute."""
+    ends = (
+        owners[-1] == entities[-1]
+        and owners[len(owners) // 2] == entities[len(owners) // 2]
+    )
+    return bool(ends) and np.array_equal(owners, entities)
+
+
+def _kept(rows: RowsOrSlice, kept: NDArray[np.bool_]) -> RowArray:
+    """Return those of the rows that are kept."""
+    if isinstance(rows, slice):
+        start: int = rows.start
+        return np.flatnonzero(kept) + start
+    left: RowArray = rows[kept]
+    return left
+
+
+def _as_array(rows: RowsOrSlice) -> RowArray:
+    """Return rows as an array."""
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def _as_slice(rows: RowsOrSlice) -> RowsOrSlice:
+    """Return rows that follow each other as a slice, others as they are."""
+    if isinstance(rows, slice) or len(rows) == 0:
+        return rows
+    first, end = int(rows[0]), int(rows[-1]) + 1
+    if end - first == len(rows) and np.array_equal(rows, np.arange(first, end)):
+        return slice(first, end)
+    return rows
+
+
 _NO_RESERVE: Final = 0x4000
 """MAP_NORESERVE of Linux, which the mmap module does not name: no swap space is set aside."""
 
@@ -2686,3 +2985,85 @@ def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]
     place = np.minimum(np.searchsorted(ascending, rows), len(ascending) - 1)
     found: NDArray[np.bool_] = ascending[place] == rows
     return found
+
+
+_Cell = TypeVar("_Cell", bound=np.generic)
+
+
+class QueryColumns:
+    """The columns of one component in the rows of a query: one cell per entity."""
+
+    __slots__ = ("_join", "_place")
+
+    def __init__(self, join: QueryJoin, place: int) -> None:
+        self._join = join
+        self._place = place
+
+
+class QueryColumn(Generic[_Cell]):
+    """A field among `QueryColumns`; where an optional component is absent, its default.
+
+    Reading gives a view where the rows follow each other, otherwise a copy: so changes
+    are written by assigning (`=`, `+=`). What is assigned is checked as everywhere.
+    """
+
+    __slots__ = ("_attribute", "_default", "_field")
+
+    def __init__(self, name: str, field: Any, default: object) -> None:
+        self._attribute = f"_{name}_column"
+        self._field = field
+        self._default = default
+
+    @overload
+    def __get__(self, view: None, owner: type[Any]) -> Self: ...
+
+    @overload
+    def __get__(self, view: QueryColumns, owner: type[Any]) -> NDArray[_Cell]: ...
+
+    def __get__(
+        self, view: QueryColumns | None, owner: type[Any]
+    ) -> Self | NDArray[_Cell]:
+        if view is None:
+            return self
+        rows = view._join.rows(view._place)
+        data = view._join.manager(view._place).data
+        column: NDArray[_Cell] = getattr(data, self._attribute)
+        if isinstance(rows, slice):
+            cells: NDArray[_Cell] = column[rows]
+            return cells
+        absent = rows == NIL
+        if not absent.any():
+            return column.take(rows, axis=0)
+        cells = np.empty((len(rows), *column.shape[1:]), column.dtype)
+        cells[...] = self._field.many(self._default, len(rows))
+        cells[~absent] = column.take(rows[~absent], axis=0)
+        return cells
+
+    def __set__(self, view: QueryColumns, values: object) -> None:
+        rows = view._join.rows(view._place)
+        data = view._join.manager(view._place).data
+        column = getattr(data, self._attribute)
+        if isinstance(rows, slice):
+            cells = column[rows]
+            if not is_same_view(cells, values):
+                cells[...] = self._field.many(values, len(cells))
+            return
+        given = self._field.many(values, len(rows), data._buffer)
+        present = rows != NIL
+        if not present.all():
+            shape = (len(rows), *column.shape[1:])
+            given, rows = np.broadcast_to(given, shape)[present], rows[present]
+        scatter_cells(column, rows, given)
+
+
+def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
+    """Write some rows' cells: checked values that broadcast to them; O(k).
+
+    Shaped cells go as one item each, in a third of the time.
+    """
+    if column.ndim == 1:
+        column[rows] = values
+    elif values.shape == (len(rows), *column.shape[1:]):
+        items(column)[rows] = items(np.ascontiguousarray(values))
+    else:
+        put_cells(column, items(column), rows, values)

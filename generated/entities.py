@@ -237,6 +237,11 @@ class EntityManager:
         """Bytes held in arrays."""
         return self._handles.nbytes + self._free.nbytes
 
+    @property
+    def _deaths(self) -> int:
+        """How many entities died since this object was made or loaded: a version."""
+        return self._free.pushed + self._n_retired
+
     def _attach(
         self, before: Callable[[], object], after: Callable[[EntityArray], object]
     ) -> Subscription:

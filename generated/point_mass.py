@@ -35,6 +35,8 @@ from ._runtime import (
     EntityArray,
     FloatField,
     Instance,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     TextField,
@@ -340,6 +342,33 @@ class PointMassData:
         self._velocity_items[dst] = self._velocity_items[src]
         self._acceleration_items[dst] = self._acceleration_items[src]
         self._label_column[dst] = self._label_column[src]
+
+
+class PointMassColumns(QueryColumns):
+    """The columns of PointMass in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    mass = QueryColumn[np.float32]("mass", _MASS, MASS_DEFAULT)
+    """Mass of the object. [kg] Shape (n,)."""
+
+    position = QueryColumn[np.float32]("position", _POSITION, POSITION_DEFAULT)
+    """Place in world space. [m] Shape (n, 3)."""
+
+    velocity = QueryColumn[np.float32]("velocity", _VELOCITY, VELOCITY_DEFAULT)
+    """Change of place per second. [m/s] Shape (n, 3)."""
+
+    acceleration = QueryColumn[np.float32](
+        "acceleration", _ACCELERATION, ACCELERATION_DEFAULT
+    )
+    """Change of velocity per second. [m/s^2] Shape (n, 3)."""
+
+    label = QueryColumn[np.bytes_]("label", _LABEL, LABEL_DEFAULT)
+    """A name for debugging. Shape (n,)."""
 
 
 class PointMassManager:

@@ -47,6 +47,8 @@ from ._runtime import (
     Id,
     IdArray,
     Instance,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     allocate,
@@ -454,6 +456,31 @@ class StatusEffectData:
         self._id_slot_column[dst] = self._id_slot_column[src]
         self._caster_column[dst] = self._caster_column[src]
         self._icon_column[dst] = self._icon_column[src]
+
+
+class StatusEffectColumns(QueryColumns):
+    """The columns of StatusEffect in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    effect = QueryColumn[np.uint8]("effect", _EFFECT, EFFECT_DEFAULT)
+    """What it does. Shape (n,)."""
+
+    strength = QueryColumn[np.float32]("strength", _STRENGTH, STRENGTH_DEFAULT)
+    """How much of it. Shape (n,)."""
+
+    remaining = QueryColumn[np.float32]("remaining", _REMAINING, REMAINING_DEFAULT)
+    """Time until it wears off. [s] Shape (n,)."""
+
+    caster = QueryColumn[np.uint64]("caster", _CASTER, CASTER_DEFAULT)
+    """Who is to blame. Shape (n,)."""
+
+    icon = QueryColumn[np.uint64]("icon", _ICON, ICON_DEFAULT)
+    """What shows it on the screen. Shape (n,)."""
 
 
 class StatusEffectManager:

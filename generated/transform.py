@@ -34,6 +34,8 @@ from ._runtime import (
     EntityArray,
     FloatField,
     Instance,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     allocate,
@@ -257,6 +259,27 @@ class TransformData:
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
+
+
+class TransformColumns(QueryColumns):
+    """The columns of Transform in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    translation = QueryColumn[np.float32](
+        "translation", _TRANSLATION, TRANSLATION_DEFAULT
+    )
+    """Place of the origin. [m] Shape (n, 3)."""
+
+    rotation = QueryColumn[np.float32]("rotation", _ROTATION, ROTATION_DEFAULT)
+    """Unit quaternion, x y z w. Shape (n, 4)."""
+
+    scale = QueryColumn[np.float32]("scale", _SCALE, SCALE_DEFAULT)
+    """Factor along each axis. Shape (n, 3)."""
 
 
 class TransformManager:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,34 +15,35 @@ from ._runtime import (
     ComponentHolder,
     Entity,
     EntityArray,
-    Group,
-    GroupMember,
+    Instance,
+    QueryJoin,
+    QueryListMember,
+    QueryMember,
+    RowArray,
     as_entities,
     signature_words,
 )
-from .ai_state import AiState, AiStateFields, AiStateGroupedData, AiStateManager
+from .ai_state import AiState, AiStateColumns, AiStateFields, AiStateManager
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .entities import EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
 from .particle import Particle, ParticleFields, ParticleManager
-from .point_mass import PointMass, PointMassFields, PointMassManager
-from .position import Position, PositionFields, PositionGroupedData, PositionManager
+from .point_mass import PointMass, PointMassColumns, PointMassFields, PointMassManager
 from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager
-from .skinned_mesh import (
-    SkinnedMesh,
-    SkinnedMeshFields,
-    SkinnedMeshGroupedData,
-    SkinnedMeshManager,
-)
+from .skinned_mesh import SkinnedMesh, SkinnedMeshFields, SkinnedMeshManager
 from .sound_source import SoundSource, SoundSourceFields, SoundSourceManager
 from .spark import SparkManager
 from .static import Static, StaticFields, StaticManager
-from .status_effect import StatusEffect, StatusEffectFields, StatusEffectManager
+from .status_effect import (
+    StatusEffect,
+    StatusEffectColumns,
+    StatusEffectFields,
+    StatusEffectManager,
+)
 from .texture import TextureManager
 from .tile import Tile, TileFields, TileManager
-from .transform import Transform, TransformFields, TransformManager
-from .velocity import Velocity, VelocityFields, VelocityGroupedData, VelocityManager
-from .villager import Villager, VillagerFields, VillagerGroupedData, VillagerManager
+from .transform import Transform, TransformColumns, TransformFields, TransformManager
+from .villager import Villager, VillagerFields, VillagerManager
 
 
 class Signature(ComponentFlags):
@@ -52,63 +54,222 @@ class Signature(ComponentFlags):
     EVERY_TYPE = 1 << 2
     PARTICLE = 1 << 3
     POINT_MASS = 1 << 4
-    POSITION = 1 << 5
-    SCENE_NODE = 1 << 6
-    SKINNED_MESH = 1 << 7
-    SOUND_SOURCE = 1 << 8
-    STATIC = 1 << 9
-    STATUS_EFFECT = 1 << 10
-    TILE = 1 << 11
-    TRANSFORM = 1 << 12
-    VELOCITY = 1 << 13
-    VILLAGER = 1 << 14
+    SCENE_NODE = 1 << 5
+    SKINNED_MESH = 1 << 6
+    SOUND_SOURCE = 1 << 7
+    STATIC = 1 << 8
+    STATUS_EFFECT = 1 << 9
+    TILE = 1 << 10
+    TRANSFORM = 1 << 11
+    VILLAGER = 1 << 12
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = AI_STATE | POINT_MASS | SKINNED_MESH | SOUND_SOURCE | TRANSFORM
 
 
-class BodiesGroup(Group):
-    """The entities that have Position and Velocity, in the first rows of each."""
+class MoversRows(NamedTuple):
+    """Where the entities of `movers` are: read-only arrays of one length."""
 
-    __slots__ = ("position", "velocity")
+    entity: EntityArray
+    transform: RowArray
+    point_mass: RowArray
+
+
+class MoversRow(NamedTuple):
+    """An entity of `movers`, and the rows of its components."""
+
+    entity: Entity
+    transform: Instance
+    point_mass: Instance
+
+
+class MoversQuery:
+    """Live entities with all of Transform, PointMass; none of Static.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
 
     def __init__(
         self,
-        position: PositionManager,
-        velocity: VelocityManager,
-        n: int = 0,
+        entities: EntityManager,
+        transform: TransformManager,
+        point_mass: PointMassManager,
+        static: StaticManager,
     ) -> None:
-        _members: dict[str, GroupMember] = {
-            "position": position,
-            "velocity": velocity,
-        }
-        super().__init__("bodies", _members, n)
-        self.position = PositionGroupedData(position.data)
-        self.velocity = VelocityGroupedData(velocity.data)
+        self._join = QueryJoin(
+            entities,
+            (QueryMember(transform), QueryMember(point_mass)),
+            none_of=(QueryMember(static),),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[MoversRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(MoversRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> MoversRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return MoversRows(*self._join.arrays())
+
+    @property
+    def transform(self) -> TransformColumns:
+        """The columns of Transform, one cell per entity; assign to write."""
+        return TransformColumns(self._join, 0)
+
+    @property
+    def point_mass(self) -> PointMassColumns:
+        """The columns of PointMass, one cell per entity; assign to write."""
+        return PointMassColumns(self._join, 1)
 
 
-class ActorsGroup(Group):
-    """The entities that have AiState, SkinnedMesh and Villager, in the first rows of
-    each."""
+class DrawnRows(NamedTuple):
+    """Where the entities of `drawn` are: read-only arrays of one length."""
 
-    __slots__ = ("ai_state", "skinned_mesh", "villager")
+    entity: EntityArray
+    transform: RowArray
+    ai_state: RowArray
+    """NIL where the entity has none."""
+
+
+class DrawnRow(NamedTuple):
+    """An entity of `drawn`, and the rows of its components."""
+
+    entity: Entity
+    transform: Instance
+    ai_state: Instance
+    """NIL where the entity has none."""
+
+
+class DrawnQuery:
+    """Live entities with all of Transform; any of SkinnedMesh, Tile, Particle; optional
+    AiState.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
 
     def __init__(
         self,
-        ai_state: AiStateManager,
+        entities: EntityManager,
+        transform: TransformManager,
         skinned_mesh: SkinnedMeshManager,
-        villager: VillagerManager,
-        n: int = 0,
+        tile: TileManager,
+        particle: ParticleManager,
+        ai_state: AiStateManager,
     ) -> None:
-        _members: dict[str, GroupMember] = {
-            "ai_state": ai_state,
-            "skinned_mesh": skinned_mesh,
-            "villager": villager,
-        }
-        super().__init__("actors", _members, n)
-        self.ai_state = AiStateGroupedData(ai_state.data)
-        self.skinned_mesh = SkinnedMeshGroupedData(skinned_mesh.data)
-        self.villager = VillagerGroupedData(villager.data)
+        self._join = QueryJoin(
+            entities,
+            (QueryMember(transform),),
+            any_of=(
+                QueryMember(skinned_mesh),
+                QueryMember(tile),
+                QueryMember(particle),
+            ),
+            optional=(QueryMember(ai_state),),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[DrawnRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(DrawnRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> DrawnRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return DrawnRows(*self._join.arrays())
+
+    @property
+    def transform(self) -> TransformColumns:
+        """The columns of Transform, one cell per entity; assign to write."""
+        return TransformColumns(self._join, 0)
+
+    @property
+    def ai_state(self) -> AiStateColumns:
+        """The columns of AiState, one cell per entity; assign to write."""
+        return AiStateColumns(self._join, 1)
+
+
+class AfflictedRows(NamedTuple):
+    """Where the entities of `afflicted` are: read-only arrays of one length."""
+
+    entity: EntityArray
+    status_effect: RowArray
+    ai_state: RowArray
+    point_mass: RowArray
+    """NIL where the entity has none."""
+
+
+class AfflictedRow(NamedTuple):
+    """An entity of `afflicted`, and the rows of its components."""
+
+    entity: Entity
+    status_effect: Instance
+    ai_state: Instance
+    point_mass: Instance
+    """NIL where the entity has none."""
+
+
+class AfflictedQuery:
+    """Live entities with all of StatusEffect, AiState; optional PointMass.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        status_effect: StatusEffectManager,
+        ai_state: AiStateManager,
+        point_mass: PointMassManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (QueryListMember(status_effect), QueryMember(ai_state)),
+            optional=(QueryMember(point_mass),),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[AfflictedRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(AfflictedRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> AfflictedRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return AfflictedRows(*self._join.arrays())
+
+    @property
+    def status_effect(self) -> StatusEffectColumns:
+        """The columns of StatusEffect, one cell per entity; assign to write."""
+        return StatusEffectColumns(self._join, 0)
+
+    @property
+    def ai_state(self) -> AiStateColumns:
+        """The columns of AiState, one cell per entity; assign to write."""
+        return AiStateColumns(self._join, 1)
+
+    @property
+    def point_mass(self) -> PointMassColumns:
+        """The columns of PointMass, one cell per entity; assign to write."""
+        return PointMassColumns(self._join, 2)
 
 
 class Game:
@@ -125,7 +286,6 @@ class Game:
         self.every_type = EveryTypeManager(self.entities)
         self.particle = ParticleManager(self.entities)
         self.point_mass = PointMassManager(self.entities)
-        self.position = PositionManager(self.entities)
         self.scene_node = SceneNodeManager(self.entities)
         self.skinned_mesh = SkinnedMeshManager(self.entities)
         self.sound_source = SoundSourceManager(self.entities)
@@ -133,12 +293,29 @@ class Game:
         self.status_effect = StatusEffectManager(self.entities)
         self.tile = TileManager(self.entities)
         self.transform = TransformManager(self.entities)
-        self.velocity = VelocityManager(self.entities)
         self.villager = VillagerManager(self.entities)
         self.spark = SparkManager()
         self.texture = TextureManager()
-        self.bodies = BodiesGroup(self.position, self.velocity)
-        self.actors = ActorsGroup(self.ai_state, self.skinned_mesh, self.villager)
+        self.movers = MoversQuery(
+            self.entities,
+            self.transform,
+            self.point_mass,
+            self.static,
+        )
+        self.drawn = DrawnQuery(
+            self.entities,
+            self.transform,
+            self.skinned_mesh,
+            self.tile,
+            self.particle,
+            self.ai_state,
+        )
+        self.afflicted = AfflictedQuery(
+            self.entities,
+            self.status_effect,
+            self.ai_state,
+            self.point_mass,
+        )
 
     def spawn(
         self,
@@ -149,7 +326,6 @@ class Game:
         every_type: EveryTypeFields | None = None,
         particle: ParticleFields | None = None,
         point_mass: PointMassFields | None = None,
-        position: PositionFields | None = None,
         scene_node: SceneNodeFields | None = None,
         skinned_mesh: SkinnedMeshFields | None = None,
         sound_source: SoundSourceFields | None = None,
@@ -157,7 +333,6 @@ class Game:
         status_effect: StatusEffectFields | None = None,
         tile: TileFields | None = None,
         transform: TransformFields | None = None,
-        velocity: VelocityFields | None = None,
         villager: VillagerFields | None = None,
     ) -> EntityArray:
         """Create n entities with an instance of each component given; O(n) for each.
@@ -195,10 +370,6 @@ class Game:
             _columns = self.point_mass._convert(n, **point_mass)
             _parts.append((self.point_mass, _columns))
             _given.extend(point_mass.values())
-        if position is not None:
-            _columns = self.position._convert(n, **position)
-            _parts.append((self.position, _columns))
-            _given.extend(position.values())
         if scene_node is not None:
             _columns = self.scene_node._convert(n, **scene_node)
             _parts.append((self.scene_node, _columns))
@@ -223,10 +394,6 @@ class Game:
             _columns = self.transform._convert(n, **transform)
             _parts.append((self.transform, _columns))
             _given.extend(transform.values())
-        if velocity is not None:
-            _columns = self.velocity._convert(n, **velocity)
-            _parts.append((self.velocity, _columns))
-            _given.extend(velocity.values())
         if villager is not None:
             _columns = self.villager._convert(n, **villager)
             _parts.append((self.villager, _columns))
@@ -253,12 +420,10 @@ class Game:
             gone += self.every_type.gc()
             gone += self.particle.gc()
             gone += self.point_mass.gc()
-            gone += self.position.gc()
             gone += self.static.gc()
             gone += self.status_effect.gc()
             gone += self.tile.gc()
             gone += self.transform.gc()
-            gone += self.velocity.gc()
             gone += self.villager.gc()
         return gone
 
@@ -274,12 +439,10 @@ class Game:
             gone += self.every_type.collect()
             gone += self.particle.collect()
             gone += self.point_mass.collect()
-            gone += self.position.collect()
             gone += self.static.collect()
             gone += self.status_effect.collect()
             gone += self.tile.collect()
             gone += self.transform.collect()
-            gone += self.velocity.collect()
             gone += self.villager.collect()
         return gone
 
@@ -383,7 +546,6 @@ class Game:
             (EveryType, self.every_type),
             (Particle, self.particle),
             (PointMass, self.point_mass),
-            (Position, self.position),
             (SceneNode, self.scene_node),
             (SkinnedMesh, self.skinned_mesh),
             (SoundSource, self.sound_source),
@@ -391,7 +553,6 @@ class Game:
             (StatusEffect, self.status_effect),
             (Tile, self.tile),
             (Transform, self.transform),
-            (Velocity, self.velocity),
             (Villager, self.villager),
         ]
 

@@ -52,15 +52,15 @@ def _elements(text: str) -> list[str] | None:
     return [ast.get_source_segment(text, element) or "" for element in display.elts]
 
 
-def collection(head: str, items: list[str], indent: int) -> str:
-    """Return `head(items)` as black lays a tuple out: on one line, or one item per line."""
+def collection(head: str, items: list[str], indent: int, end: str = "") -> str:
+    """Return `head(items)end` as black lays a tuple out: on one line, or one item per line."""
     pad = " " * indent
     inner = ", ".join(items) + ("," if len(items) == 1 else "")
-    line = f"{pad}{head}({inner})"
+    line = f"{pad}{head}({inner}){end}"
     if len(line) <= WIDTH:
         return line
     body = "".join(f"{pad}    {item},\n" for item in items)
-    return f"{pad}{head}(\n{body}{pad})"
+    return f"{pad}{head}(\n{body}{pad}){end}"
 
 
 def display(head: str, value: str) -> str:

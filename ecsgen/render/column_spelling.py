@@ -201,9 +201,14 @@ class ColumnSpelling:
         return f'"{scalar}"' if scalar.startswith("S") else NUMPY[scalar]
 
     @property
-    def array_type(self) -> str:
+    def scalar_dtype(self) -> str:
+        """numpy's type of one element."""
         scalar = self.column.scalar
-        return f"NDArray[{'np.bytes_' if scalar.startswith('S') else NUMPY[scalar]}]"
+        return "np.bytes_" if scalar.startswith("S") else NUMPY[scalar]
+
+    @property
+    def array_type(self) -> str:
+        return f"NDArray[{self.scalar_dtype}]"
 
     @property
     def shape(self) -> str:

@@ -49,7 +49,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
     ),
     "what their runtime defines for signatures and queries": _words(
-        "ComponentFlags ComponentHolder WORD_BITS"
+        "ComponentFlags ComponentHolder QueriedEntities QueriedManager QueryColumn QueryColumns "
+        "QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -62,8 +63,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 }
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
-# A component named Foo also makes FooManager, FooData and FooFields, a group foo makes FooGroup.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "GroupedData")
+# A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "GroupedData", "Columns")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -137,6 +138,12 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LOWER: Final = re.compile(r"[a-z][a-z0-9_]*")
 _CAMEL: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def query_classes(name: str) -> tuple[str, str, str]:
+    """The classes that a query makes: `fast_movers` → FastMoversQuery, …Rows, …Row."""
+    stem = "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+    return f"{stem}Query", f"{stem}Rows", f"{stem}Row"
 
 
 def module_name(name: str) -> str:
