@@ -1261,7 +1261,7 @@ class VillagerManager:
             last = Instance(data._n_grouped - 1)
             if row != last:
                 self._move(last, row)
-            data._n_grouped = row = last  # the rows behind the group have the hole now
+            data._n_grouped = row = last  # the hole is behind the group now
         last = Instance(data._n - 1)
         if row != last:
             self._move(last, row)
