@@ -285,17 +285,18 @@ class IndexQueue:
 
     def push(self, index: int) -> None:
         """Append one. O(1) amortised."""
-        if self.count > self._mask:
-            self._grow(self.count + 1)
-        self._cells[(self._head + self.count) & self._mask] = index
-        self.count += 1
+        count = self.count
+        if count > self._mask:
+            self._grow(count + 1)
+        self._cells[(self._head + count) & self._mask] = index
+        self.count = count + 1
 
     def pop(self) -> int:
         """Take the first one, which must exist. O(1)."""
-        index: int = self._cells[self._head & self._mask]
-        self._head += 1
+        head = self._head
+        self._head = head + 1
         self.count -= 1
-        return index
+        return self._cells[head & self._mask]
 
     def reserve(self, count: int) -> None:
         """Make room for `count` indices in all, so that pushing them can't fail."""
@@ -342,7 +343,7 @@ class IndexQueue:
 
     def _place(self, ring: NDArray[np.uint32]) -> None:
         self._ring = ring
-        self._cells: memoryview[Any] = ring.data
+        self._cells: memoryview[int] = ring.data
         self._mask = len(ring) - 1
 
 
@@ -1213,6 +1214,24 @@ def indices(entities: EntityArray, index_mask: int) -> RowArray:
     return (entities & np.uint64(index_mask)).view(np.intp)
 
 
+def predecessors(
+    rows_of: NDArray[np.uint32],
+    indices: RowArray,
+    owners: EntityArray,
+    entities: EntityArray,
+) -> EntityArray:
+    """Return the owners, ascending, that have the index of one of the entities but are none.
+
+    They died, for the entities are alive. `owners` are the rows in use.
+    """
+    if len(owners) == 0:
+        return owners
+    heads = rows_of[indices]
+    used = np.flatnonzero(heads != NIL)
+    found = owners[heads[used]]
+    return np.unique(found[found != entities[used]])
+
+
 def sparse_lookup(
     rows_of: NDArray[np.uint32],
     owners: EntityArray,
@@ -1900,8 +1919,11 @@ class _FloatPairField(_ShapedFloatField):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
-        if type(value) is tuple and len(value) == 2:
-            x, y = value
+        if type(value) is tuple:
+            try:
+                x, y = value
+            except ValueError:  # another length
+                return super().one(value)
             if type(x) is type(y) is float:
                 low, high = self._low, self._limit
                 if low < x < high and low < y < high:
@@ -1913,8 +1935,11 @@ class _FloatTripleField(_ShapedFloatField):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
-        if type(value) is tuple and len(value) == 3:
-            x, y, z = value
+        if type(value) is tuple:
+            try:
+                x, y, z = value
+            except ValueError:  # another length
+                return super().one(value)
             if type(x) is type(y) is type(z) is float:
                 low, high = self._low, self._limit
                 if low < x < high and low < y < high and low < z < high:
@@ -1926,8 +1951,11 @@ class _FloatQuadField(_ShapedFloatField):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
-        if type(value) is tuple and len(value) == 4:
-            x, y, z, w = value
+        if type(value) is tuple:
+            try:
+                x, y, z, w = value
+            except ValueError:  # another length
+                return super().one(value)
             if type(x) is type(y) is type(z) is type(w) is float:
                 low, high = self._low, self._limit
                 finite = low < x < high and low < y < high

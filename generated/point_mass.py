@@ -853,7 +853,9 @@ class PointMassManager:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
             raise locked(MANAGER)
-        row = self.lookup(entity)
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        row = self._rows.get(entity, NIL)
         if row == NIL:
             return 0
         return self._destroy_row(row)

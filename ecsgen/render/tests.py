@@ -38,7 +38,7 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         yield _output("tests/conftest.py", conftest_module, package, parent)
     of_policies = {name for component in project.components for name in policies(component)}
     of_world = {f.name for f in world_features.active(project)} & _available()
-    for name in support_modules({"cases", "machine", "world", *of_policies, *of_world}):
+    for name in support_modules({"cases", "machine", "spawning", *of_policies, *of_world}):
         yield _output(f"tests/_support/{name}.py", support_module, name, package)
     yield _output("tests/test_entities.py", entities_tests, package)
     yield _output("tests/test_world.py", world_tests, Parts.of(project), package)
@@ -89,7 +89,7 @@ def world_tests(parts: Parts, package: str) -> str:
     step = Steps(
         parts,
         imported=import_line(package, [parts.world.name, *parts.exports]),
-        supported=sorted({"world", *supported}),
+        supported=sorted({"spawning", *supported}),
     )
     return without_nothing(environment().get_template("tests/world.py.j2").render(step.context))
 
