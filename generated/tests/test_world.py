@@ -69,7 +69,15 @@ class TestBundles(bundles.Cases):
     bundles: ClassVar = {
         "prop": ("skinned_mesh", "transform"),
         "creature": ("ai_state", "skinned_mesh", "transform"),
-        "hero": ("ai_state", "point_mass", "skinned_mesh", "sound_source", "transform"),
+        "hero": (
+            "ai_state",
+            "health",
+            "point_mass",
+            "skinned_mesh",
+            "sound_source",
+            "transform",
+            "weapon",
+        ),
     }
 
 
