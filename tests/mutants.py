@@ -23,7 +23,7 @@ MANAGER = (
     Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
     Mutant(
         "a lock is not respected",
-        r"(?<!_given, entities\)\n        )if self\._locks:$",
+        r"if self\._locks:$",
         "if False:",
     ),
     Mutant(
@@ -198,6 +198,19 @@ RUNTIME = (
     Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+    Mutant(
+        "joining rows keep another order",
+        r"rows\[moving\], displaced",
+        "np.sort(rows[moving]), displaced",
+    ),
+    Mutant(
+        "rows in the way are lost",
+        r"wanted\[moving\], rows\[outside\]",
+        "wanted[moving], displaced",
+    ),
+    Mutant("who lacks one mate's rows joins", r"found = \[earlier\[present\] .*\]", "pass"),
+    Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
+    Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
 )
 
