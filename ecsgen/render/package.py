@@ -67,7 +67,7 @@ def _package(project: Project) -> Iterator[Output]:
     of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
-    if any(component.kernels for component in project.components) and project.backend == "numba":
+    if project.backend == "numba":
         yield _output("_compiled.py", compiled_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)

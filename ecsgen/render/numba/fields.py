@@ -22,6 +22,11 @@ class Parameter:
     passed: str
 
     @property
+    def is_flat(self) -> bool:
+        """Whether it is a column of shapes, element after element."""
+        return self.passed.endswith("_flat")
+
+    @property
     def declared(self) -> str:
         return f"{self.name}: {self.annotation}"
 

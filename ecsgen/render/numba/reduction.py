@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from ecsgen.kernels.tree import Local, Program, Step
-from ecsgen.kernels.types import FLOATS, UNSIGNED, integer_range
-from ecsgen.model import Component, Kernel, Reduction
+from ecsgen.kernels.types import FLOATS, integer_range
+from ecsgen.model import Component, Reduction
 from ecsgen.render.calls import call
 from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.numba.code import Code, Level, cut, number
 from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.loops import Loop
-from ecsgen.render.quoting import docstring_text, literal
-from ecsgen.render.reduction_method import ReductionMethod
+from ecsgen.render.quoting import literal
+from ecsgen.render.reduction_method import ReducingMethod
 
 FOLDS: Final = {
     "sum": "sum_of",
@@ -24,7 +24,7 @@ FOLDS: Final = {
 }
 
 
-class CompiledReduction(ReductionMethod):
+class CompiledReduction(ReducingMethod):
     """A reduction as its template lays it out."""
 
     def __init__(self, component: Component, reduction: Reduction) -> None:
@@ -32,23 +32,24 @@ class CompiledReduction(ReductionMethod):
         value = reduction.program.value
         step = Step(Local(value.type, "value"), value)
         self.loop = Loop(component, self.name, Program(steps=(step,)), may_be_flat=False)
-        self._has_holes = component.lookup == "direct"
         take = self.loop.names.take
         self.folded, self.values = take("folded", "_folded"), take("values", "_values")
         self.block, self.start = take("block", "_block"), take("start", "_start")
         self.count, self.place = take("count", "_count"), take("k", "_k")
+        self.line = take("line", "_line")
         self.fold, self.lines = FOLDS[reduction.how], value.type.elements
         self._write()
 
     @property
     def _stored(self) -> str:
         """The type of the values that are folded."""
-        how, scalar = self.reduction.how, self._value.type.scalar
-        if how in ("min", "max"):
-            return scalar
-        if how == "mean" or scalar in FLOATS:
-            return "f64"
-        return "u64" if scalar in UNSIGNED else "i64"
+        is_extreme = self.reduction.how in ("min", "max")
+        return self._value.type.scalar if is_extreme else self.accumulator
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether there are several numbers per row."""
+        return bool(self._value.type.shape)
 
     def _write(self) -> None:
         """The values of one row, in a column of the block."""
@@ -57,7 +58,8 @@ class CompiledReduction(ReductionMethod):
         with emit.looped(self.lines, value.is_split) as places:
             for place in places:
                 code = cut(value.at(place), self._value.type.scalar)
-                target = f"{self.values}[{place}, {self.place}]"
+                line = f"{place}, " if self.has_lines else ""
+                target = f"{self.values}[{line}{self.place}]"
                 emit.write(f"{target} = {self._unless_absent(code).text}")
 
     def _unless_absent(self, code: Code) -> Code:
@@ -85,7 +87,9 @@ class CompiledReduction(ReductionMethod):
     @property
     def header(self) -> str:
         declared = [parameter.declared for parameter in self.parameters]
-        return call(f"def _{self.name}", declared, 0, f" -> NDArray[{NUMPY[self._stored]}]:")
+        dtype = NUMPY[self._stored]
+        returned = f"NDArray[{dtype}]" if self.has_lines else self.returns
+        return call(f"def _{self.name}", declared, 0, f" -> {returned}:")
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -93,49 +97,67 @@ class CompiledReduction(ReductionMethod):
         return [rows, *self.loop.fields.parameters.values()]
 
     @property
-    def function_docstring(self) -> str:
-        return docstring_text(self.summary, 81).replace("\n", "\n    ")
-
-    @property
     def body(self) -> str:
         """The function's statements."""
-        loop, dtype = self.loop, NUMPY[self._stored]
-        rows, pad = loop.rows, "    "
-        lines = [
-            f"{self.folded} = np.empty(({self.lines}, blocks_of({rows})), {dtype})",
-            f"{self.values} = np.empty(({self.lines}, BLOCK), {dtype})",
-            *loop.setup,
+        loop, dtype, pad = self.loop, NUMPY[self._stored], "    "
+        sizes = [f"blocks_of({loop.rows})", "BLOCK"]
+        line = f"[{self.line}]" if self.has_lines else ""
+        if self.has_lines:
+            sizes = [f"({self.lines}, {size})" for size in sizes]
+        folded, values = (f"{name}{line}" for name in (self.folded, self.values))
+        fold_block = f"{self._cell} = {self.fold}({values}, {self.count})"
+        each_line = [f"for {self.line} in range({self.lines}):"] if self.has_lines else []
+        text = [
+            f"{self.folded} = np.empty({sizes[0]}, {dtype})",
+            f"{self.values} = np.empty({sizes[1]}, {dtype})",
             *loop.emit.arrays,
-            f"for {self.block} in range({self.folded}.shape[1]):",
+            f"for {self.block} in range(blocks_of({loop.rows})):",
             f"{pad}{self.start} = BLOCK * {self.block}",
-            f"{pad}{self.count} = min(BLOCK, {rows} - {self.start})",
+            f"{pad}{self.count} = min(BLOCK, {loop.rows} - {self.start})",
             f"{pad}for {self.place} in range({self.count}):",
             f"{pad * 2}{loop.fields.row} = {self.start} + {self.place}",
-            *(pad * 2 + line for line in (*loop.fields.preamble, *loop.emit.lines)),
-            f"{pad}{self.folded}[:, {self.block}] = {self.fold}({self.values}, {self.count})",
-            f"return {self.fold}({self.folded}, {self.folded}.shape[1])",
+            *(pad * 2 + one for one in (*loop.fields.preamble, *loop.emit.lines)),
+            *(pad + one for one in each_line),
+            f"{pad * (1 + len(each_line))}{fold_block}",
         ]
-        return "\n".join(pad + line for line in lines)
+        return "\n".join(pad + one for one in [*text, *self._ending(folded)])
+
+    @property
+    def _cell(self) -> str:
+        """Where the result of a block goes."""
+        return f"{self.folded}[{f'{self.line}, ' if self.has_lines else ''}{self.block}]"
+
+    def _ending(self, folded: str) -> list[str]:
+        """The statements that fold what the blocks gave."""
+        last = f"{self.fold}({folded}, blocks_of({self.loop.rows}))"
+        if not self.has_lines:
+            return [f"return {last}"]
+        result = self.loop.names.take("result", "_result")
+        return [
+            f"{result} = np.empty({self.lines}, {NUMPY[self._stored]})",
+            f"for {self.line} in range({self.lines}):",
+            f"    {result}[{self.line}] = {last}",
+            f"return {result}",
+        ]
 
     # --- the method ------------------------------------------------------------------------------
 
     @property
-    def run(self) -> list[str]:
+    def run(self) -> str:
         """The statements that call the function."""
-        shape = literal(self._value.type.shape)
+        how, shape = self.reduction.how, literal(self._value.type.shape)
+        is_zero = how in ("sum", "count")
+        divided = " / len(self)" if how == "mean" else ""
         passed = [parameter.passed for parameter in self.parameters]
-        how = self.reduction.how
-        if how in ("sum", "count"):
-            line = call("folded = " + f"_{self.name}", passed, 8)
-            return [line, f"        result: {self.returns} = as_cell(folded, {shape})"]
-        line = call("folded = " + f"_{self.name}", passed, 12)
-        mean = " / len(self)" if how == "mean" else ""
-        return [
-            f"        result: {self.returns} = nothing({shape})",
-            "        if len(self) > 0:",
-            line,
-            f"            result = as_cell(folded{mean}, {shape})",
-        ]
+        called = call(f"_{self.name}", passed, 12).lstrip()
+        if not self.has_lines:
+            empty = [] if is_zero else ["if len(self) == 0:", '    return float("nan")']
+            return "\n".join([*empty, f"return {called}{divided}"])
+        result = f"as_cell({called}{divided}, {shape})"
+        if is_zero:
+            return f"result: {self.returns} = {result}\nreturn result"
+        head = f"result: {self.returns} = nothing({shape})"
+        return f"{head}\nif len(self) > 0:\n    result = {result}\nreturn result"
 
 
 class CompiledReductions:
