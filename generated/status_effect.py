@@ -434,18 +434,6 @@ class StatusEffectData:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._effect_cells[dst] = self._effect_cells[src]
-        self._strength_cells[dst] = self._strength_cells[src]
-        self._remaining_cells[dst] = self._remaining_cells[src]
-        self._next_cells[dst] = self._next_cells[src]
-        self._previous_cells[dst] = self._previous_cells[src]
-        self._id_slot_cells[dst] = self._id_slot_cells[src]
-        self._caster_cells[dst] = self._caster_cells[src]
-        self._icon_cells[dst] = self._icon_cells[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -875,8 +863,6 @@ class StatusEffectManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         _borrowed = (entities, effect, strength, remaining, caster, icon)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -893,16 +879,17 @@ class StatusEffectManager:
         icon: ArrayLike = ICON_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "effect": _EFFECT.many(effect, count, data._buffer),
             "strength": _STRENGTH.many(strength, count, data._buffer),
             "remaining": _REMAINING.many(remaining, count, data._buffer),
             "caster": _CASTER.many(caster, count, data._buffer),
             "icon": _ICON.many(icon, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -1034,7 +1021,15 @@ class StatusEffectManager:
         data._id_row_cells[slot] = NIL
         src, dst = data._n - 1, row
         if src != dst:
-            data._move_row(src, dst)
+            data._entity_cells[dst] = data._entity_cells[src]
+            data._effect_cells[dst] = data._effect_cells[src]
+            data._strength_cells[dst] = data._strength_cells[src]
+            data._remaining_cells[dst] = data._remaining_cells[src]
+            data._next_cells[dst] = data._next_cells[src]
+            data._previous_cells[dst] = data._previous_cells[src]
+            data._id_slot_cells[dst] = data._id_slot_cells[src]
+            data._caster_cells[dst] = data._caster_cells[src]
+            data._icon_cells[dst] = data._icon_cells[src]
             self._relink_row(src, dst)
             data._id_row_cells[data._id_slot_cells[dst]] = dst
         data._n = src

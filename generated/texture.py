@@ -382,15 +382,6 @@ class TextureData:
         self.staging[:] = rows["staging"]
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._device_handle_cells[dst] = self._device_handle_cells[src]
-        self._width_cells[dst] = self._width_cells[src]
-        self._height_cells[dst] = self._height_cells[src]
-        self._id_slot_cells[dst] = self._id_slot_cells[src]
-        self._file_column[dst] = self._file_column[src]
-        self._staging_column[dst] = self._staging_column[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._device_handle_column[dst] = self._device_handle_column[src]
@@ -654,8 +645,6 @@ class TextureManager:
             file=file,
             staging=staging,
         )
-        if self._locks:
-            raise locked(MANAGER)
         _borrowed = (device_handle, width, height, file)
         self._make_room(count, columns, _borrowed)
         return self._append_many(count, columns)
@@ -672,16 +661,17 @@ class TextureManager:
         staging: object = None,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "device_handle": _DEVICE_HANDLE.many(device_handle, count, data._buffer),
             "width": _WIDTH.many(width, count, data._buffer),
             "height": _HEIGHT.many(height, count, data._buffer),
             "file": _FILE.many(file, count, data._buffer),
             "staging": _STAGING.many(staging, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, count: int, columns: Columns, borrowed: tuple[object, ...]
@@ -758,7 +748,12 @@ class TextureManager:
             data._id_row_cells[slot] = NIL
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._device_handle_cells[dst] = data._device_handle_cells[src]
+                data._width_cells[dst] = data._width_cells[src]
+                data._height_cells[dst] = data._height_cells[src]
+                data._id_slot_cells[dst] = data._id_slot_cells[src]
+                data._file_column[dst] = data._file_column[src]
+                data._staging_column[dst] = data._staging_column[src]
                 data._id_row_cells[data._id_slot_cells[dst]] = dst
             data._n = src
             data._give_slot(slot)
