@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,7 +19,7 @@ Prepare: TypeAlias = Callable[[], Run]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One operation, done `count` times per run by each contender, the first being ours."""
+    """One operation, done `count` times per run by each contender."""
 
     name: str
     count: int
@@ -46,19 +47,27 @@ def always(run: Run) -> Prepare:
     return lambda: run
 
 
-def heading() -> str:
+def machine() -> str:
+    """Return how busy this machine is, for those who read figures later."""
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"{os.cpu_count()} cores{load}"
+
+
+def heading(ours: Sequence[str]) -> str:
     """Return the column titles of `show`, as a Markdown table."""
-    return "| | ns each: best | median | ours / theirs |\n| --- | --- | --- | --- |"
+    ratios = "".join(f" {name} / it |" for name in ours)
+    return f"| | ns each: best | median |{ratios}\n| --- | --- | --- |{' --- |' * len(ours)}"
 
 
-def show(case: Case, rounds: int) -> None:
-    """Measure a case and print best and median ns of each contender, and our best by theirs."""
+def show(case: Case, rounds: int, ours: Sequence[str]) -> None:
+    """Measure a case; print best and median ns of each contender, and our best by its best."""
     times = measure(case, rounds)
-    first, *_ = times
-    ours = min(times[first])
-    print(f"| **{case.name}**, {case.count:,} | | | |")
+    print(f"| **{case.name}**, {case.count:,} | | |{' |' * len(ours)}")
     for name, found in times.items():
-        ratio = "" if name == first else f"{ours / min(found):.2f}"
-        print(
-            f"| {name} | {min(found):.1f} | {statistics.median(found):.1f} | {ratio} |", flush=True
-        )
+        cells = [_ratio(times.get(our, []), found) if name not in ours else "" for our in ours]
+        ratios = "".join(f" {cell} |" for cell in cells)
+        print(f"| {name} | {min(found):.1f} | {statistics.median(found):.1f} |{ratios}", flush=True)
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> str:
+    return f"{min(ours) / min(theirs):.2f}" if ours else ""
