@@ -7,7 +7,7 @@ compares and prints by content alone (marks are left out), so `repr` is a stable
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
 from pathlib import Path
 from typing import Literal
@@ -120,6 +120,7 @@ class Component:
     capacity: int = 0
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
+    backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
@@ -175,4 +176,10 @@ class Project:
     components: tuple[Component, ...]
     enums: tuple[Enum, ...]
     world: World
+    backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schemas
     root: Path = field(default=Path("."), repr=False, compare=False)  # the schema folder
+
+    def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
+        """The same project, its kernels to be made for a backend."""
+        components = tuple(replace(component, backend=backend) for component in self.components)
+        return replace(self, components=components, backend=backend)

@@ -47,6 +47,7 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
     Schema keys whose code can't be generated yet are reported as diagnostics.
     """
     report_unsupported(project, diagnostics)
+    project = project.made_for(options.backend)
     tested = options.tests is not None and not diagnostics.errors
     tests_of = tests.outputs(project, options) if tested else ()
     return [*_package(project), *_managers(project), *tests_of]
