@@ -120,6 +120,7 @@ class Component:
     capacity: int = 0
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
+    queried: bool = False  # a query of the world tells where its instances are
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes

@@ -30,6 +30,7 @@ from typing import (
     TypeGuard,
     TypeVar,
     cast,
+    overload,
 )
 from weakref import WeakMethod
 
@@ -265,6 +266,8 @@ class IndexQueue:
 
     __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
 
+    # `_head` counts what was taken; where it is in the ring, the mask tells.
+
     def __init__(self) -> None:
         self.count = 0
         self._head = 0
@@ -275,6 +278,11 @@ class IndexQueue:
         """Bytes held."""
         return self._ring.nbytes
 
+    @property
+    def pushed(self) -> int:
+        """How many were ever appended. O(1)."""
+        return self._head + self.count
+
     def push(self, index: int) -> None:
         """Append one. O(1) amortised."""
         if self.count > self._mask:
@@ -284,8 +292,8 @@ class IndexQueue:
 
     def pop(self) -> int:
         """Take the first one, which must exist. O(1)."""
-        index: int = self._cells[self._head]
-        self._head = (self._head + 1) & self._mask
+        index: int = self._cells[self._head & self._mask]
+        self._head += 1
         self.count -= 1
         return index
 
@@ -303,22 +311,22 @@ class IndexQueue:
     def first(self, n: int) -> NDArray[np.int64]:
         """The first n, which must exist, without taking them. O(n)."""
         indices = np.empty(n, np.int64)
-        front = self._ring[self._head : self._head + n]
+        start = self._head & self._mask
+        front = self._ring[start : start + n]
         indices[: len(front)] = front
         indices[len(front) :] = self._ring[: n - len(front)]
         return indices
 
     def drop(self, n: int) -> None:
         """Take the first n, which must exist. O(1)."""
-        self._head = (self._head + n) & self._mask
+        self._head += n
         self.count -= n
 
     def put_back(self, indices: NDArray[np.int64]) -> None:
         """Insert all at the front, in order: they are the next to be popped. O(k) amortised."""
         self.reserve(self.count + len(indices))
-        start = (self._head - len(indices)) & self._mask
-        self._fill(start, indices)
-        self._head = start
+        self._head -= len(indices)
+        self._fill(self._head & self._mask, indices)
         self.count += len(indices)
 
     def _fill(self, start: int, indices: NDArray[np.int64]) -> None:
@@ -328,210 +336,14 @@ class IndexQueue:
 
     def _grow(self, count: int) -> None:
         ring = np.empty(1 << (count - 1).bit_length(), np.uint32)
-        ring[: self.count] = self.first(self.count)
+        indices = self.first(self.count)
         self._place(ring)
-        self._head = 0
+        self._fill(self._head & self._mask, indices)
 
     def _place(self, ring: NDArray[np.uint32]) -> None:
         self._ring = ring
         self._cells: memoryview[Any] = ring.data
         self._mask = len(ring) - 1
-
-
-CACHE_LINE: Final = 64
-"""Columns start on cache lines, so the capacity is a multiple of 64 rows."""
-
-PAGE: Final = 4096
-"""Buffers are whole pages: the granularity of a page allocator."""
-
-
-class Column(NamedTuple):
-    """Where one column lies in the buffer."""
-
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    """Shape of one cell: `()` for scalars."""
-    nbytes: int
-    """Bytes per row."""
-    tags: tuple[str, ...]
-    before: int
-    """Bytes per row of all columns in front of this one."""
-
-    def offset(self, capacity: int) -> int:
-        """Return the column's first byte in a buffer of `capacity` rows."""
-        return self.before * capacity
-
-
-def whole_rows(rows: int) -> int:
-    """Round up to a capacity: a multiple of 64 rows, within the range of rows."""
-    capacity = -(-rows // CACHE_LINE) * CACHE_LINE
-    if capacity >= NIL:
-        raise CapacityError(f"{rows} rows are more than a manager can number")
-    return capacity
-
-
-def grown_capacity(allocated: int, rows: int) -> int:
-    """Return the capacity that makes place for `rows`: at least double the present one."""
-    return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
-
-
-def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
-    """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
-    size = -(-row_bytes * capacity // PAGE) * PAGE
-    raw = np.zeros(size + CACHE_LINE, np.uint8)
-    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
-    return raw[start : start + size]
-
-
-def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
-    """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
-    start = column.offset(capacity)
-    part = buffer[start : start + column.nbytes * capacity]
-    return part.view(column.dtype).reshape(capacity, *column.shape)
-
-
-def copy_rows(
-    layout: tuple[Column, ...],
-    old: NDArray[np.uint8],
-    held: int,
-    new: NDArray[np.uint8],
-    capacity: int,
-    n: int,
-) -> None:
-    """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
-    for column in layout:
-        size = column.nbytes * n
-        source, target = column.offset(held), column.offset(capacity)
-        new[target : target + size] = old[source : source + size]
-
-
-def saved_rows(
-    layout: tuple[Column, ...], buffer: NDArray[np.uint8], capacity: int, n: int
-) -> dict[str, NDArray[Any]]:
-    """Return views of the first n rows of every column, by name."""
-    return {column.name: cut(buffer, column, capacity)[:n] for column in layout}
-
-
-def load_rows(
-    layout: tuple[Column, ...],
-    buffer: NDArray[np.uint8],
-    capacity: int,
-    rows: dict[str, NDArray[Any]],
-) -> None:
-    """Copy saved rows into the columns of a buffer."""
-    for column in layout:
-        saved = rows[column.name]
-        cut(buffer, column, capacity)[: len(saved)] = saved
-
-
-def cells(column: NDArray[Any]) -> memoryview[Any]:
-    """Return a memoryview of a column of scalars: one cell in half numpy's time."""
-    return column.data
-
-
-def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
-    """Return the scalars of a column of shaped cells, one behind the other."""
-    return column.reshape(-1).data
-
-
-def items(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column of shaped cells as one opaque item per row: moves in half the time."""
-    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
-    word = nbytes in (1, 2, 4, 8)
-    return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
-
-
-def put_cells(
-    column: NDArray[Any],
-    items: NDArray[Any],
-    rows: slice | RowArray,
-    values: NDArray[Any],
-) -> None:
-    """Fill shaped cells of a column, which `items` shows as one item each, with checked values.
-
-    One value for all goes in as an item: numpy's loop over a few elements takes ten times as long.
-    """
-    if values.ndim < column.ndim:
-        cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
-        items[rows] = cell.reshape(-1).view(items.dtype)
-    else:
-        column[rows] = values
-
-
-def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
-    """Return the array, or a copy of it if it may be a view of the buffer."""
-    return array.copy() if np.may_share_memory(array, buffer) else array
-
-
-def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the flat values of one cell as (nested) tuples of its shape."""
-    cell = tuple(values)
-    for size in reversed(shape[1:]):
-        cell = tuple(zip(*[iter(cell)] * size, strict=True))
-    return cell
-
-
-def is_same_view(column: NDArray[Any], values: object) -> bool:
-    """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
-    return (
-        isinstance(values, np.ndarray)
-        and values.dtype == column.dtype
-        and values.shape == column.shape
-        and values.__array_interface__["data"] == column.__array_interface__["data"]
-        and values.strides == column.strides
-    )
-
-
-def _references(buffer: NDArray[np.uint8]) -> int:
-    """Count what refers to a buffer, and to the memory that it and its views are views of."""
-    return sys.getrefcount(buffer) + sys.getrefcount(buffer.base)
-
-
-def _count(buffer: NDArray[np.uint8]) -> int:
-    return _references(buffer)
-
-
-def _unshared() -> int:
-    """Return the count for a buffer that one caller has and passes on, as managers do."""
-    buffer = allocate(1, CACHE_LINE)
-    return _count(buffer)
-
-
-_UNSHARED: Final = _unshared()
-
-
-def warn_if_viewed(
-    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
-) -> None:
-    """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
-
-    The caller has the last reference to `buffer`; every view of it is one reference more
-    to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
-    """
-    seen = {id(view) for view in borrowed if getattr(view, "base", None) is buffer.base}
-    views = _references(buffer) - _UNSHARED - len(seen)
-    if views > 0:
-        warnings.warn(
-            f"{manager}: the buffer moved, and {views} view(s) of the old one are still held; "
-            "take the columns from `data` again",
-            StaleViewWarning,
-            stacklevel=_outside_level(),
-        )
-
-
-def _outside_level() -> int:
-    """Return the warning's stacklevel of the first frame outside this package's own modules."""
-    package = os.path.dirname(__file__)
-    level = 2
-    frame = sys._getframe(level)
-    while (
-        frame.f_back is not None
-        and os.path.dirname(frame.f_code.co_filename) == package
-    ):
-        frame = frame.f_back
-        level += 1
-    return level
 
 
 _Argument = TypeVar("_Argument")
@@ -952,7 +764,8 @@ def _from_integers(numbers: Iterable[SupportsIndex], count: int) -> EntityArray:
 def are_held(cells: EntityArray, es: EntityArray, mask: int) -> NDArray[np.bool_]:
     """Whether cell `e & mask` holds e, for each handle; the last cell stands for those behind it.
 
-    O(k), three times faster in blocks than with whole arrays.
+    O(k), three times faster in blocks than with whole arrays; and again for blocks of entities
+    in order of creation.
     """
     k = len(es)
     if k <= _BLOCK:
@@ -963,10 +776,20 @@ def are_held(cells: EntityArray, es: EntityArray, mask: int) -> NDArray[np.bool_
     for start in range(0, k, _BLOCK):
         block = es[start : start + _BLOCK]
         n = len(block)
+        if _is_run(cells, block, mask):
+            held[start : start + n] = True
+            continue
         np.bitwise_and(block, mask, out=indices[:n])
         cells.take(indices[:n].view(np.int64), out=found[:n], mode="clip")
         np.equal(found[:n], block, out=held[start : start + n])
     return held
+
+
+def _is_run(cells: EntityArray, es: EntityArray, mask: int) -> bool:
+    """Whether the handles are those of consecutive cells, which is seen without an index for
+    each; most others are told by the first and the last."""
+    first, end = int(es[0]) & mask, (int(es[-1]) & mask) + 1
+    return end - first == len(es) and np.array_equal(cells[first:end], es)
 
 
 def all_different(indices: NDArray[np.integer[Any]], bound: int) -> bool:
@@ -1085,18 +908,30 @@ def is_integer(value: object) -> TypeGuard[SupportsIndex]:
     return hasattr(value, "__index__")
 
 
-def row_in_use(row: object, n: int, manager: str) -> int:
+class Rows(Protocol):
+    """What has rows. Their number is asked for after arguments are converted, which may run code
+    of the caller's that changes it."""
+
+    _n: int
+
+
+def row_in_use(row: object, data: Rows, manager: str) -> int:
     """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
     number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
-    if 0 <= number < n:
+    if 0 <= number < data._n:
         return number
+    raise unused(number, data._n, manager)
+
+
+def unused(number: int, n: int, manager: str) -> StaleInstanceError:
+    """Return the error of a row that is not in use."""
     given = "NIL" if number == NIL else str(number)
-    raise StaleInstanceError(
+    return StaleInstanceError(
         f"{manager}: row {given} is not in use; rows are 0 to {n - 1}"
     )
 
 
-def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
+def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
     """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
 
     Raises:
@@ -1105,6 +940,7 @@ def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
         StaleInstanceError: a row is not in use.
     """
     given = integers(rows, manager, "rows")
+    n = data._n
     if given.dtype == np.bool_:
         if len(given) != n:
             raise ValueError(f"{manager}: a mask of length {len(given)} for {n} rows")
@@ -1113,7 +949,7 @@ def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
         return np.empty(0, np.intp)
     wrong = (given < 0) | (given >= n)
     if wrong.any():
-        row_in_use(int(given[wrong.argmax()]), n, manager)
+        raise unused(int(given[wrong.argmax()]), n, manager)
     return given.astype(np.intp, copy=False)
 
 
@@ -1175,9 +1011,8 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     return np.flatnonzero(tail) + kept, gone[:split]
 
 
-def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
-    """Return `order` as rows if it names each of n rows once, or raise ValueError; O(n)."""
-    given = integers(order, manager, "the order")
+def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
+    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n)."""
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
@@ -1186,19 +1021,6 @@ def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
     if len(given) != n or not seen.all():
         raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
     return given.astype(np.intp, copy=False)
-
-
-def sort_order(key: NDArray[Any]) -> RowArray:
-    """Return the stable ascending order of a key with one value per row, NaN last."""
-    return np.argsort(key, kind="stable")
-
-
-def sort_key(key: ArrayLike, n: int, manager: str) -> NDArray[Any]:
-    """Return a key array with one value per row, or raise ValueError."""
-    array = np.asarray(key)
-    if array.shape != (n,):
-        raise ValueError(f"{manager}: a key of shape {array.shape} for {n} rows")
-    return array
 
 
 class Remap:
@@ -1336,6 +1158,40 @@ def _words(
         yield start, signature_words(holders[start : start + WORD_BITS], entities)
 
 
+def key_values(key: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return a key as an array; objects as their ranks, TypeError if they have no order."""
+    array = np.asarray(key)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return _ranks(array.tolist(), manager)
+    return array
+
+
+def sort_key(key: NDArray[Any], n: int, manager: str) -> NDArray[Any]:
+    """Return a key that has one value per row, or raise ValueError."""
+    if key.shape != (n,):
+        raise ValueError(f"{manager}: a key of shape {key.shape} for {n} rows")
+    return key
+
+
+def sort_order(key: NDArray[Any]) -> RowArray:
+    """Return the stable ascending order of a key with one value per row, NaN last."""
+    return np.argsort(key, kind="stable")
+
+
+def _ranks(values: list[Any], manager: str) -> RowArray:
+    """Return the place of each value in their stable ascending order; NaN, which is not equal to
+    itself, comes last."""
+    try:
+        numbers = [k for k, value in enumerate(values) if value == value]
+        order = sorted(numbers, key=values.__getitem__)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{manager}: a key's values need an order: {error}") from error
+    nans = set(range(len(values))).difference(numbers)
+    ranks = np.empty(len(values), np.intp)
+    ranks[[*order, *sorted(nans)]] = np.arange(len(values))
+    return ranks
+
+
 BLOCK: Final = 16_384
 """Entities per step of a bulk lookup: the scratch stays in the second-level cache."""
 
@@ -1393,6 +1249,208 @@ def sparse_lookup(
     return rows
 
 
+CACHE_LINE: Final = 64
+"""Columns start on cache lines, so the capacity is a multiple of 64 rows."""
+
+PAGE: Final = 4096
+"""Buffers are whole pages: the granularity of a page allocator."""
+
+
+class Column(NamedTuple):
+    """Where one column lies in the buffer."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    """Shape of one cell: `()` for scalars."""
+    nbytes: int
+    """Bytes per row."""
+    tags: tuple[str, ...]
+    before: int
+    """Bytes per row of all columns in front of this one."""
+
+    def offset(self, capacity: int) -> int:
+        """Return the column's first byte in a buffer of `capacity` rows."""
+        return self.before * capacity
+
+
+def whole_rows(rows: int) -> int:
+    """Round up to a capacity: a multiple of 64 rows, within the range of rows."""
+    capacity = -(-rows // CACHE_LINE) * CACHE_LINE
+    if capacity >= NIL:
+        raise CapacityError(f"{rows} rows are more than a manager can number")
+    return capacity
+
+
+def grown_capacity(allocated: int, rows: int) -> int:
+    """Return the capacity that makes place for `rows`: at least double the present one."""
+    return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
+
+
+def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
+    """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
+    size = -(-row_bytes * capacity // PAGE) * PAGE
+    raw = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
+    return raw[start : start + size]
+
+
+def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
+    """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
+    start = column.offset(capacity)
+    part = buffer[start : start + column.nbytes * capacity]
+    return part.view(column.dtype).reshape(capacity, *column.shape)
+
+
+def copy_rows(
+    layout: tuple[Column, ...],
+    old: NDArray[np.uint8],
+    held: int,
+    new: NDArray[np.uint8],
+    capacity: int,
+    n: int,
+) -> None:
+    """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
+    for column in layout:
+        size = column.nbytes * n
+        source, target = column.offset(held), column.offset(capacity)
+        new[target : target + size] = old[source : source + size]
+
+
+def saved_rows(
+    layout: tuple[Column, ...], buffer: NDArray[np.uint8], capacity: int, n: int
+) -> dict[str, NDArray[Any]]:
+    """Return views of the first n rows of every column, by name."""
+    return {column.name: cut(buffer, column, capacity)[:n] for column in layout}
+
+
+def load_rows(
+    layout: tuple[Column, ...],
+    buffer: NDArray[np.uint8],
+    capacity: int,
+    rows: dict[str, NDArray[Any]],
+) -> None:
+    """Copy saved rows into the columns of a buffer."""
+    for column in layout:
+        saved = rows[column.name]
+        cut(buffer, column, capacity)[: len(saved)] = saved
+
+
+def cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return a memoryview of a column of scalars: one cell in half numpy's time."""
+    return column.data
+
+
+def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
+    """Return the scalars of a column of shaped cells, one behind the other."""
+    return column.reshape(-1).data
+
+
+def items(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of shaped cells as one opaque item per row: moves in half the time."""
+    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
+    word = nbytes in (1, 2, 4, 8)
+    return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
+
+
+def word(field: Field, cell: Any) -> int:
+    """Return the elements of one cell of 1, 2, 4 or 8 bytes as the unsigned integer in `items`."""
+    elements = np.array(cell, field.dtype)
+    return int(elements.view(f"u{elements.nbytes}")[0])
+
+
+def put_cells(
+    column: NDArray[Any],
+    items: NDArray[Any],
+    rows: slice | RowArray,
+    values: NDArray[Any],
+) -> None:
+    """Fill shaped cells of a column, which `items` shows as one item each, with checked values.
+
+    One value for all goes in as an item: numpy's loop over a few elements takes ten times as long.
+    """
+    if values.ndim < column.ndim:
+        cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
+        items[rows] = cell.reshape(-1).view(items.dtype)
+    else:
+        column[rows] = values
+
+
+def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return the array, or a copy of it if it may be a view of the buffer."""
+    return array.copy() if np.may_share_memory(array, buffer) else array
+
+
+def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the flat values of one cell as (nested) tuples of its shape."""
+    cell = tuple(values)
+    for size in reversed(shape[1:]):
+        cell = tuple(zip(*[iter(cell)] * size, strict=True))
+    return cell
+
+
+def is_same_view(column: NDArray[Any], values: object) -> bool:
+    """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
+    return (
+        isinstance(values, np.ndarray)
+        and values.dtype == column.dtype
+        and values.shape == column.shape
+        and values.__array_interface__["data"] == column.__array_interface__["data"]
+        and values.strides == column.strides
+    )
+
+
+def _references(buffer: NDArray[np.uint8]) -> int:
+    """Count what refers to a buffer, and to the memory that it and its views are views of."""
+    return sys.getrefcount(buffer) + sys.getrefcount(buffer.base)
+
+
+def _count(buffer: NDArray[np.uint8]) -> int:
+    return _references(buffer)
+
+
+def _unshared() -> int:
+    """Return the count for a buffer that one caller has and passes on, as managers do."""
+    buffer = allocate(1, CACHE_LINE)
+    return _count(buffer)
+
+
+_UNSHARED: Final = _unshared()
+
+
+def warn_if_viewed(
+    buffer: NDArray[np.uint8], manager: str, borrowed: tuple[object, ...]
+) -> None:
+    """Warn, at the first line outside the package, if someone still holds a view of `buffer`.
+
+    The caller has the last reference to `buffer`; every view of it is one reference more
+    to its base. Views among `borrowed`, the arguments of the running call, are forgiven.
+    """
+    seen = {id(view) for view in borrowed if getattr(view, "base", None) is buffer.base}
+    views = _references(buffer) - _UNSHARED - len(seen)
+    if views > 0:
+        warnings.warn(
+            f"{manager}: the buffer moved, and {views} view(s) of the old one are still held; "
+            "take the columns from `data` again",
+            StaleViewWarning,
+            stacklevel=_outside_level(),
+        )
+
+
+def _outside_level() -> int:
+    """Return the warning's stacklevel of the first frame outside this package's own modules."""
+    package = os.path.dirname(__file__)
+    level = 2
+    frame = sys._getframe(level)
+    while (
+        frame.f_back is not None
+        and os.path.dirname(frame.f_code.co_filename) == package
+    ):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
 Links = NDArray[np.uint32]
 _Owner = TypeVar("_Owner", np.uint64, np.intp)
 
@@ -1447,6 +1505,12 @@ def chain_rows(
     else:
         found.append(np.flatnonzero(np.isin(owners, wanted)))
     return np.unique(np.concatenate(found))
+
+
+def first_rows(nexts: Links, previous: Links) -> RowArray:
+    """Return the first row of every chain, ascending; O(rows)."""
+    is_first: NDArray[np.bool_] = nexts[previous] == NIL
+    return np.flatnonzero(is_first)
 
 
 def link(
@@ -1740,7 +1804,7 @@ class _ShapedHandleField(ShapedField, HandleField):
 class FloatField(Field):
     """Real numbers, rounded to the float's precision; finite ones never become infinite."""
 
-    __slots__ = ("_limit",)
+    __slots__ = ("_limit", "_low")
 
     _kinds: ClassVar[str] = "fiu"
 
@@ -1751,10 +1815,10 @@ class FloatField(Field):
     def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, f"f{int(scalar[1:]) // 8}", shape, scalar)
         self._limit = _ROUNDS_TO_INF[scalar]
+        self._low = -self._limit
 
     def cell(self, value: Any) -> Any:
-        limit = self._limit
-        if type(value) is float and -limit < value < limit:
+        if type(value) is float and self._low < value < self._limit:
             return value
         if type(value) is int and -_EXACT <= value <= _EXACT:
             return float(value)
@@ -1792,7 +1856,7 @@ class FloatField(Field):
             raise ValueError(
                 f"{self.name}: wanted {self.wanted}, not {shown(value)}"
             ) from error
-        if -self._limit < number < self._limit or isnan(number):
+        if self._low < number < self._limit or isnan(number):
             return number
         if isinf(number) and not _is_finite(value):
             return number
@@ -1838,9 +1902,9 @@ class _FloatPairField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 2:
             x, y = value
-            if type(x) is float and type(y) is float:
-                limit = self._limit
-                if -limit < x < limit and -limit < y < limit:
+            if type(x) is type(y) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high:
                     return value
         return super().one(value)
 
@@ -1851,9 +1915,9 @@ class _FloatTripleField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 3:
             x, y, z = value
-            if type(x) is float and type(y) is float and type(z) is float:
-                limit = self._limit
-                if -limit < x < limit and -limit < y < limit and -limit < z < limit:
+            if type(x) is type(y) is type(z) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high and low < z < high:
                     return value
         return super().one(value)
 
@@ -1864,15 +1928,10 @@ class _FloatQuadField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 4:
             x, y, z, w = value
-            if (
-                type(x) is float
-                and type(y) is float
-                and type(z) is float
-                and type(w) is float
-            ):
-                limit = self._limit
-                finite = -limit < x < limit and -limit < y < limit
-                if finite and -limit < z < limit and -limit < w < limit:
+            if type(x) is type(y) is type(z) is type(w) is float:
+                low, high = self._low, self._limit
+                finite = low < x < high and low < y < high
+                if finite and low < z < high and low < w < high:
                     return value
         return super().one(value)
 
@@ -1984,22 +2043,28 @@ SCAN: Final = 4096
 """Rows looked at per step when the last owner is searched from behind."""
 
 
-def present_row(row: object, owners: EntityArray, manager: str) -> int:
+class OwnedRows(Rows, Protocol):
+    """Rows with owners."""
+
+    _entity_column: EntityArray
+
+
+def present_row(row: object, data: OwnedRows, manager: str) -> int:
     """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
-    number = row_in_use(row, len(owners), manager)
-    if owners[number] == 0:
+    number = row_in_use(row, data, manager)
+    if data._entity_column[number] == 0:
         raise StaleInstanceError(
             f"{manager}: row {number} is not in use: its entity has no instance"
         )
     return number
 
 
-def present_rows(rows: ArrayLike, owners: EntityArray, manager: str) -> RowArray:
+def present_rows(rows: ArrayLike, data: OwnedRows, manager: str) -> RowArray:
     """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
-    given = rows_in_use(rows, len(owners), manager)
-    holes = owners[given] == 0
+    given = rows_in_use(rows, data, manager)
+    holes = data._entity_column[given] == 0
     if holes.any():
-        present_row(int(given[holes.argmax()]), owners, manager)
+        present_row(int(given[holes.argmax()]), data, manager)
     return given
 
 
@@ -2132,7 +2197,8 @@ class Group:
             StructureLockedError: a member is locked.
         """
         self._check_lock()
-        self._permute(permutation(order, self.n, self._name))
+        given = integers(order, self._name, "the order")
+        self._permute(permutation(given, self.n, self._name))
 
     def _check_lock(self) -> None:
         if self._first._locks:
@@ -2192,6 +2258,49 @@ def sorted_by_group(manager: str, group: str) -> StructureLockedError:
         f"{manager}: its rows keep in step with those of the group '{group}'; "
         f"sort them with the world's {group}.sort"
     )
+
+
+def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
+    end = bound + count
+    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
+
+
+def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
+
+    The active part closes as any table does. The rows that it gives up belong to the
+    inactive part now: they are holes of that part, like those of its own rows that
+    leave.
+    """
+    split = int(np.searchsorted(gone, bound))
+    src, dst = fill(gone[:split], bound)
+    start = bound - split
+    holes = np.concatenate((np.arange(start, bound), gone[split:]))
+    behind, front = fill(holes - start, n - start)
+    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
+
+
+def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
+    outside = np.ones(end - start, np.bool_)
+    inside = rows[(rows >= start) & (rows < end)]
+    outside[inside - start] = False
+    leaving = np.flatnonzero(outside) + start
+    coming = rows[(rows < start) | (rows >= end)]
+    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
+
+
+def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
+    """Return the stable ascending order inside each part, NaN last."""
+    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
+
+
+def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
+    """Return an order that keeps every row in its part, or raise ValueError."""
+    if len(order) and bound and int(order[:bound].max()) >= bound:
+        raise ValueError(f"{manager}: the order moves rows across the active boundary")
+    return order
 
 
 def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
@@ -2273,47 +2382,278 @@ def spread(
     return column
 
 
-def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
-    end = bound + count
-    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
+RowsOrSlice: TypeAlias = slice | RowArray
+"""Rows of one manager; a slice where they follow each other."""
 
 
-def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
+class QueriedManager(Protocol):
+    """What a query needs of a manager."""
 
-    The active part closes as any table does. The rows that it gives up belong to the
-    inactive part now: they are holes of that part, like those of its own rows that
-    leave.
-    """
-    split = int(np.searchsorted(gone, bound))
-    src, dst = fill(gone[:split], bound)
-    start = bound - split
-    holes = np.concatenate((np.arange(start, bound), gone[split:]))
-    behind, front = fill(holes - start, n - start)
-    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
+    @property
+    def data(self) -> Any: ...
 
+    @property
+    def version(self) -> int: ...
 
-def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
-    outside = np.ones(end - start, np.bool_)
-    inside = rows[(rows >= start) & (rows < end)]
-    outside[inside - start] = False
-    leaving = np.flatnonzero(outside) + start
-    coming = rows[(rows < start) | (rows >= end)]
-    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
+    def __len__(self) -> int: ...
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
 
 
-def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
-    """Return the stable ascending order inside each part, NaN last."""
-    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
+class QueriedEntities(Protocol):
+    """What a query needs of the entity manager."""
+
+    @property
+    def _deaths(self) -> int: ...
+
+    def alive_many(self, es: ArrayLike, /) -> NDArray[np.bool_]: ...
 
 
-def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
-    """Return an order that keeps every row in its part, or raise ValueError."""
-    if len(order) and bound and int(order[:bound].max()) >= bound:
-        raise ValueError(f"{manager}: the order moves rows across the active boundary")
-    return order
+class QueryMember:
+    """A component of a query, of which an entity has one instance at most."""
+
+    __slots__ = ("manager",)
+
+    def __init__(self, manager: QueriedManager) -> None:
+        self.manager = manager
+
+    def owners(self) -> EntityArray:
+        """Return the owner of each row: a view, not to be kept."""
+        owners: EntityArray = self.manager.data.entity
+        return owners
+
+    def candidates(self) -> RowsOrSlice:
+        """Return all rows with an owner, ascending, one for each owner."""
+        owners = self.owners()
+        if len(self.manager) < len(owners):  # there are holes
+            return np.flatnonzero(owners)
+        return slice(0, len(owners))
+
+    def find(self, entities: EntityArray) -> RowsOrSlice:
+        """Return the row of each entity, NIL where it has none; O(k).
+
+        Where the owners of consecutive rows are these very entities, that is seen in a fifth
+        of the time that looking them up takes.
+        """
+        owners, count = self.owners(), len(entities)
+        if 0 < count <= len(owners):
+            first = int(self.manager.lookup_many(entities[:1])[0])
+            rows = slice(first, first + count)
+            if rows.stop <= len(owners) and _equal(owners[rows], entities):
+                return rows
+        return self.manager.lookup_many(entities)
+
+
+class QueryListMember(QueryMember):
+    """A component of a query, of which an entity may have several: its first one counts."""
+
+    __slots__ = ()
+
+    def candidates(self) -> RowsOrSlice:
+        """Return the first row of each owner, ascending."""
+        data, n = self.manager.data, len(self.manager)
+        return first_rows(data._next_column[:n], data._previous_column[:n])
+
+    def find(self, entities: EntityArray) -> RowsOrSlice:
+        """Return the first row of each entity, NIL where it has none; O(k)."""
+        return self.manager.lookup_many(entities)
+
+
+class QueryJoin:
+    """Who has all components of `required`, one of `any_of` if there are any, and none of
+    `none_of`; and where these entities have the required and the optional ones."""
+
+    __slots__ = (
+        "_any_of",
+        "_arrays",
+        "_entities",
+        "_members",
+        "_none_of",
+        "_optional",
+        "_required",
+        "_result",
+        "_state",
+    )
+
+    def __init__(
+        self,
+        entities: QueriedEntities,
+        required: tuple[QueryMember, ...],
+        any_of: tuple[QueryMember, ...] = (),
+        none_of: tuple[QueryMember, ...] = (),
+        optional: tuple[QueryMember, ...] = (),
+    ) -> None:
+        self._entities = entities
+        self._required = required
+        self._any_of = any_of
+        self._none_of = none_of
+        self._optional = optional
+        self._members = (*required, *optional, *any_of, *none_of)
+        self._state: list[int] = []
+        self._arrays: tuple[NDArray[Any], ...] | None = None
+        self._result: _Match | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without what is kept."""
+        return QueryJoin, (
+            self._entities,
+            self._required,
+            self._any_of,
+            self._none_of,
+            self._optional,
+        )
+
+    def count(self) -> int:
+        """Return how many entities there are."""
+        return self._current().count
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return the entities and the rows of each member, read-only and of one length."""
+        found = self._current()
+        if self._arrays is None:
+            rows = [_as_array(found.rows[place]) for place in range(len(found.rows))]
+            self._arrays = (self._owners(found), *rows)
+            for array in self._arrays:
+                array.flags.writeable = False
+        return self._arrays
+
+    def rows(self, place: int) -> RowsOrSlice:
+        """Return the rows of a member: the required ones come first, then the optional."""
+        return self._current().rows[place]
+
+    def manager(self, place: int) -> Any:
+        """Return the manager of a member."""
+        return self._members[place].manager
+
+    def _current(self) -> _Match:
+        """Join again if a manager changed or an entity died since; O(components) otherwise."""
+        state = [member.manager.version for member in self._members]
+        state.append(self._entities._deaths)
+        if self._result is None or state != self._state:
+            self._arrays = None
+            self._result = self._join()
+            self._state = state
+        return self._result
+
+    def _owners(self, found: _Match) -> EntityArray:
+        """Return the entities, as an array of their own."""
+        if self._required:
+            owners = self._required[0].owners()[found.rows[0]]
+            return owners if owners.base is None else owners.copy()
+        return found.entities
+
+    def _join(self) -> _Match:
+        """Find entities and rows; O(rows of the smallest manager) per component."""
+        match, places = self._start()
+        for place in places:
+            match.require(place, self._required[place])
+        if self._any_of and self._required:
+            match.keep_any(self._any_of)
+        for member in self._none_of:
+            match.drop(member)
+        match.keep(self._entities.alive_many(match.entities))
+        for place, member in enumerate(self._optional, len(self._required)):
+            match.rows[place] = member.find(match.entities)
+        match.finish(keeps_entities=not self._required)
+        return match
+
+    def _start(self) -> tuple[_Match, list[int]]:
+        """Return the smallest manager's entities, and which members to look at next."""
+        if not self._required:
+            return _Match(_union(self._any_of), {}), []
+        sizes = [len(member.manager) for member in self._required]
+        first, *others = sorted(range(len(sizes)), key=sizes.__getitem__)
+        rows = self._required[first].candidates()
+        owners = self._required[first].owners()
+        return _Match(owners[rows], {first: rows}), others
+
+
+class _Match:
+    """The entities that fulfil the conditions so far, and their rows by member."""
+
+    __slots__ = ("count", "entities", "rows")
+
+    def __init__(self, entities: EntityArray, rows: dict[int, RowsOrSlice]) -> None:
+        self.entities = entities
+        self.rows = rows
+        self.count = len(entities)
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop the entities that are not to be kept."""
+        if not kept.all():
+            self.entities = self.entities[kept]
+            self.rows = {place: _kept(rows, kept) for place, rows in self.rows.items()}
+            self.count = len(self.entities)
+
+    def require(self, place: int, member: QueryMember) -> None:
+        """Keep those that have a component, and their rows."""
+        rows = self.rows[place] = member.find(self.entities)
+        if not isinstance(rows, slice):
+            self.keep(rows != NIL)
+
+    def keep_any(self, members: tuple[QueryMember, ...]) -> None:
+        """Keep those that have one component at least."""
+        kept = np.zeros(self.count, np.bool_)
+        for member in members:
+            rows = member.find(self.entities)
+            kept |= True if isinstance(rows, slice) else rows != NIL
+        self.keep(kept)
+
+    def drop(self, member: QueryMember) -> None:
+        """Keep those that have not a component."""
+        rows = member.find(self.entities)
+        none = np.zeros(self.count, np.bool_)
+        self.keep(none if isinstance(rows, slice) else rows == NIL)
+
+    def finish(self, keeps_entities: bool) -> None:
+        """Make the rows what is kept: slices where possible, and no view of a buffer."""
+        self.rows = {place: _as_slice(rows) for place, rows in self.rows.items()}
+        if not keeps_entities:
+            self.entities = self.entities[:0].copy()
+
+
+def _union(members: tuple[QueryMember, ...]) -> EntityArray:
+    """Return the owners of all members' rows, each once; O(rows) per member."""
+    found: list[EntityArray] = []
+    for place, member in enumerate(members):
+        match = _Match(member.owners()[member.candidates()], {})
+        for earlier in members[:place]:
+            match.drop(earlier)
+        found.append(match.entities)
+    return np.concatenate(found)
+
+
+def _equal(owners: EntityArray, entities: EntityArray) -> bool:
+    """Return whether all are equal, which unequal ones in the middle or at the end refute."""
+    ends = (
+        owners[-1] == entities[-1]
+        and owners[len(owners) // 2] == entities[len(owners) // 2]
+    )
+    return bool(ends) and np.array_equal(owners, entities)
+
+
+def _kept(rows: RowsOrSlice, kept: NDArray[np.bool_]) -> RowArray:
+    """Return those of the rows that are kept."""
+    if isinstance(rows, slice):
+        start: int = rows.start
+        return np.flatnonzero(kept) + start
+    left: RowArray = rows[kept]
+    return left
+
+
+def _as_array(rows: RowsOrSlice) -> RowArray:
+    """Return rows as an array."""
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def _as_slice(rows: RowsOrSlice) -> RowsOrSlice:
+    """Return rows that follow each other as a slice, others as they are."""
+    if isinstance(rows, slice) or len(rows) == 0:
+        return rows
+    first, end = int(rows[0]), int(rows[-1]) + 1
+    if end - first == len(rows) and np.array_equal(rows, np.arange(first, end)):
+        return slice(first, end)
+    return rows
 
 
 _NO_RESERVE: Final = 0x4000
@@ -2486,27 +2826,30 @@ class FamilyLinks(NamedTuple):
     previous: Links
 
 
-def parents_given(parents: ArrayLike, count: int, n: int, manager: str) -> RowArray:
-    """Return `parents` (one for all, or one per row; NIL for none) as `count` rows; O(count).
-
-    Raises:
-        TypeError: they are not integers.
-        ValueError: their number is not `count`.
-        StaleInstanceError: one of them is neither NIL nor a row in use.
-    """
+def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return `parents`, one for all or one per row, as integers; TypeError for others."""
     if np.ndim(parents) == 0:
         number = index(cast(SupportsIndex, parents))
-        parent = number if number == NIL else row_in_use(number, n, manager)
-        return np.full(count, parent, np.intp)
+        return np.array(number if 0 <= number <= NIL else -1)
     given = integers(parents, manager, "parents")
     if given.dtype == np.bool_:
         raise TypeError(f"{manager}: parents are rows, not a mask")
-    if len(given) != count:
+    return given
+
+
+def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowArray:
+    """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
+
+    Raises:
+        ValueError: their number is not `count`.
+        StaleInstanceError: one of them is neither NIL nor a row in use.
+    """
+    if given.ndim and len(given) != count:
         raise ValueError(f"{manager}: {len(given)} parents for {count} rows")
     wrong = ((given < 0) | (given >= n)) & (given != NIL)
     if wrong.any():
-        row_in_use(int(given[wrong.argmax()]), n, manager)
-    return given.astype(np.intp, copy=False)
+        raise unused(int(given.flat[wrong.argmax()]), n, manager)
+    return np.broadcast_to(given.astype(np.intp, copy=False), count)
 
 
 def circular(manager: str, row: int) -> HierarchyError:
@@ -2642,3 +2985,85 @@ def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]
     place = np.minimum(np.searchsorted(ascending, rows), len(ascending) - 1)
     found: NDArray[np.bool_] = ascending[place] == rows
     return found
+
+
+_Cell = TypeVar("_Cell", bound=np.generic)
+
+
+class QueryColumns:
+    """The columns of one component in the rows of a query: one cell per entity."""
+
+    __slots__ = ("_join", "_place")
+
+    def __init__(self, join: QueryJoin, place: int) -> None:
+        self._join = join
+        self._place = place
+
+
+class QueryColumn(Generic[_Cell]):
+    """A field among `QueryColumns`; where an optional component is absent, its default.
+
+    Reading gives a view where the rows follow each other, otherwise a copy: so changes
+    are written by assigning (`=`, `+=`). What is assigned is checked as everywhere.
+    """
+
+    __slots__ = ("_attribute", "_default", "_field")
+
+    def __init__(self, name: str, field: Any, default: object) -> None:
+        self._attribute = f"_{name}_column"
+        self._field = field
+        self._default = default
+
+    @overload
+    def __get__(self, view: None, owner: type[Any]) -> Self: ...
+
+    @overload
+    def __get__(self, view: QueryColumns, owner: type[Any]) -> NDArray[_Cell]: ...
+
+    def __get__(
+        self, view: QueryColumns | None, owner: type[Any]
+    ) -> Self | NDArray[_Cell]:
+        if view is None:
+            return self
+        rows = view._join.rows(view._place)
+        data = view._join.manager(view._place).data
+        column: NDArray[_Cell] = getattr(data, self._attribute)
+        if isinstance(rows, slice):
+            cells: NDArray[_Cell] = column[rows]
+            return cells
+        absent = rows == NIL
+        if not absent.any():
+            return column.take(rows, axis=0)
+        cells = np.empty((len(rows), *column.shape[1:]), column.dtype)
+        cells[...] = self._field.many(self._default, len(rows))
+        cells[~absent] = column.take(rows[~absent], axis=0)
+        return cells
+
+    def __set__(self, view: QueryColumns, values: object) -> None:
+        rows = view._join.rows(view._place)
+        data = view._join.manager(view._place).data
+        column = getattr(data, self._attribute)
+        if isinstance(rows, slice):
+            cells = column[rows]
+            if not is_same_view(cells, values):
+                cells[...] = self._field.many(values, len(cells))
+            return
+        given = self._field.many(values, len(rows), data._buffer)
+        present = rows != NIL
+        if not present.all():
+            shape = (len(rows), *column.shape[1:])
+            given, rows = np.broadcast_to(given, shape)[present], rows[present]
+        scatter_cells(column, rows, given)
+
+
+def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
+    """Write some rows' cells: checked values that broadcast to them; O(k).
+
+    Shaped cells go as one item each, in a third of the time.
+    """
+    if column.ndim == 1:
+        column[rows] = values
+    elif values.shape == (len(rows), *column.shape[1:]):
+        items(column)[rows] = items(np.ascontiguousarray(values))
+    else:
+        put_cells(column, items(column), rows, values)

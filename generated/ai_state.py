@@ -39,6 +39,8 @@ from ._runtime import (
     FloatField,
     Instance,
     IntField,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     allocate,
@@ -58,9 +60,11 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -75,6 +79,7 @@ from ._runtime import (
     sparse_map,
     warn_if_viewed,
     whole_rows,
+    word,
 )
 from .entities import INDEX_MASK, EntityManager
 from .enums import Animation, Loot
@@ -99,6 +104,16 @@ _MIN_DROPS: Final = IntField("AiState.min_drops", "u8")
 _MAX_DROPS: Final = IntField("AiState.max_drops", "u8")
 _CHANCE_OF_DROP: Final = FloatField("AiState.chance_of_drop", "f64")
 GOAL_STRUCT: Final = Struct("=2f")
+ANIMATION_DEFAULT: Final = Animation(0)
+ANIMATION_CELL: Final = _ANIMATION.one(ANIMATION_DEFAULT)
+ENERGY_DEFAULT: Final = 100.0
+GOAL_DEFAULT: Final = (0.0, 0.0)
+GOAL_WORD: Final = word(_GOAL, GOAL_DEFAULT)
+LOOT_DEFAULT: Final = Loot(1)
+LOOT_CELL: Final = _LOOT.one(LOOT_DEFAULT)
+MIN_DROPS_DEFAULT: Final = 0
+MAX_DROPS_DEFAULT: Final = 1
+CHANCE_OF_DROP_DEFAULT: Final = 0.5
 SORT_KEYS: Final = (
     "animation",
     "energy",
@@ -184,6 +199,7 @@ class AiStateData:
         "_goal_cells",
         "_goal_column",
         "_goal_items",
+        "_goal_words",
         "_loot_cells",
         "_loot_column",
         "_max_drops_cells",
@@ -203,6 +219,7 @@ class AiStateData:
     _energy_cells: memoryview[float]
     _goal_column: NDArray[np.float32]
     _goal_items: NDArray[Any]
+    _goal_words: memoryview[int]
     _goal_cells: memoryview[float]
     _loot_column: NDArray[np.uint8]
     _loot_cells: memoryview[int]
@@ -246,9 +263,8 @@ class AiStateData:
 
     @animation.setter
     def animation(self, values: ArrayLike) -> None:
-        column = self._animation_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ANIMATION.many(values, self._n)
+        if not is_same_view(self.animation, values):
+            self._animation_column[: self._n] = _ANIMATION.many(values, self._n)
 
     @property
     def energy(self) -> NDArray[np.float64]:
@@ -257,9 +273,8 @@ class AiStateData:
 
     @energy.setter
     def energy(self, values: ArrayLike) -> None:
-        column = self._energy_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ENERGY.many(values, self._n)
+        if not is_same_view(self.energy, values):
+            self._energy_column[: self._n] = _ENERGY.many(values, self._n)
 
     @property
     def goal(self) -> NDArray[np.float32]:
@@ -268,9 +283,8 @@ class AiStateData:
 
     @goal.setter
     def goal(self, values: ArrayLike) -> None:
-        column = self._goal_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _GOAL.many(values, self._n)
+        if not is_same_view(self.goal, values):
+            self._goal_column[: self._n] = _GOAL.many(values, self._n)
 
     @property
     def loot(self) -> NDArray[np.uint8]:
@@ -279,9 +293,8 @@ class AiStateData:
 
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
-        column = self._loot_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _LOOT.many(values, self._n)
+        if not is_same_view(self.loot, values):
+            self._loot_column[: self._n] = _LOOT.many(values, self._n)
 
     @property
     def min_drops(self) -> NDArray[np.uint8]:
@@ -290,9 +303,8 @@ class AiStateData:
 
     @min_drops.setter
     def min_drops(self, values: ArrayLike) -> None:
-        column = self._min_drops_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MIN_DROPS.many(values, self._n)
+        if not is_same_view(self.min_drops, values):
+            self._min_drops_column[: self._n] = _MIN_DROPS.many(values, self._n)
 
     @property
     def max_drops(self) -> NDArray[np.uint8]:
@@ -301,9 +313,8 @@ class AiStateData:
 
     @max_drops.setter
     def max_drops(self, values: ArrayLike) -> None:
-        column = self._max_drops_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MAX_DROPS.many(values, self._n)
+        if not is_same_view(self.max_drops, values):
+            self._max_drops_column[: self._n] = _MAX_DROPS.many(values, self._n)
 
     @property
     def chance_of_drop(self) -> NDArray[np.float64]:
@@ -312,9 +323,10 @@ class AiStateData:
 
     @chance_of_drop.setter
     def chance_of_drop(self, values: ArrayLike) -> None:
-        column = self._chance_of_drop_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _CHANCE_OF_DROP.many(values, self._n)
+        if not is_same_view(self.chance_of_drop, values):
+            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP.many(
+                values, self._n
+            )
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> AiStateHotColumns: ...
@@ -344,6 +356,7 @@ class AiStateData:
         self._energy_cells = cells(self._energy_column)
         self._goal_column = cut(buffer, COLUMNS[3], capacity)
         self._goal_items = items(self._goal_column)
+        self._goal_words = cells(self._goal_items)
         self._goal_cells = flat_cells(self._goal_column)
         self._loot_column = cut(buffer, COLUMNS[4], capacity)
         self._loot_cells = cells(self._loot_column)
@@ -379,7 +392,7 @@ class AiStateData:
         self._entity_cells[dst] = self._entity_cells[src]
         self._animation_cells[dst] = self._animation_cells[src]
         self._energy_cells[dst] = self._energy_cells[src]
-        self._goal_items[dst] = self._goal_items[src]
+        self._goal_words[dst] = self._goal_words[src]
         self._loot_cells[dst] = self._loot_cells[src]
         self._min_drops_cells[dst] = self._min_drops_cells[src]
         self._max_drops_cells[dst] = self._max_drops_cells[src]
@@ -395,6 +408,39 @@ class AiStateData:
         self._min_drops_column[dst] = self._min_drops_column[src]
         self._max_drops_column[dst] = self._max_drops_column[src]
         self._chance_of_drop_column[dst] = self._chance_of_drop_column[src]
+
+
+class AiStateColumns(QueryColumns):
+    """The columns of AiState in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    animation = QueryColumn[np.uint8]("animation", _ANIMATION, ANIMATION_DEFAULT)
+    """The animation being played. Shape (n,)."""
+
+    energy = QueryColumn[np.float64]("energy", _ENERGY, ENERGY_DEFAULT)
+    """Energy left to act with. Shape (n,)."""
+
+    goal = QueryColumn[np.float32]("goal", _GOAL, GOAL_DEFAULT)
+    """Where it is going. [m] Shape (n, 2)."""
+
+    loot = QueryColumn[np.uint8]("loot", _LOOT, LOOT_DEFAULT)
+    """What it drops. Shape (n,)."""
+
+    min_drops = QueryColumn[np.uint8]("min_drops", _MIN_DROPS, MIN_DROPS_DEFAULT)
+    """Fewest items dropped. Shape (n,)."""
+
+    max_drops = QueryColumn[np.uint8]("max_drops", _MAX_DROPS, MAX_DROPS_DEFAULT)
+    """Most items dropped. Shape (n,)."""
+
+    chance_of_drop = QueryColumn[np.float64](
+        "chance_of_drop", _CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT
+    )
+    """Chance of dropping anything, 0 to 1. Shape (n,)."""
 
 
 class AiStateManager:
@@ -498,115 +544,121 @@ class AiStateManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def animation(self, row: Instance, /) -> Animation:
         """The animation being played."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Animation(data._animation_cells[row])
 
     def set_animation(self, row: Instance, value: Animation | int, /) -> None:
         """Set `animation` of a row."""
+        _value = _ANIMATION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._animation_cells[row] = _ANIMATION.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._animation_cells[row] = _value
 
     def energy(self, row: Instance, /) -> float:
         """Energy left to act with."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._energy_cells[row]
 
     def set_energy(self, row: Instance, value: float, /) -> None:
         """Set `energy` of a row."""
+        _value = _ENERGY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._energy_cells[row] = _ENERGY.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._energy_cells[row] = _value
 
     def goal(self, row: Instance, /) -> tuple[float, float]:
         """Where it is going. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
     def set_goal(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
+        _value = _GOAL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _GOAL.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._goal_cells[_at] = values[0]
-        data._goal_cells[_at + 1] = values[1]
+        data._goal_cells[_at] = _value[0]
+        data._goal_cells[_at + 1] = _value[1]
 
     def loot(self, row: Instance, /) -> Loot:
         """What it drops."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Loot(data._loot_cells[row])
 
     def set_loot(self, row: Instance, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
+        _value = _LOOT.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._loot_cells[row] = _LOOT.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._loot_cells[row] = _value
 
     def min_drops(self, row: Instance, /) -> int:
         """Fewest items dropped."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._min_drops_cells[row]
 
     def set_min_drops(self, row: Instance, value: int, /) -> None:
         """Set `min_drops` of a row."""
+        _value = _MIN_DROPS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._min_drops_cells[row] = _MIN_DROPS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._min_drops_cells[row] = _value
 
     def max_drops(self, row: Instance, /) -> int:
         """Most items dropped."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._max_drops_cells[row]
 
     def set_max_drops(self, row: Instance, value: int, /) -> None:
         """Set `max_drops` of a row."""
+        _value = _MAX_DROPS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._max_drops_cells[row] = _MAX_DROPS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._max_drops_cells[row] = _value
 
     def chance_of_drop(self, row: Instance, /) -> float:
         """Chance of dropping anything, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._chance_of_drop_cells[row]
 
     def set_chance_of_drop(self, row: Instance, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
+        _value = _CHANCE_OF_DROP.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._chance_of_drop_cells[row] = _CHANCE_OF_DROP.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._chance_of_drop_cells[row] = _value
 
     def row(self, row: Instance, /) -> AiState:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return AiState(
             Animation(data._animation_cells[row]),
             data._energy_cells[row],
@@ -631,9 +683,10 @@ class AiStateManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -670,13 +723,13 @@ class AiStateManager:
         entity: Entity,
         /,
         *,
-        animation: Animation | int = Animation(0),
-        energy: float = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: Loot | int = Loot(1),
-        min_drops: int = 0,
-        max_drops: int = 1,
-        chance_of_drop: float = 0.5,
+        animation: Animation | int = ANIMATION_DEFAULT,
+        energy: float = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: Loot | int = LOOT_DEFAULT,
+        min_drops: int = MIN_DROPS_DEFAULT,
+        max_drops: int = MAX_DROPS_DEFAULT,
+        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -686,42 +739,73 @@ class AiStateManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _animation_ = ANIMATION_CELL
+            if animation is not ANIMATION_DEFAULT:
+                _animation_ = _ANIMATION.one(animation)
+            _energy_ = ENERGY_DEFAULT
+            if energy is not ENERGY_DEFAULT:
+                _energy_ = _ENERGY.one(energy)
+            _goal_ = GOAL_DEFAULT
+            if goal is not GOAL_DEFAULT:
+                _goal_ = _GOAL.one(goal)
+            _loot_ = LOOT_CELL
+            if loot is not LOOT_DEFAULT:
+                _loot_ = _LOOT.one(loot)
+            _min_drops_ = MIN_DROPS_DEFAULT
+            if min_drops is not MIN_DROPS_DEFAULT:
+                _min_drops_ = _MIN_DROPS.one(min_drops)
+            _max_drops_ = MAX_DROPS_DEFAULT
+            if max_drops is not MAX_DROPS_DEFAULT:
+                _max_drops_ = _MAX_DROPS.one(max_drops)
+            _chance_of_drop_ = CHANCE_OF_DROP_DEFAULT
+            if chance_of_drop is not CHANCE_OF_DROP_DEFAULT:
+                _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _animation_ = _ANIMATION.one(animation)
-        _energy_ = _ENERGY.one(energy)
-        _goal_ = _GOAL.one(goal)
-        _loot_ = _LOOT.one(loot)
-        _min_drops_ = _MIN_DROPS.one(min_drops)
-        _max_drops_ = _MAX_DROPS.one(max_drops)
-        _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
         if data._n == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._n + 1), (goal,))
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
             # a dead entity had the same index
             self._destroy_rows(np.array([_found]))
             _found = NIL
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
         data._animation_cells[row] = _animation_
         data._energy_cells[row] = _energy_
-        _at = 2 * row
-        data._goal_cells[_at] = _goal_[0]
-        data._goal_cells[_at + 1] = _goal_[1]
+        if _goal_ is GOAL_DEFAULT:
+            data._goal_words[row] = GOAL_WORD
+        else:
+            _at = 2 * row
+            data._goal_cells[_at] = _goal_[0]
+            data._goal_cells[_at + 1] = _goal_[1]
         data._loot_cells[row] = _loot_
         data._min_drops_cells[row] = _min_drops_
         data._max_drops_cells[row] = _max_drops_
         data._chance_of_drop_cells[row] = _chance_of_drop_
         data._n = row + 1
-        self._sparse_cells[entity & INDEX_MASK] = row
+        self._sparse_cells[_slot] = row
         self._version += 1
         return row
 
@@ -730,34 +814,39 @@ class AiStateManager:
         entities: ArrayLike,
         /,
         *,
-        animation: ArrayLike = Animation(0),
-        energy: ArrayLike = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: ArrayLike = Loot(1),
-        min_drops: ArrayLike = 0,
-        max_drops: ArrayLike = 1,
-        chance_of_drop: ArrayLike = 0.5,
+        animation: ArrayLike = ANIMATION_DEFAULT,
+        energy: ArrayLike = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: ArrayLike = LOOT_DEFAULT,
+        min_drops: ArrayLike = MIN_DROPS_DEFAULT,
+        max_drops: ArrayLike = MAX_DROPS_DEFAULT,
+        chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                animation=animation,
+                energy=energy,
+                goal=goal,
+                loot=loot,
+                min_drops=min_drops,
+                max_drops=max_drops,
+                chance_of_drop=chance_of_drop,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            animation=animation,
-            energy=energy,
-            goal=goal,
-            loot=loot,
-            min_drops=min_drops,
-            max_drops=max_drops,
-            chance_of_drop=chance_of_drop,
-        )
         _borrowed = (
             entities,
             animation,
@@ -776,13 +865,13 @@ class AiStateManager:
         count: int,
         /,
         *,
-        animation: ArrayLike = Animation(0),
-        energy: ArrayLike = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: ArrayLike = Loot(1),
-        min_drops: ArrayLike = 0,
-        max_drops: ArrayLike = 1,
-        chance_of_drop: ArrayLike = 0.5,
+        animation: ArrayLike = ANIMATION_DEFAULT,
+        energy: ArrayLike = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: ArrayLike = LOOT_DEFAULT,
+        min_drops: ArrayLike = MIN_DROPS_DEFAULT,
+        max_drops: ArrayLike = MAX_DROPS_DEFAULT,
+        chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -850,20 +939,21 @@ class AiStateManager:
         entity: Entity,
         /,
         *,
-        animation: Animation | int = Animation(0),
-        energy: float = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: Loot | int = Loot(1),
-        min_drops: int = 0,
-        max_drops: int = 1,
-        chance_of_drop: float = 0.5,
+        animation: Animation | int = ANIMATION_DEFAULT,
+        energy: float = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: Loot | int = LOOT_DEFAULT,
+        min_drops: int = MIN_DROPS_DEFAULT,
+        max_drops: int = MAX_DROPS_DEFAULT,
+        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -888,7 +978,7 @@ class AiStateManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -900,7 +990,7 @@ class AiStateManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -969,7 +1059,7 @@ class AiStateManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -981,7 +1071,8 @@ class AiStateManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -56,9 +56,11 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -96,6 +98,13 @@ _NAME: Final = TextField("CelestialBody.name", 16)
 POSITION_STRUCT: Final = Struct("=3d")
 VELOCITY_STRUCT: Final = Struct("=3d")
 ACCELERATION_STRUCT: Final = Struct("=3d")
+GM_DEFAULT: Final = 0.0
+POSITION_DEFAULT: Final = (0.0, 0.0, 0.0)
+VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
+ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
+RADIUS_DEFAULT: Final = 0.0
+NAME_DEFAULT: Final = ""
+NAME_CELL: Final = _NAME.one(NAME_DEFAULT)
 SORT_KEYS: Final = ("gm", "radius", "name")
 
 
@@ -229,9 +238,8 @@ class CelestialBodyData:
 
     @gm.setter
     def gm(self, values: ArrayLike) -> None:
-        column = self._gm_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _GM.many(values, self._n)
+        if not is_same_view(self.gm, values):
+            self._gm_column[: self._n] = _GM.many(values, self._n)
 
     @property
     def position(self) -> NDArray[np.float64]:
@@ -240,9 +248,8 @@ class CelestialBodyData:
 
     @position.setter
     def position(self, values: ArrayLike) -> None:
-        column = self._position_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _POSITION.many(values, self._n)
+        if not is_same_view(self.position, values):
+            self._position_column[: self._n] = _POSITION.many(values, self._n)
 
     @property
     def velocity(self) -> NDArray[np.float64]:
@@ -251,9 +258,8 @@ class CelestialBodyData:
 
     @velocity.setter
     def velocity(self, values: ArrayLike) -> None:
-        column = self._velocity_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VELOCITY.many(values, self._n)
+        if not is_same_view(self.velocity, values):
+            self._velocity_column[: self._n] = _VELOCITY.many(values, self._n)
 
     @property
     def acceleration(self) -> NDArray[np.float64]:
@@ -262,9 +268,8 @@ class CelestialBodyData:
 
     @acceleration.setter
     def acceleration(self, values: ArrayLike) -> None:
-        column = self._acceleration_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ACCELERATION.many(values, self._n)
+        if not is_same_view(self.acceleration, values):
+            self._acceleration_column[: self._n] = _ACCELERATION.many(values, self._n)
 
     @property
     def radius(self) -> NDArray[np.float64]:
@@ -273,9 +278,8 @@ class CelestialBodyData:
 
     @radius.setter
     def radius(self, values: ArrayLike) -> None:
-        column = self._radius_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _RADIUS.many(values, self._n)
+        if not is_same_view(self.radius, values):
+            self._radius_column[: self._n] = _RADIUS.many(values, self._n)
 
     @property
     def name(self) -> NDArray[np.bytes_]:
@@ -284,9 +288,8 @@ class CelestialBodyData:
 
     @name.setter
     def name(self, values: ArrayLike) -> None:
-        column = self._name_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _NAME.many(values, self._n)
+        if not is_same_view(self.name, values):
+            self._name_column[: self._n] = _NAME.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> CelestialBodyHotColumns: ...
@@ -467,110 +470,113 @@ class CelestialBodyManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def gm(self, row: Instance, /) -> float:
         """Mass times the constant of gravitation. [m^3/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._gm_cells[row]
 
     def set_gm(self, row: Instance, value: float, /) -> None:
         """Set `gm` of a row."""
+        _value = _GM.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._gm_cells[row] = _GM.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._gm_cells[row] = _value
 
     def position(self, row: Instance, /) -> tuple[float, float, float]:
         """Place from the system's centre of mass, ecliptic of J2000. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return POSITION_STRUCT.unpack_from(data._position_cells, 24 * row)
 
     def set_position(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
+        _value = _POSITION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _POSITION.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 3 * row
-        data._position_cells[_at] = values[0]
-        data._position_cells[_at + 1] = values[1]
-        data._position_cells[_at + 2] = values[2]
+        data._position_cells[_at] = _value[0]
+        data._position_cells[_at + 1] = _value[1]
+        data._position_cells[_at + 2] = _value[2]
 
     def velocity(self, row: Instance, /) -> tuple[float, float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 24 * row)
 
     def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
+        _value = _VELOCITY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _VELOCITY.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 3 * row
-        data._velocity_cells[_at] = values[0]
-        data._velocity_cells[_at + 1] = values[1]
-        data._velocity_cells[_at + 2] = values[2]
+        data._velocity_cells[_at] = _value[0]
+        data._velocity_cells[_at + 1] = _value[1]
+        data._velocity_cells[_at + 2] = _value[2]
 
     def acceleration(self, row: Instance, /) -> tuple[float, float, float]:
         """What gravity does to the velocity, per second. [m/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 24 * row)
 
     def set_acceleration(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
+        _value = _ACCELERATION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _ACCELERATION.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 3 * row
-        data._acceleration_cells[_at] = values[0]
-        data._acceleration_cells[_at + 1] = values[1]
-        data._acceleration_cells[_at + 2] = values[2]
+        data._acceleration_cells[_at] = _value[0]
+        data._acceleration_cells[_at + 1] = _value[1]
+        data._acceleration_cells[_at + 2] = _value[2]
 
     def radius(self, row: Instance, /) -> float:
         """Mean radius of the body. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._radius_cells[row]
 
     def set_radius(self, row: Instance, value: float, /) -> None:
         """Set `radius` of a row."""
+        _value = _RADIUS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._radius_cells[row] = _RADIUS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._radius_cells[row] = _value
 
     def name(self, row: Instance, /) -> str:
         """What it is called."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return str(data._name_column[row], "utf-8")
 
     def set_name(self, row: Instance, value: str, /) -> None:
         """Set `name` of a row: at most 16 bytes of UTF-8."""
+        _value = _NAME.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._name_column[row] = _NAME.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._name_column[row] = _value
 
     def row(self, row: Instance, /) -> CelestialBody:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return CelestialBody(
             data._gm_cells[row],
             POSITION_STRUCT.unpack_from(data._position_cells, 24 * row),
@@ -594,9 +600,10 @@ class CelestialBodyManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -633,12 +640,12 @@ class CelestialBodyManager:
         entity: Entity,
         /,
         *,
-        gm: float = 0.0,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        radius: float = 0.0,
-        name: str = "",
+        gm: float = GM_DEFAULT,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        acceleration: ArrayLike = ACCELERATION_DEFAULT,
+        radius: float = RADIUS_DEFAULT,
+        name: str = NAME_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -648,32 +655,58 @@ class CelestialBodyManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _gm_ = GM_DEFAULT
+            if gm is not GM_DEFAULT:
+                _gm_ = _GM.one(gm)
+            _position_ = POSITION_DEFAULT
+            if position is not POSITION_DEFAULT:
+                _position_ = _POSITION.one(position)
+            _velocity_ = VELOCITY_DEFAULT
+            if velocity is not VELOCITY_DEFAULT:
+                _velocity_ = _VELOCITY.one(velocity)
+            _acceleration_ = ACCELERATION_DEFAULT
+            if acceleration is not ACCELERATION_DEFAULT:
+                _acceleration_ = _ACCELERATION.one(acceleration)
+            _radius_ = RADIUS_DEFAULT
+            if radius is not RADIUS_DEFAULT:
+                _radius_ = _RADIUS.one(radius)
+            _name_ = NAME_CELL
+            if name is not NAME_DEFAULT:
+                _name_ = _NAME.one(name)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _gm_ = _GM.one(gm)
-        _position_ = _POSITION.one(position)
-        _velocity_ = _VELOCITY.one(velocity)
-        _acceleration_ = _ACCELERATION.one(acceleration)
-        _radius_ = _RADIUS.one(radius)
-        _name_ = _NAME.one(name)
         if data._n == data._allocated:
             data._allocate(
                 grown_capacity(data._allocated, data._n + 1),
                 (position, velocity, acceleration),
             )
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
             # a dead entity had the same index
             self._destroy_rows(np.array([_found]))
             _found = NIL
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
         data._gm_cells[row] = _gm_
         _at = 3 * row
@@ -691,7 +724,7 @@ class CelestialBodyManager:
         data._radius_cells[row] = _radius_
         data._name_column[row] = _name_
         data._n = row + 1
-        self._sparse_cells[entity & INDEX_MASK] = row
+        self._sparse_cells[_slot] = row
         self._version += 1
         return row
 
@@ -700,32 +733,37 @@ class CelestialBodyManager:
         entities: ArrayLike,
         /,
         *,
-        gm: ArrayLike = 0.0,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        radius: ArrayLike = 0.0,
-        name: ArrayLike = "",
+        gm: ArrayLike = GM_DEFAULT,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        acceleration: ArrayLike = ACCELERATION_DEFAULT,
+        radius: ArrayLike = RADIUS_DEFAULT,
+        name: ArrayLike = NAME_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                gm=gm,
+                position=position,
+                velocity=velocity,
+                acceleration=acceleration,
+                radius=radius,
+                name=name,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            gm=gm,
-            position=position,
-            velocity=velocity,
-            acceleration=acceleration,
-            radius=radius,
-            name=name,
-        )
         _borrowed = (entities, gm, position, velocity, acceleration, radius, name)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -735,12 +773,12 @@ class CelestialBodyManager:
         count: int,
         /,
         *,
-        gm: ArrayLike = 0.0,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        radius: ArrayLike = 0.0,
-        name: ArrayLike = "",
+        gm: ArrayLike = GM_DEFAULT,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        acceleration: ArrayLike = ACCELERATION_DEFAULT,
+        radius: ArrayLike = RADIUS_DEFAULT,
+        name: ArrayLike = NAME_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -816,19 +854,20 @@ class CelestialBodyManager:
         entity: Entity,
         /,
         *,
-        gm: float = 0.0,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        radius: float = 0.0,
-        name: str = "",
+        gm: float = GM_DEFAULT,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        acceleration: ArrayLike = ACCELERATION_DEFAULT,
+        radius: float = RADIUS_DEFAULT,
+        name: str = NAME_DEFAULT,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -852,7 +891,7 @@ class CelestialBodyManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -864,7 +903,7 @@ class CelestialBodyManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -933,7 +972,7 @@ class CelestialBodyManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -945,7 +984,8 @@ class CelestialBodyManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

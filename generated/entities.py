@@ -178,7 +178,8 @@ class EntityManager:
 
     def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
         """Which of them are alive, a bool for each. O(k)."""
-        return are_held(self._handles, as_entities(es), INDEX_MASK)
+        handles = as_entities(es)
+        return are_held(self._handles, handles, INDEX_MASK)
 
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is dead. O(1)."""
@@ -194,7 +195,10 @@ class EntityManager:
 
     def require_many(self, es: ArrayLike) -> EntityArray:
         """Convert to an EntityArray; StaleEntityError for the first dead one. O(k)."""
-        handles = as_entities(es)
+        return self._require_handles(as_entities(es), es)
+
+    def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
+        """Return the handles of `es`; StaleEntityError for the first dead one."""
         alive = are_held(self._handles, handles, INDEX_MASK)
         if not alive.all():
             position = int(alive.argmin())
@@ -232,6 +236,11 @@ class EntityManager:
     def nbytes(self) -> int:
         """Bytes held in arrays."""
         return self._handles.nbytes + self._free.nbytes
+
+    @property
+    def _deaths(self) -> int:
+        """How many entities died since this object was made or loaded: a version."""
+        return self._free.pushed + self._n_retired
 
     def _attach(
         self, before: Callable[[], object], after: Callable[[EntityArray], object]

@@ -84,9 +84,11 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -102,6 +104,7 @@ from ._runtime import (
     sparse_map,
     warn_if_viewed,
     whole_rows,
+    word,
 )
 from .entities import INDEX_MASK, EntityManager
 from .enums import Access, Mode
@@ -165,6 +168,38 @@ SWITCHES_STRUCT: Final = Struct("=2?")
 MODES_STRUCT: Final = Struct("=2H")
 TARGETS_STRUCT: Final = Struct("=2Q")
 ONES_STRUCT: Final = Struct("=4h")
+FLAG_DEFAULT: Final = True
+TINY_DEFAULT: Final = -128
+SMALL_DEFAULT: Final = -300
+MEDIUM_DEFAULT: Final = 7
+LARGE_DEFAULT: Final = -9223372036854775808
+BYTE_DEFAULT: Final = 255
+WORD_DEFAULT: Final = 511
+DOUBLE_WORD_DEFAULT: Final = 4294967295
+QUAD_WORD_DEFAULT: Final = 18446744073709551615
+SINGLE_DEFAULT: Final = 0.1
+DOUBLE_DEFAULT: Final = float("-inf")
+VECTOR_DEFAULT: Final = (1.0, 2.5, -3.0)
+MATRIX_DEFAULT: Final = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+MATRIX_CELL: Final = _MATRIX.one(MATRIX_DEFAULT)
+ONES_DEFAULT: Final = ((1, 1), (1, 1))
+ONES_CELL: Final = _ONES.one(ONES_DEFAULT)
+ONES_WORD: Final = word(_ONES, ONES_CELL)
+SWITCHES_DEFAULT: Final = (True, False)
+SWITCHES_WORD: Final = word(_SWITCHES, SWITCHES_DEFAULT)
+MODE_DEFAULT: Final = Mode(5)
+MODE_CELL: Final = _MODE.one(MODE_DEFAULT)
+MODES_DEFAULT: Final = (Mode(300), Mode(0))
+MODES_CELL: Final = _MODES.one(MODES_DEFAULT)
+MODES_WORD: Final = word(_MODES, MODES_CELL)
+ACCESS_DEFAULT: Final = Access(3)
+ACCESS_CELL: Final = _ACCESS.one(ACCESS_DEFAULT)
+TARGET_DEFAULT: Final = NULL_ENTITY
+TARGETS_DEFAULT: Final = (NULL_ENTITY, NULL_ENTITY)
+TITLE_DEFAULT: Final = "Gr\xfc\xdfe"
+TITLE_CELL: Final = _TITLE.one(TITLE_DEFAULT)
+DIGEST_DEFAULT: Final = b"\xde\xad"
+MAGIC_DEFAULT: Final = b"ECS"
 SORT_KEYS: Final = (
     "flag",
     "tiny",
@@ -374,11 +409,13 @@ class EveryTypeData:
         "_modes_cells",
         "_modes_column",
         "_modes_items",
+        "_modes_words",
         "_n",
         "_note_column",
         "_ones_cells",
         "_ones_column",
         "_ones_items",
+        "_ones_words",
         "_payload_column",
         "_quad_word_cells",
         "_quad_word_column",
@@ -389,6 +426,7 @@ class EveryTypeData:
         "_switches_cells",
         "_switches_column",
         "_switches_items",
+        "_switches_words",
         "_target_cells",
         "_target_column",
         "_targets_cells",
@@ -438,11 +476,13 @@ class EveryTypeData:
     _matrix_cells: memoryview[float]
     _switches_column: NDArray[np.bool_]
     _switches_items: NDArray[Any]
+    _switches_words: memoryview[int]
     _switches_cells: memoryview[bool]
     _mode_column: NDArray[np.uint16]
     _mode_cells: memoryview[int]
     _modes_column: NDArray[np.uint16]
     _modes_items: NDArray[Any]
+    _modes_words: memoryview[int]
     _modes_cells: memoryview[int]
     _target_column: NDArray[np.uint64]
     _target_cells: memoryview[Entity]
@@ -452,6 +492,7 @@ class EveryTypeData:
     _magic_column: NDArray[np.bytes_]
     _ones_column: NDArray[np.int16]
     _ones_items: NDArray[Any]
+    _ones_words: memoryview[int]
     _ones_cells: memoryview[int]
     _access_column: NDArray[np.uint8]
     _access_cells: memoryview[int]
@@ -495,9 +536,8 @@ class EveryTypeData:
 
     @flag.setter
     def flag(self, values: ArrayLike) -> None:
-        column = self._flag_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _FLAG.many(values, self._n)
+        if not is_same_view(self.flag, values):
+            self._flag_column[: self._n] = _FLAG.many(values, self._n)
 
     @property
     def tiny(self) -> NDArray[np.int8]:
@@ -506,9 +546,8 @@ class EveryTypeData:
 
     @tiny.setter
     def tiny(self, values: ArrayLike) -> None:
-        column = self._tiny_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _TINY.many(values, self._n)
+        if not is_same_view(self.tiny, values):
+            self._tiny_column[: self._n] = _TINY.many(values, self._n)
 
     @property
     def small(self) -> NDArray[np.int16]:
@@ -517,9 +556,8 @@ class EveryTypeData:
 
     @small.setter
     def small(self, values: ArrayLike) -> None:
-        column = self._small_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _SMALL.many(values, self._n)
+        if not is_same_view(self.small, values):
+            self._small_column[: self._n] = _SMALL.many(values, self._n)
 
     @property
     def medium(self) -> NDArray[np.int32]:
@@ -528,9 +566,8 @@ class EveryTypeData:
 
     @medium.setter
     def medium(self, values: ArrayLike) -> None:
-        column = self._medium_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MEDIUM.many(values, self._n)
+        if not is_same_view(self.medium, values):
+            self._medium_column[: self._n] = _MEDIUM.many(values, self._n)
 
     @property
     def large(self) -> NDArray[np.int64]:
@@ -539,9 +576,8 @@ class EveryTypeData:
 
     @large.setter
     def large(self, values: ArrayLike) -> None:
-        column = self._large_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _LARGE.many(values, self._n)
+        if not is_same_view(self.large, values):
+            self._large_column[: self._n] = _LARGE.many(values, self._n)
 
     @property
     def byte(self) -> NDArray[np.uint8]:
@@ -550,9 +586,8 @@ class EveryTypeData:
 
     @byte.setter
     def byte(self, values: ArrayLike) -> None:
-        column = self._byte_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _BYTE.many(values, self._n)
+        if not is_same_view(self.byte, values):
+            self._byte_column[: self._n] = _BYTE.many(values, self._n)
 
     @property
     def word(self) -> NDArray[np.uint16]:
@@ -561,9 +596,8 @@ class EveryTypeData:
 
     @word.setter
     def word(self, values: ArrayLike) -> None:
-        column = self._word_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _WORD.many(values, self._n)
+        if not is_same_view(self.word, values):
+            self._word_column[: self._n] = _WORD.many(values, self._n)
 
     @property
     def double_word(self) -> NDArray[np.uint32]:
@@ -572,9 +606,8 @@ class EveryTypeData:
 
     @double_word.setter
     def double_word(self, values: ArrayLike) -> None:
-        column = self._double_word_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _DOUBLE_WORD.many(values, self._n)
+        if not is_same_view(self.double_word, values):
+            self._double_word_column[: self._n] = _DOUBLE_WORD.many(values, self._n)
 
     @property
     def quad_word(self) -> NDArray[np.uint64]:
@@ -583,9 +616,8 @@ class EveryTypeData:
 
     @quad_word.setter
     def quad_word(self, values: ArrayLike) -> None:
-        column = self._quad_word_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _QUAD_WORD.many(values, self._n)
+        if not is_same_view(self.quad_word, values):
+            self._quad_word_column[: self._n] = _QUAD_WORD.many(values, self._n)
 
     @property
     def single(self) -> NDArray[np.float32]:
@@ -594,9 +626,8 @@ class EveryTypeData:
 
     @single.setter
     def single(self, values: ArrayLike) -> None:
-        column = self._single_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _SINGLE.many(values, self._n)
+        if not is_same_view(self.single, values):
+            self._single_column[: self._n] = _SINGLE.many(values, self._n)
 
     @property
     def double(self) -> NDArray[np.float64]:
@@ -605,9 +636,8 @@ class EveryTypeData:
 
     @double.setter
     def double(self, values: ArrayLike) -> None:
-        column = self._double_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _DOUBLE.many(values, self._n)
+        if not is_same_view(self.double, values):
+            self._double_column[: self._n] = _DOUBLE.many(values, self._n)
 
     @property
     def vector(self) -> NDArray[np.float32]:
@@ -616,9 +646,8 @@ class EveryTypeData:
 
     @vector.setter
     def vector(self, values: ArrayLike) -> None:
-        column = self._vector_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VECTOR.many(values, self._n)
+        if not is_same_view(self.vector, values):
+            self._vector_column[: self._n] = _VECTOR.many(values, self._n)
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -627,9 +656,8 @@ class EveryTypeData:
 
     @matrix.setter
     def matrix(self, values: ArrayLike) -> None:
-        column = self._matrix_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MATRIX.many(values, self._n)
+        if not is_same_view(self.matrix, values):
+            self._matrix_column[: self._n] = _MATRIX.many(values, self._n)
 
     @property
     def switches(self) -> NDArray[np.bool_]:
@@ -638,9 +666,8 @@ class EveryTypeData:
 
     @switches.setter
     def switches(self, values: ArrayLike) -> None:
-        column = self._switches_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _SWITCHES.many(values, self._n)
+        if not is_same_view(self.switches, values):
+            self._switches_column[: self._n] = _SWITCHES.many(values, self._n)
 
     @property
     def mode(self) -> NDArray[np.uint16]:
@@ -649,9 +676,8 @@ class EveryTypeData:
 
     @mode.setter
     def mode(self, values: ArrayLike) -> None:
-        column = self._mode_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MODE.many(values, self._n)
+        if not is_same_view(self.mode, values):
+            self._mode_column[: self._n] = _MODE.many(values, self._n)
 
     @property
     def modes(self) -> NDArray[np.uint16]:
@@ -660,9 +686,8 @@ class EveryTypeData:
 
     @modes.setter
     def modes(self, values: ArrayLike) -> None:
-        column = self._modes_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MODES.many(values, self._n)
+        if not is_same_view(self.modes, values):
+            self._modes_column[: self._n] = _MODES.many(values, self._n)
 
     @property
     def target(self) -> NDArray[np.uint64]:
@@ -671,9 +696,8 @@ class EveryTypeData:
 
     @target.setter
     def target(self, values: ArrayLike) -> None:
-        column = self._target_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _TARGET.many(values, self._n)
+        if not is_same_view(self.target, values):
+            self._target_column[: self._n] = _TARGET.many(values, self._n)
 
     @property
     def targets(self) -> NDArray[np.uint64]:
@@ -682,9 +706,8 @@ class EveryTypeData:
 
     @targets.setter
     def targets(self, values: ArrayLike) -> None:
-        column = self._targets_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _TARGETS.many(values, self._n)
+        if not is_same_view(self.targets, values):
+            self._targets_column[: self._n] = _TARGETS.many(values, self._n)
 
     @property
     def magic(self) -> NDArray[np.bytes_]:
@@ -693,9 +716,8 @@ class EveryTypeData:
 
     @magic.setter
     def magic(self, values: ArrayLike) -> None:
-        column = self._magic_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MAGIC.many(values, self._n)
+        if not is_same_view(self.magic, values):
+            self._magic_column[: self._n] = _MAGIC.many(values, self._n)
 
     @property
     def ones(self) -> NDArray[np.int16]:
@@ -704,9 +726,8 @@ class EveryTypeData:
 
     @ones.setter
     def ones(self, values: ArrayLike) -> None:
-        column = self._ones_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ONES.many(values, self._n)
+        if not is_same_view(self.ones, values):
+            self._ones_column[: self._n] = _ONES.many(values, self._n)
 
     @property
     def access(self) -> NDArray[np.uint8]:
@@ -715,9 +736,8 @@ class EveryTypeData:
 
     @access.setter
     def access(self, values: ArrayLike) -> None:
-        column = self._access_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ACCESS.many(values, self._n)
+        if not is_same_view(self.access, values):
+            self._access_column[: self._n] = _ACCESS.many(values, self._n)
 
     @property
     def title(self) -> NDArray[np.bytes_]:
@@ -726,9 +746,8 @@ class EveryTypeData:
 
     @title.setter
     def title(self, values: ArrayLike) -> None:
-        column = self._title_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _TITLE.many(values, self._n)
+        if not is_same_view(self.title, values):
+            self._title_column[: self._n] = _TITLE.many(values, self._n)
 
     @property
     def digest(self) -> NDArray[np.bytes_]:
@@ -737,9 +756,8 @@ class EveryTypeData:
 
     @digest.setter
     def digest(self, values: ArrayLike) -> None:
-        column = self._digest_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _DIGEST.many(values, self._n)
+        if not is_same_view(self.digest, values):
+            self._digest_column[: self._n] = _DIGEST.many(values, self._n)
 
     @property
     def payload(self) -> NDArray[np.object_]:
@@ -748,9 +766,8 @@ class EveryTypeData:
 
     @payload.setter
     def payload(self, values: object) -> None:
-        column = self._payload_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _PAYLOAD.many(values, self._n)
+        if not is_same_view(self.payload, values):
+            self._payload_column[: self._n] = _PAYLOAD.many(values, self._n)
 
     @property
     def note(self) -> NDArray[np.object_]:
@@ -759,9 +776,8 @@ class EveryTypeData:
 
     @note.setter
     def note(self, values: object) -> None:
-        column = self._note_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _NOTE.many(values, self._n)
+        if not is_same_view(self.note, values):
+            self._note_column[: self._n] = _NOTE.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> EveryTypeHotColumns: ...
@@ -841,11 +857,13 @@ class EveryTypeData:
         self._matrix_cells = flat_cells(self._matrix_column)
         self._switches_column = cut(buffer, COLUMNS[14], capacity)
         self._switches_items = items(self._switches_column)
+        self._switches_words = cells(self._switches_items)
         self._switches_cells = flat_cells(self._switches_column)
         self._mode_column = cut(buffer, COLUMNS[15], capacity)
         self._mode_cells = cells(self._mode_column)
         self._modes_column = cut(buffer, COLUMNS[16], capacity)
         self._modes_items = items(self._modes_column)
+        self._modes_words = cells(self._modes_items)
         self._modes_cells = flat_cells(self._modes_column)
         self._target_column = cut(buffer, COLUMNS[17], capacity)
         self._target_cells = cells(self._target_column)
@@ -855,6 +873,7 @@ class EveryTypeData:
         self._magic_column = cut(buffer, COLUMNS[19], capacity)
         self._ones_column = cut(buffer, COLUMNS[20], capacity)
         self._ones_items = items(self._ones_column)
+        self._ones_words = cells(self._ones_items)
         self._ones_cells = flat_cells(self._ones_column)
         self._access_column = cut(buffer, COLUMNS[21], capacity)
         self._access_cells = cells(self._access_column)
@@ -910,13 +929,13 @@ class EveryTypeData:
         self._double_cells[dst] = self._double_cells[src]
         self._vector_items[dst] = self._vector_items[src]
         self._matrix_items[dst] = self._matrix_items[src]
-        self._switches_items[dst] = self._switches_items[src]
+        self._switches_words[dst] = self._switches_words[src]
         self._mode_cells[dst] = self._mode_cells[src]
-        self._modes_items[dst] = self._modes_items[src]
+        self._modes_words[dst] = self._modes_words[src]
         self._target_cells[dst] = self._target_cells[src]
         self._targets_items[dst] = self._targets_items[src]
         self._magic_column[dst] = self._magic_column[src]
-        self._ones_items[dst] = self._ones_items[src]
+        self._ones_words[dst] = self._ones_words[src]
         self._access_cells[dst] = self._access_cells[src]
         self._title_column[dst] = self._title_column[src]
         self._digest_column[dst] = self._digest_column[src]
@@ -1060,180 +1079,191 @@ class EveryTypeManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def flag(self, row: Instance, /) -> bool:
         """Truth."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._flag_cells[row]
 
     def set_flag(self, row: Instance, value: bool, /) -> None:
         """Set `flag` of a row."""
+        _value = _FLAG.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._flag_cells[row] = _FLAG.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._flag_cells[row] = _value
 
     def tiny(self, row: Instance, /) -> int:
         """Smallest signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._tiny_cells[row]
 
     def set_tiny(self, row: Instance, value: int, /) -> None:
         """Set `tiny` of a row."""
+        _value = _TINY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._tiny_cells[row] = _TINY.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._tiny_cells[row] = _value
 
     def small(self, row: Instance, /) -> int:
         """Short signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._small_cells[row]
 
     def set_small(self, row: Instance, value: int, /) -> None:
         """Set `small` of a row."""
+        _value = _SMALL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._small_cells[row] = _SMALL.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._small_cells[row] = _value
 
     def medium(self, row: Instance, /) -> int:
         """Signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._medium_cells[row]
 
     def set_medium(self, row: Instance, value: int, /) -> None:
         """Set `medium` of a row."""
+        _value = _MEDIUM.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._medium_cells[row] = _MEDIUM.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._medium_cells[row] = _value
 
     def large(self, row: Instance, /) -> int:
         """Long signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._large_cells[row]
 
     def set_large(self, row: Instance, value: int, /) -> None:
         """Set `large` of a row."""
+        _value = _LARGE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._large_cells[row] = _LARGE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._large_cells[row] = _value
 
     def byte(self, row: Instance, /) -> int:
         """Smallest unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._byte_cells[row]
 
     def set_byte(self, row: Instance, value: int, /) -> None:
         """Set `byte` of a row."""
+        _value = _BYTE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._byte_cells[row] = _BYTE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._byte_cells[row] = _value
 
     def word(self, row: Instance, /) -> int:
         """Short unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._word_cells[row]
 
     def set_word(self, row: Instance, value: int, /) -> None:
         """Set `word` of a row."""
+        _value = _WORD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._word_cells[row] = _WORD.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._word_cells[row] = _value
 
     def double_word(self, row: Instance, /) -> int:
         """Unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._double_word_cells[row]
 
     def set_double_word(self, row: Instance, value: int, /) -> None:
         """Set `double_word` of a row."""
+        _value = _DOUBLE_WORD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._double_word_cells[row] = _DOUBLE_WORD.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._double_word_cells[row] = _value
 
     def quad_word(self, row: Instance, /) -> int:
         """Long unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._quad_word_cells[row]
 
     def set_quad_word(self, row: Instance, value: int, /) -> None:
         """Set `quad_word` of a row."""
+        _value = _QUAD_WORD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._quad_word_cells[row] = _QUAD_WORD.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._quad_word_cells[row] = _value
 
     def single(self, row: Instance, /) -> float:
         """Single precision. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._single_cells[row]
 
     def set_single(self, row: Instance, value: float, /) -> None:
         """Set `single` of a row."""
+        _value = _SINGLE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._single_cells[row] = _SINGLE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._single_cells[row] = _value
 
     def double(self, row: Instance, /) -> float:
         """Double precision. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._double_cells[row]
 
     def set_double(self, row: Instance, value: float, /) -> None:
         """Set `double` of a row."""
+        _value = _DOUBLE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._double_cells[row] = _DOUBLE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._double_cells[row] = _value
 
     def vector(self, row: Instance, /) -> tuple[float, float, float]:
         """Three of a kind. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return VECTOR_STRUCT.unpack_from(data._vector_cells, 12 * row)
 
     def set_vector(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `vector` of a row: 3 values."""
+        _value = _VECTOR.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _VECTOR.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 3 * row
-        data._vector_cells[_at] = values[0]
-        data._vector_cells[_at + 1] = values[1]
-        data._vector_cells[_at + 2] = values[2]
+        data._vector_cells[_at] = _value[0]
+        data._vector_cells[_at + 1] = _value[1]
+        data._vector_cells[_at + 2] = _value[2]
 
     def matrix(
         self, row: Instance, /
@@ -1241,207 +1271,213 @@ class EveryTypeManager:
         """Two rows of three."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         cell = MATRIX_STRUCT.unpack_from(data._matrix_cells, 48 * row)
         return nested(cell, (2, 3))
 
     def set_matrix(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `matrix` of a row: 6 values."""
+        _value = _MATRIX.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _MATRIX.one(value)
-        MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *values)
+            row = Instance(row_in_use(row, data, MANAGER))
+        MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_value)
 
     def ones(self, row: Instance, /) -> tuple[tuple[int, int], tuple[int, int]]:
         """A scalar fills the whole shape."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         cell = ONES_STRUCT.unpack_from(data._ones_cells, 8 * row)
         return nested(cell, (2, 2))
 
     def set_ones(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `ones` of a row: 4 values."""
+        _value = _ONES.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _ONES.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 4 * row
-        data._ones_cells[_at] = values[0]
-        data._ones_cells[_at + 1] = values[1]
-        data._ones_cells[_at + 2] = values[2]
-        data._ones_cells[_at + 3] = values[3]
+        data._ones_cells[_at] = _value[0]
+        data._ones_cells[_at + 1] = _value[1]
+        data._ones_cells[_at + 2] = _value[2]
+        data._ones_cells[_at + 3] = _value[3]
 
     def switches(self, row: Instance, /) -> tuple[bool, bool]:
         """Several truths."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return SWITCHES_STRUCT.unpack_from(data._switches_cells, 2 * row)
 
     def set_switches(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `switches` of a row: 2 values."""
+        _value = _SWITCHES.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _SWITCHES.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._switches_cells[_at] = values[0]
-        data._switches_cells[_at + 1] = values[1]
+        data._switches_cells[_at] = _value[0]
+        data._switches_cells[_at + 1] = _value[1]
 
     def mode(self, row: Instance, /) -> Mode:
         """An enum by the name of its member."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Mode(data._mode_cells[row])
 
     def set_mode(self, row: Instance, value: Mode | int, /) -> None:
         """Set `mode` of a row."""
+        _value = _MODE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._mode_cells[row] = _MODE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._mode_cells[row] = _value
 
     def modes(self, row: Instance, /) -> tuple[Mode, Mode]:
         """Several enums."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         cell = MODES_STRUCT.unpack_from(data._modes_cells, 4 * row)
         return nested(map(Mode, cell), (2,))
 
     def set_modes(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `modes` of a row: 2 values."""
+        _value = _MODES.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _MODES.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._modes_cells[_at] = values[0]
-        data._modes_cells[_at + 1] = values[1]
+        data._modes_cells[_at] = _value[0]
+        data._modes_cells[_at + 1] = _value[1]
 
     def access(self, row: Instance, /) -> Access:
         """Flags."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Access(data._access_cells[row])
 
     def set_access(self, row: Instance, value: Access | int, /) -> None:
         """Set `access` of a row."""
+        _value = _ACCESS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._access_cells[row] = _ACCESS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._access_cells[row] = _value
 
     def target(self, row: Instance, /) -> Entity:
         """Another entity."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._target_cells[row]
 
     def set_target(self, row: Instance, value: Entity | int, /) -> None:
         """Set `target` of a row."""
+        _value = _TARGET.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._target_cells[row] = _TARGET.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._target_cells[row] = _value
 
     def targets(self, row: Instance, /) -> tuple[Entity, Entity]:
         """Two other entities."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return TARGETS_STRUCT.unpack_from(data._targets_cells, 16 * row)
 
     def set_targets(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `targets` of a row: 2 values."""
+        _value = _TARGETS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _TARGETS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._targets_cells[_at] = values[0]
-        data._targets_cells[_at + 1] = values[1]
+        data._targets_cells[_at] = _value[0]
+        data._targets_cells[_at + 1] = _value[1]
 
     def title(self, row: Instance, /) -> str:
         """Text of at most 16 UTF-8 bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return str(data._title_column[row], "utf-8")
 
     def set_title(self, row: Instance, value: str, /) -> None:
         """Set `title` of a row: at most 16 bytes of UTF-8."""
+        _value = _TITLE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._title_column[row] = _TITLE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._title_column[row] = _value
 
     def digest(self, row: Instance, /) -> bytes:
         """Four bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return bytes(data._digest_column[row]).ljust(4, b"\0")
 
     def set_digest(self, row: Instance, value: bytes, /) -> None:
         """Set `digest` of a row: at most 4 bytes, padded with zeros."""
+        _value = _DIGEST.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._digest_column[row] = _DIGEST.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._digest_column[row] = _value
 
     def magic(self, row: Instance, /) -> bytes:
         """ASCII text, padded with a zero byte."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return bytes(data._magic_column[row]).ljust(4, b"\0")
 
     def set_magic(self, row: Instance, value: bytes, /) -> None:
         """Set `magic` of a row: at most 4 bytes, padded with zeros."""
+        _value = _MAGIC.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._magic_column[row] = _MAGIC.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._magic_column[row] = _value
 
     def payload(self, row: Instance, /) -> Any:
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._payload_column[row]
 
     def set_payload(self, row: Instance, value: Any, /) -> None:
         """Set `payload` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._payload_column[row] = _PAYLOAD.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._payload_column[row] = value
 
     def note(self, row: Instance, /) -> Any:
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._note_column[row]
 
     def set_note(self, row: Instance, value: Any, /) -> None:
         """Set `note` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._note_column[row] = _NOTE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._note_column[row] = value
 
     def row(self, row: Instance, /) -> EveryType:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return EveryType(
             data._flag_cells[row],
             data._tiny_cells[row],
@@ -1484,9 +1520,10 @@ class EveryTypeManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -1523,29 +1560,29 @@ class EveryTypeManager:
         entity: Entity,
         /,
         *,
-        flag: bool = True,
-        tiny: int = -128,
-        small: int = -300,
-        medium: int = 7,
-        large: int = -9223372036854775808,
-        byte: int = 255,
-        word: int = 511,
-        double_word: int = 4294967295,
-        quad_word: int = 18446744073709551615,
-        single: float = 0.1,
-        double: float = float("-inf"),
-        vector: ArrayLike = (1.0, 2.5, -3.0),
-        matrix: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
-        ones: ArrayLike = ((1, 1), (1, 1)),
-        switches: ArrayLike = (True, False),
-        mode: Mode | int = Mode(5),
-        modes: ArrayLike = (Mode(300), Mode(0)),
-        access: Access | int = Access(3),
-        target: Entity | int = NULL_ENTITY,
-        targets: ArrayLike = (0, 0),
-        title: str = "Gr\xfc\xdfe",
-        digest: bytes = b"\xde\xad",
-        magic: bytes = b"ECS",
+        flag: bool = FLAG_DEFAULT,
+        tiny: int = TINY_DEFAULT,
+        small: int = SMALL_DEFAULT,
+        medium: int = MEDIUM_DEFAULT,
+        large: int = LARGE_DEFAULT,
+        byte: int = BYTE_DEFAULT,
+        word: int = WORD_DEFAULT,
+        double_word: int = DOUBLE_WORD_DEFAULT,
+        quad_word: int = QUAD_WORD_DEFAULT,
+        single: float = SINGLE_DEFAULT,
+        double: float = DOUBLE_DEFAULT,
+        vector: ArrayLike = VECTOR_DEFAULT,
+        matrix: ArrayLike = MATRIX_DEFAULT,
+        ones: ArrayLike = ONES_DEFAULT,
+        switches: ArrayLike = SWITCHES_DEFAULT,
+        mode: Mode | int = MODE_DEFAULT,
+        modes: ArrayLike = MODES_DEFAULT,
+        access: Access | int = ACCESS_DEFAULT,
+        target: Entity | int = TARGET_DEFAULT,
+        targets: ArrayLike = TARGETS_DEFAULT,
+        title: str = TITLE_DEFAULT,
+        digest: bytes = DIGEST_DEFAULT,
+        magic: bytes = MAGIC_DEFAULT,
         payload: Any = None,
         note: Any = None,
     ) -> Instance:
@@ -1557,52 +1594,110 @@ class EveryTypeManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _flag_ = FLAG_DEFAULT
+            if flag is not FLAG_DEFAULT:
+                _flag_ = _FLAG.one(flag)
+            _tiny_ = TINY_DEFAULT
+            if tiny is not TINY_DEFAULT:
+                _tiny_ = _TINY.one(tiny)
+            _small_ = SMALL_DEFAULT
+            if small is not SMALL_DEFAULT:
+                _small_ = _SMALL.one(small)
+            _medium_ = MEDIUM_DEFAULT
+            if medium is not MEDIUM_DEFAULT:
+                _medium_ = _MEDIUM.one(medium)
+            _large_ = LARGE_DEFAULT
+            if large is not LARGE_DEFAULT:
+                _large_ = _LARGE.one(large)
+            _byte_ = BYTE_DEFAULT
+            if byte is not BYTE_DEFAULT:
+                _byte_ = _BYTE.one(byte)
+            _word_ = WORD_DEFAULT
+            if word is not WORD_DEFAULT:
+                _word_ = _WORD.one(word)
+            _double_word_ = DOUBLE_WORD_DEFAULT
+            if double_word is not DOUBLE_WORD_DEFAULT:
+                _double_word_ = _DOUBLE_WORD.one(double_word)
+            _quad_word_ = QUAD_WORD_DEFAULT
+            if quad_word is not QUAD_WORD_DEFAULT:
+                _quad_word_ = _QUAD_WORD.one(quad_word)
+            _single_ = SINGLE_DEFAULT
+            if single is not SINGLE_DEFAULT:
+                _single_ = _SINGLE.one(single)
+            _double_ = DOUBLE_DEFAULT
+            if double is not DOUBLE_DEFAULT:
+                _double_ = _DOUBLE.one(double)
+            _vector_ = VECTOR_DEFAULT
+            if vector is not VECTOR_DEFAULT:
+                _vector_ = _VECTOR.one(vector)
+            _matrix_ = MATRIX_CELL
+            if matrix is not MATRIX_DEFAULT:
+                _matrix_ = _MATRIX.one(matrix)
+            _ones_ = ONES_CELL
+            if ones is not ONES_DEFAULT:
+                _ones_ = _ONES.one(ones)
+            _switches_ = SWITCHES_DEFAULT
+            if switches is not SWITCHES_DEFAULT:
+                _switches_ = _SWITCHES.one(switches)
+            _mode_ = MODE_CELL
+            if mode is not MODE_DEFAULT:
+                _mode_ = _MODE.one(mode)
+            _modes_ = MODES_CELL
+            if modes is not MODES_DEFAULT:
+                _modes_ = _MODES.one(modes)
+            _access_ = ACCESS_CELL
+            if access is not ACCESS_DEFAULT:
+                _access_ = _ACCESS.one(access)
+            _target_ = TARGET_DEFAULT
+            if target is not TARGET_DEFAULT:
+                _target_ = _TARGET.one(target)
+            _targets_ = TARGETS_DEFAULT
+            if targets is not TARGETS_DEFAULT:
+                _targets_ = _TARGETS.one(targets)
+            _title_ = TITLE_CELL
+            if title is not TITLE_DEFAULT:
+                _title_ = _TITLE.one(title)
+            _digest_ = DIGEST_DEFAULT
+            if digest is not DIGEST_DEFAULT:
+                _digest_ = _DIGEST.one(digest)
+            _magic_ = MAGIC_DEFAULT
+            if magic is not MAGIC_DEFAULT:
+                _magic_ = _MAGIC.one(magic)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _flag_ = _FLAG.one(flag)
-        _tiny_ = _TINY.one(tiny)
-        _small_ = _SMALL.one(small)
-        _medium_ = _MEDIUM.one(medium)
-        _large_ = _LARGE.one(large)
-        _byte_ = _BYTE.one(byte)
-        _word_ = _WORD.one(word)
-        _double_word_ = _DOUBLE_WORD.one(double_word)
-        _quad_word_ = _QUAD_WORD.one(quad_word)
-        _single_ = _SINGLE.one(single)
-        _double_ = _DOUBLE.one(double)
-        _vector_ = _VECTOR.one(vector)
-        _matrix_ = _MATRIX.one(matrix)
-        _ones_ = _ONES.one(ones)
-        _switches_ = _SWITCHES.one(switches)
-        _mode_ = _MODE.one(mode)
-        _modes_ = _MODES.one(modes)
-        _access_ = _ACCESS.one(access)
-        _target_ = _TARGET.one(target)
-        _targets_ = _TARGETS.one(targets)
-        _title_ = _TITLE.one(title)
-        _digest_ = _DIGEST.one(digest)
-        _magic_ = _MAGIC.one(magic)
-        _payload_ = _PAYLOAD.one(payload)
-        _note_ = _NOTE.one(note)
         if data._n == data._allocated:
             data._allocate(
                 grown_capacity(data._allocated, data._n + 1),
                 (vector, matrix, ones, switches, modes, targets),
             )
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         with self._entities.dispatch:
             if _found != NIL and data._entity_cells[_found] != entity:
                 # a dead entity had the same index
                 self._destroy_rows(np.array([_found]))
                 _found = NIL
-            row = Instance(data._n)
+            row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
             data._entity_cells[row] = entity
             data._flag_cells[row] = _flag_
             data._tiny_cells[row] = _tiny_
@@ -1620,18 +1715,27 @@ class EveryTypeManager:
             data._vector_cells[_at + 1] = _vector_[1]
             data._vector_cells[_at + 2] = _vector_[2]
             MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_matrix_)
-            _at = 4 * row
-            data._ones_cells[_at] = _ones_[0]
-            data._ones_cells[_at + 1] = _ones_[1]
-            data._ones_cells[_at + 2] = _ones_[2]
-            data._ones_cells[_at + 3] = _ones_[3]
-            _at = 2 * row
-            data._switches_cells[_at] = _switches_[0]
-            data._switches_cells[_at + 1] = _switches_[1]
+            if _ones_ is ONES_CELL:
+                data._ones_words[row] = ONES_WORD
+            else:
+                _at = 4 * row
+                data._ones_cells[_at] = _ones_[0]
+                data._ones_cells[_at + 1] = _ones_[1]
+                data._ones_cells[_at + 2] = _ones_[2]
+                data._ones_cells[_at + 3] = _ones_[3]
+            if _switches_ is SWITCHES_DEFAULT:
+                data._switches_words[row] = SWITCHES_WORD
+            else:
+                _at = 2 * row
+                data._switches_cells[_at] = _switches_[0]
+                data._switches_cells[_at + 1] = _switches_[1]
             data._mode_cells[row] = _mode_
-            _at = 2 * row
-            data._modes_cells[_at] = _modes_[0]
-            data._modes_cells[_at + 1] = _modes_[1]
+            if _modes_ is MODES_CELL:
+                data._modes_words[row] = MODES_WORD
+            else:
+                _at = 2 * row
+                data._modes_cells[_at] = _modes_[0]
+                data._modes_cells[_at + 1] = _modes_[1]
             data._access_cells[row] = _access_
             data._target_cells[row] = _target_
             _at = 2 * row
@@ -1640,10 +1744,10 @@ class EveryTypeManager:
             data._title_column[row] = _title_
             data._digest_column[row] = _digest_
             data._magic_column[row] = _magic_
-            data._payload_column[row] = _payload_
-            data._note_column[row] = _note_
+            data._payload_column[row] = payload
+            data._note_column[row] = note
             data._n = row + 1
-            self._sparse_cells[entity & INDEX_MASK] = row
+            self._sparse_cells[_slot] = row
             self._version += 1
             return row
 
@@ -1652,29 +1756,29 @@ class EveryTypeManager:
         entities: ArrayLike,
         /,
         *,
-        flag: ArrayLike = True,
-        tiny: ArrayLike = -128,
-        small: ArrayLike = -300,
-        medium: ArrayLike = 7,
-        large: ArrayLike = -9223372036854775808,
-        byte: ArrayLike = 255,
-        word: ArrayLike = 511,
-        double_word: ArrayLike = 4294967295,
-        quad_word: ArrayLike = 18446744073709551615,
-        single: ArrayLike = 0.1,
-        double: ArrayLike = float("-inf"),
-        vector: ArrayLike = (1.0, 2.5, -3.0),
-        matrix: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
-        ones: ArrayLike = ((1, 1), (1, 1)),
-        switches: ArrayLike = (True, False),
-        mode: ArrayLike = Mode(5),
-        modes: ArrayLike = (Mode(300), Mode(0)),
-        access: ArrayLike = Access(3),
-        target: ArrayLike = NULL_ENTITY,
-        targets: ArrayLike = (0, 0),
-        title: ArrayLike = "Gr\xfc\xdfe",
-        digest: ArrayLike = b"\xde\xad",
-        magic: ArrayLike = b"ECS",
+        flag: ArrayLike = FLAG_DEFAULT,
+        tiny: ArrayLike = TINY_DEFAULT,
+        small: ArrayLike = SMALL_DEFAULT,
+        medium: ArrayLike = MEDIUM_DEFAULT,
+        large: ArrayLike = LARGE_DEFAULT,
+        byte: ArrayLike = BYTE_DEFAULT,
+        word: ArrayLike = WORD_DEFAULT,
+        double_word: ArrayLike = DOUBLE_WORD_DEFAULT,
+        quad_word: ArrayLike = QUAD_WORD_DEFAULT,
+        single: ArrayLike = SINGLE_DEFAULT,
+        double: ArrayLike = DOUBLE_DEFAULT,
+        vector: ArrayLike = VECTOR_DEFAULT,
+        matrix: ArrayLike = MATRIX_DEFAULT,
+        ones: ArrayLike = ONES_DEFAULT,
+        switches: ArrayLike = SWITCHES_DEFAULT,
+        mode: ArrayLike = MODE_DEFAULT,
+        modes: ArrayLike = MODES_DEFAULT,
+        access: ArrayLike = ACCESS_DEFAULT,
+        target: ArrayLike = TARGET_DEFAULT,
+        targets: ArrayLike = TARGETS_DEFAULT,
+        title: ArrayLike = TITLE_DEFAULT,
+        digest: ArrayLike = DIGEST_DEFAULT,
+        magic: ArrayLike = MAGIC_DEFAULT,
         payload: object = None,
         note: object = None,
     ) -> RowArray:
@@ -1683,39 +1787,44 @@ class EveryTypeManager:
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                flag=flag,
+                tiny=tiny,
+                small=small,
+                medium=medium,
+                large=large,
+                byte=byte,
+                word=word,
+                double_word=double_word,
+                quad_word=quad_word,
+                single=single,
+                double=double,
+                vector=vector,
+                matrix=matrix,
+                ones=ones,
+                switches=switches,
+                mode=mode,
+                modes=modes,
+                access=access,
+                target=target,
+                targets=targets,
+                title=title,
+                digest=digest,
+                magic=magic,
+                payload=payload,
+                note=note,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            flag=flag,
-            tiny=tiny,
-            small=small,
-            medium=medium,
-            large=large,
-            byte=byte,
-            word=word,
-            double_word=double_word,
-            quad_word=quad_word,
-            single=single,
-            double=double,
-            vector=vector,
-            matrix=matrix,
-            ones=ones,
-            switches=switches,
-            mode=mode,
-            modes=modes,
-            access=access,
-            target=target,
-            targets=targets,
-            title=title,
-            digest=digest,
-            magic=magic,
-            payload=payload,
-            note=note,
-        )
         _borrowed = (
             entities,
             flag,
@@ -1750,29 +1859,29 @@ class EveryTypeManager:
         count: int,
         /,
         *,
-        flag: ArrayLike = True,
-        tiny: ArrayLike = -128,
-        small: ArrayLike = -300,
-        medium: ArrayLike = 7,
-        large: ArrayLike = -9223372036854775808,
-        byte: ArrayLike = 255,
-        word: ArrayLike = 511,
-        double_word: ArrayLike = 4294967295,
-        quad_word: ArrayLike = 18446744073709551615,
-        single: ArrayLike = 0.1,
-        double: ArrayLike = float("-inf"),
-        vector: ArrayLike = (1.0, 2.5, -3.0),
-        matrix: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
-        ones: ArrayLike = ((1, 1), (1, 1)),
-        switches: ArrayLike = (True, False),
-        mode: ArrayLike = Mode(5),
-        modes: ArrayLike = (Mode(300), Mode(0)),
-        access: ArrayLike = Access(3),
-        target: ArrayLike = NULL_ENTITY,
-        targets: ArrayLike = (0, 0),
-        title: ArrayLike = "Gr\xfc\xdfe",
-        digest: ArrayLike = b"\xde\xad",
-        magic: ArrayLike = b"ECS",
+        flag: ArrayLike = FLAG_DEFAULT,
+        tiny: ArrayLike = TINY_DEFAULT,
+        small: ArrayLike = SMALL_DEFAULT,
+        medium: ArrayLike = MEDIUM_DEFAULT,
+        large: ArrayLike = LARGE_DEFAULT,
+        byte: ArrayLike = BYTE_DEFAULT,
+        word: ArrayLike = WORD_DEFAULT,
+        double_word: ArrayLike = DOUBLE_WORD_DEFAULT,
+        quad_word: ArrayLike = QUAD_WORD_DEFAULT,
+        single: ArrayLike = SINGLE_DEFAULT,
+        double: ArrayLike = DOUBLE_DEFAULT,
+        vector: ArrayLike = VECTOR_DEFAULT,
+        matrix: ArrayLike = MATRIX_DEFAULT,
+        ones: ArrayLike = ONES_DEFAULT,
+        switches: ArrayLike = SWITCHES_DEFAULT,
+        mode: ArrayLike = MODE_DEFAULT,
+        modes: ArrayLike = MODES_DEFAULT,
+        access: ArrayLike = ACCESS_DEFAULT,
+        target: ArrayLike = TARGET_DEFAULT,
+        targets: ArrayLike = TARGETS_DEFAULT,
+        title: ArrayLike = TITLE_DEFAULT,
+        digest: ArrayLike = DIGEST_DEFAULT,
+        magic: ArrayLike = MAGIC_DEFAULT,
         payload: object = None,
         note: object = None,
     ) -> Columns:
@@ -1904,29 +2013,29 @@ class EveryTypeManager:
         entity: Entity,
         /,
         *,
-        flag: bool = True,
-        tiny: int = -128,
-        small: int = -300,
-        medium: int = 7,
-        large: int = -9223372036854775808,
-        byte: int = 255,
-        word: int = 511,
-        double_word: int = 4294967295,
-        quad_word: int = 18446744073709551615,
-        single: float = 0.1,
-        double: float = float("-inf"),
-        vector: ArrayLike = (1.0, 2.5, -3.0),
-        matrix: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
-        ones: ArrayLike = ((1, 1), (1, 1)),
-        switches: ArrayLike = (True, False),
-        mode: Mode | int = Mode(5),
-        modes: ArrayLike = (Mode(300), Mode(0)),
-        access: Access | int = Access(3),
-        target: Entity | int = NULL_ENTITY,
-        targets: ArrayLike = (0, 0),
-        title: str = "Gr\xfc\xdfe",
-        digest: bytes = b"\xde\xad",
-        magic: bytes = b"ECS",
+        flag: bool = FLAG_DEFAULT,
+        tiny: int = TINY_DEFAULT,
+        small: int = SMALL_DEFAULT,
+        medium: int = MEDIUM_DEFAULT,
+        large: int = LARGE_DEFAULT,
+        byte: int = BYTE_DEFAULT,
+        word: int = WORD_DEFAULT,
+        double_word: int = DOUBLE_WORD_DEFAULT,
+        quad_word: int = QUAD_WORD_DEFAULT,
+        single: float = SINGLE_DEFAULT,
+        double: float = DOUBLE_DEFAULT,
+        vector: ArrayLike = VECTOR_DEFAULT,
+        matrix: ArrayLike = MATRIX_DEFAULT,
+        ones: ArrayLike = ONES_DEFAULT,
+        switches: ArrayLike = SWITCHES_DEFAULT,
+        mode: Mode | int = MODE_DEFAULT,
+        modes: ArrayLike = MODES_DEFAULT,
+        access: Access | int = ACCESS_DEFAULT,
+        target: Entity | int = TARGET_DEFAULT,
+        targets: ArrayLike = TARGETS_DEFAULT,
+        title: str = TITLE_DEFAULT,
+        digest: bytes = DIGEST_DEFAULT,
+        magic: bytes = MAGIC_DEFAULT,
         payload: Any = None,
         note: Any = None,
     ) -> Instance:
@@ -1935,7 +2044,8 @@ class EveryTypeManager:
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -1978,7 +2088,7 @@ class EveryTypeManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -1990,7 +2100,7 @@ class EveryTypeManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -2067,7 +2177,7 @@ class EveryTypeManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -2079,7 +2189,8 @@ class EveryTypeManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

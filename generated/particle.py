@@ -54,9 +54,11 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -71,6 +73,7 @@ from ._runtime import (
     sparse_map,
     warn_if_viewed,
     whole_rows,
+    word,
 )
 from .entities import INDEX_MASK, EntityManager
 
@@ -90,6 +93,13 @@ _COLOUR: Final = IntField("Particle.colour", "u8", (4,))
 POSITION_STRUCT: Final = Struct("=2f")
 VELOCITY_STRUCT: Final = Struct("=2f")
 COLOUR_STRUCT: Final = Struct("=4B")
+POSITION_DEFAULT: Final = (0.0, 0.0)
+POSITION_WORD: Final = word(_POSITION, POSITION_DEFAULT)
+VELOCITY_DEFAULT: Final = (0.0, 0.0)
+VELOCITY_WORD: Final = word(_VELOCITY, VELOCITY_DEFAULT)
+LIFE_DEFAULT: Final = 1.0
+COLOUR_DEFAULT: Final = (255, 255, 255, 255)
+COLOUR_WORD: Final = word(_COLOUR, COLOUR_DEFAULT)
 SORT_KEYS: Final = ("life",)
 
 
@@ -145,6 +155,7 @@ class ParticleData:
         "_colour_cells",
         "_colour_column",
         "_colour_items",
+        "_colour_words",
         "_entity_cells",
         "_entity_column",
         "_life_cells",
@@ -153,9 +164,11 @@ class ParticleData:
         "_position_cells",
         "_position_column",
         "_position_items",
+        "_position_words",
         "_velocity_cells",
         "_velocity_column",
         "_velocity_items",
+        "_velocity_words",
     )
     _n: int
     _allocated: int
@@ -164,14 +177,17 @@ class ParticleData:
     _entity_cells: memoryview[Entity]
     _position_column: NDArray[np.float32]
     _position_items: NDArray[Any]
+    _position_words: memoryview[int]
     _position_cells: memoryview[float]
     _velocity_column: NDArray[np.float32]
     _velocity_items: NDArray[Any]
+    _velocity_words: memoryview[int]
     _velocity_cells: memoryview[float]
     _life_column: NDArray[np.float32]
     _life_cells: memoryview[float]
     _colour_column: NDArray[np.uint8]
     _colour_items: NDArray[Any]
+    _colour_words: memoryview[int]
     _colour_cells: memoryview[int]
 
     def __init__(self, capacity: int) -> None:
@@ -207,9 +223,8 @@ class ParticleData:
 
     @position.setter
     def position(self, values: ArrayLike) -> None:
-        column = self._position_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _POSITION.many(values, self._n)
+        if not is_same_view(self.position, values):
+            self._position_column[: self._n] = _POSITION.many(values, self._n)
 
     @property
     def velocity(self) -> NDArray[np.float32]:
@@ -218,9 +233,8 @@ class ParticleData:
 
     @velocity.setter
     def velocity(self, values: ArrayLike) -> None:
-        column = self._velocity_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VELOCITY.many(values, self._n)
+        if not is_same_view(self.velocity, values):
+            self._velocity_column[: self._n] = _VELOCITY.many(values, self._n)
 
     @property
     def life(self) -> NDArray[np.float32]:
@@ -229,9 +243,8 @@ class ParticleData:
 
     @life.setter
     def life(self, values: ArrayLike) -> None:
-        column = self._life_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _LIFE.many(values, self._n)
+        if not is_same_view(self.life, values):
+            self._life_column[: self._n] = _LIFE.many(values, self._n)
 
     @property
     def colour(self) -> NDArray[np.uint8]:
@@ -240,9 +253,8 @@ class ParticleData:
 
     @colour.setter
     def colour(self, values: ArrayLike) -> None:
-        column = self._colour_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _COLOUR.many(values, self._n)
+        if not is_same_view(self.colour, values):
+            self._colour_column[: self._n] = _COLOUR.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> ParticleHotColumns: ...
@@ -266,14 +278,17 @@ class ParticleData:
         self._entity_cells = cells(self._entity_column)
         self._position_column = cut(buffer, COLUMNS[1], capacity)
         self._position_items = items(self._position_column)
+        self._position_words = cells(self._position_items)
         self._position_cells = flat_cells(self._position_column)
         self._velocity_column = cut(buffer, COLUMNS[2], capacity)
         self._velocity_items = items(self._velocity_column)
+        self._velocity_words = cells(self._velocity_items)
         self._velocity_cells = flat_cells(self._velocity_column)
         self._life_column = cut(buffer, COLUMNS[3], capacity)
         self._life_cells = cells(self._life_column)
         self._colour_column = cut(buffer, COLUMNS[4], capacity)
         self._colour_items = items(self._colour_column)
+        self._colour_words = cells(self._colour_items)
         self._colour_cells = flat_cells(self._colour_column)
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
@@ -299,10 +314,10 @@ class ParticleData:
     def _move_row(self, src: int, dst: int) -> None:
         """Copy one row over another, column by column."""
         self._entity_cells[dst] = self._entity_cells[src]
-        self._position_items[dst] = self._position_items[src]
-        self._velocity_items[dst] = self._velocity_items[src]
+        self._position_words[dst] = self._position_words[src]
+        self._velocity_words[dst] = self._velocity_words[src]
         self._life_cells[dst] = self._life_cells[src]
-        self._colour_items[dst] = self._colour_items[src]
+        self._colour_words[dst] = self._colour_words[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -414,81 +429,82 @@ class ParticleManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def position(self, row: Instance, /) -> tuple[float, float]:
         """Place in the plane. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return POSITION_STRUCT.unpack_from(data._position_cells, 8 * row)
 
     def set_position(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
+        _value = _POSITION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _POSITION.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._position_cells[_at] = values[0]
-        data._position_cells[_at + 1] = values[1]
+        data._position_cells[_at] = _value[0]
+        data._position_cells[_at + 1] = _value[1]
 
     def velocity(self, row: Instance, /) -> tuple[float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 8 * row)
 
     def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 2 values."""
+        _value = _VELOCITY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _VELOCITY.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._velocity_cells[_at] = values[0]
-        data._velocity_cells[_at + 1] = values[1]
+        data._velocity_cells[_at] = _value[0]
+        data._velocity_cells[_at + 1] = _value[1]
 
     def life(self, row: Instance, /) -> float:
         """Time that it has left. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._life_cells[row]
 
     def set_life(self, row: Instance, value: float, /) -> None:
         """Set `life` of a row."""
+        _value = _LIFE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._life_cells[row] = _LIFE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._life_cells[row] = _value
 
     def colour(self, row: Instance, /) -> tuple[int, int, int, int]:
         """Red, green, blue and opacity."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return COLOUR_STRUCT.unpack_from(data._colour_cells, 4 * row)
 
     def set_colour(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `colour` of a row: 4 values."""
+        _value = _COLOUR.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _COLOUR.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 4 * row
-        data._colour_cells[_at] = values[0]
-        data._colour_cells[_at + 1] = values[1]
-        data._colour_cells[_at + 2] = values[2]
-        data._colour_cells[_at + 3] = values[3]
+        data._colour_cells[_at] = _value[0]
+        data._colour_cells[_at + 1] = _value[1]
+        data._colour_cells[_at + 2] = _value[2]
+        data._colour_cells[_at + 3] = _value[3]
 
     def row(self, row: Instance, /) -> Particle:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Particle(
             POSITION_STRUCT.unpack_from(data._position_cells, 8 * row),
             VELOCITY_STRUCT.unpack_from(data._velocity_cells, 8 * row),
@@ -510,9 +526,10 @@ class ParticleManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -549,10 +566,10 @@ class ParticleManager:
         entity: Entity,
         /,
         *,
-        position: ArrayLike = (0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0),
-        life: float = 1.0,
-        colour: ArrayLike = (255, 255, 255, 255),
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        life: float = LIFE_DEFAULT,
+        colour: ArrayLike = COLOUR_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -562,45 +579,76 @@ class ParticleManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _position_ = POSITION_DEFAULT
+            if position is not POSITION_DEFAULT:
+                _position_ = _POSITION.one(position)
+            _velocity_ = VELOCITY_DEFAULT
+            if velocity is not VELOCITY_DEFAULT:
+                _velocity_ = _VELOCITY.one(velocity)
+            _life_ = LIFE_DEFAULT
+            if life is not LIFE_DEFAULT:
+                _life_ = _LIFE.one(life)
+            _colour_ = COLOUR_DEFAULT
+            if colour is not COLOUR_DEFAULT:
+                _colour_ = _COLOUR.one(colour)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _position_ = _POSITION.one(position)
-        _velocity_ = _VELOCITY.one(velocity)
-        _life_ = _LIFE.one(life)
-        _colour_ = _COLOUR.one(colour)
         if data._n == data._allocated:
             data._allocate(
                 grown_capacity(data._allocated, data._n + 1),
                 (position, velocity, colour),
             )
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
             # a dead entity had the same index
             self._destroy_rows(np.array([_found]))
             _found = NIL
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
-        _at = 2 * row
-        data._position_cells[_at] = _position_[0]
-        data._position_cells[_at + 1] = _position_[1]
-        _at = 2 * row
-        data._velocity_cells[_at] = _velocity_[0]
-        data._velocity_cells[_at + 1] = _velocity_[1]
+        if _position_ is POSITION_DEFAULT:
+            data._position_words[row] = POSITION_WORD
+        else:
+            _at = 2 * row
+            data._position_cells[_at] = _position_[0]
+            data._position_cells[_at + 1] = _position_[1]
+        if _velocity_ is VELOCITY_DEFAULT:
+            data._velocity_words[row] = VELOCITY_WORD
+        else:
+            _at = 2 * row
+            data._velocity_cells[_at] = _velocity_[0]
+            data._velocity_cells[_at + 1] = _velocity_[1]
         data._life_cells[row] = _life_
-        _at = 4 * row
-        data._colour_cells[_at] = _colour_[0]
-        data._colour_cells[_at + 1] = _colour_[1]
-        data._colour_cells[_at + 2] = _colour_[2]
-        data._colour_cells[_at + 3] = _colour_[3]
+        if _colour_ is COLOUR_DEFAULT:
+            data._colour_words[row] = COLOUR_WORD
+        else:
+            _at = 4 * row
+            data._colour_cells[_at] = _colour_[0]
+            data._colour_cells[_at + 1] = _colour_[1]
+            data._colour_cells[_at + 2] = _colour_[2]
+            data._colour_cells[_at + 3] = _colour_[3]
         data._n = row + 1
-        self._sparse_cells[entity & INDEX_MASK] = row
+        self._sparse_cells[_slot] = row
         self._version += 1
         return row
 
@@ -609,28 +657,33 @@ class ParticleManager:
         entities: ArrayLike,
         /,
         *,
-        position: ArrayLike = (0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0),
-        life: ArrayLike = 1.0,
-        colour: ArrayLike = (255, 255, 255, 255),
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        life: ArrayLike = LIFE_DEFAULT,
+        colour: ArrayLike = COLOUR_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                position=position,
+                velocity=velocity,
+                life=life,
+                colour=colour,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            position=position,
-            velocity=velocity,
-            life=life,
-            colour=colour,
-        )
         _borrowed = (entities, position, velocity, life, colour)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -640,10 +693,10 @@ class ParticleManager:
         count: int,
         /,
         *,
-        position: ArrayLike = (0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0),
-        life: ArrayLike = 1.0,
-        colour: ArrayLike = (255, 255, 255, 255),
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        life: ArrayLike = LIFE_DEFAULT,
+        colour: ArrayLike = COLOUR_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -715,17 +768,18 @@ class ParticleManager:
         entity: Entity,
         /,
         *,
-        position: ArrayLike = (0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0),
-        life: float = 1.0,
-        colour: ArrayLike = (255, 255, 255, 255),
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        life: float = LIFE_DEFAULT,
+        colour: ArrayLike = COLOUR_DEFAULT,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -743,7 +797,7 @@ class ParticleManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -755,7 +809,7 @@ class ParticleManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -824,7 +878,7 @@ class ParticleManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -836,7 +890,8 @@ class ParticleManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -35,6 +35,8 @@ from ._runtime import (
     EntityArray,
     FloatField,
     Instance,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     TextField,
@@ -56,9 +58,11 @@ from ._runtime import (
     grown_capacity,
     has_row,
     hash_lookup,
+    integers,
     is_integer,
     is_same_view,
     items,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -73,7 +77,7 @@ from ._runtime import (
     warn_if_viewed,
     whole_rows,
 )
-from .entities import EntityManager
+from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "PointMassManager"
 ROW_BYTES: Final = 72
@@ -93,6 +97,12 @@ _LABEL: Final = TextField("PointMass.label", 24)
 POSITION_STRUCT: Final = Struct("=3f")
 VELOCITY_STRUCT: Final = Struct("=3f")
 ACCELERATION_STRUCT: Final = Struct("=3f")
+MASS_DEFAULT: Final = 1.0
+POSITION_DEFAULT: Final = (0.0, 0.0, 0.0)
+VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
+ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
+LABEL_DEFAULT: Final = ""
+LABEL_CELL: Final = _LABEL.one(LABEL_DEFAULT)
 SORT_KEYS: Final = ("mass", "label")
 
 
@@ -217,9 +227,8 @@ class PointMassData:
 
     @mass.setter
     def mass(self, values: ArrayLike) -> None:
-        column = self._mass_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MASS.many(values, self._n)
+        if not is_same_view(self.mass, values):
+            self._mass_column[: self._n] = _MASS.many(values, self._n)
 
     @property
     def position(self) -> NDArray[np.float32]:
@@ -228,9 +237,8 @@ class PointMassData:
 
     @position.setter
     def position(self, values: ArrayLike) -> None:
-        column = self._position_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _POSITION.many(values, self._n)
+        if not is_same_view(self.position, values):
+            self._position_column[: self._n] = _POSITION.many(values, self._n)
 
     @property
     def velocity(self) -> NDArray[np.float32]:
@@ -239,9 +247,8 @@ class PointMassData:
 
     @velocity.setter
     def velocity(self, values: ArrayLike) -> None:
-        column = self._velocity_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VELOCITY.many(values, self._n)
+        if not is_same_view(self.velocity, values):
+            self._velocity_column[: self._n] = _VELOCITY.many(values, self._n)
 
     @property
     def acceleration(self) -> NDArray[np.float32]:
@@ -250,9 +257,8 @@ class PointMassData:
 
     @acceleration.setter
     def acceleration(self, values: ArrayLike) -> None:
-        column = self._acceleration_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ACCELERATION.many(values, self._n)
+        if not is_same_view(self.acceleration, values):
+            self._acceleration_column[: self._n] = _ACCELERATION.many(values, self._n)
 
     @property
     def label(self) -> NDArray[np.bytes_]:
@@ -261,9 +267,8 @@ class PointMassData:
 
     @label.setter
     def label(self, values: ArrayLike) -> None:
-        column = self._label_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _LABEL.many(values, self._n)
+        if not is_same_view(self.label, values):
+            self._label_column[: self._n] = _LABEL.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> PointMassHotColumns: ...
@@ -337,6 +342,33 @@ class PointMassData:
         self._velocity_items[dst] = self._velocity_items[src]
         self._acceleration_items[dst] = self._acceleration_items[src]
         self._label_column[dst] = self._label_column[src]
+
+
+class PointMassColumns(QueryColumns):
+    """The columns of PointMass in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    mass = QueryColumn[np.float32]("mass", _MASS, MASS_DEFAULT)
+    """Mass of the object. [kg] Shape (n,)."""
+
+    position = QueryColumn[np.float32]("position", _POSITION, POSITION_DEFAULT)
+    """Place in world space. [m] Shape (n, 3)."""
+
+    velocity = QueryColumn[np.float32]("velocity", _VELOCITY, VELOCITY_DEFAULT)
+    """Change of place per second. [m/s] Shape (n, 3)."""
+
+    acceleration = QueryColumn[np.float32](
+        "acceleration", _ACCELERATION, ACCELERATION_DEFAULT
+    )
+    """Change of velocity per second. [m/s^2] Shape (n, 3)."""
+
+    label = QueryColumn[np.bytes_]("label", _LABEL, LABEL_DEFAULT)
+    """A name for debugging. Shape (n,)."""
 
 
 class PointMassManager:
@@ -438,96 +470,98 @@ class PointMassManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def mass(self, row: Instance, /) -> float:
         """Mass of the object. [kg]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._mass_cells[row]
 
     def set_mass(self, row: Instance, value: float, /) -> None:
         """Set `mass` of a row."""
+        _value = _MASS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._mass_cells[row] = _MASS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._mass_cells[row] = _value
 
     def position(self, row: Instance, /) -> tuple[float, float, float]:
         """Place in world space. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return POSITION_STRUCT.unpack_from(data._position_cells, 12 * row)
 
     def set_position(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
+        _value = _POSITION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _POSITION.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 3 * row
-        data._position_cells[_at] = values[0]
-        data._position_cells[_at + 1] = values[1]
-        data._position_cells[_at + 2] = values[2]
+        data._position_cells[_at] = _value[0]
+        data._position_cells[_at + 1] = _value[1]
+        data._position_cells[_at + 2] = _value[2]
 
     def velocity(self, row: Instance, /) -> tuple[float, float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row)
 
     def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
+        _value = _VELOCITY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _VELOCITY.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 3 * row
-        data._velocity_cells[_at] = values[0]
-        data._velocity_cells[_at + 1] = values[1]
-        data._velocity_cells[_at + 2] = values[2]
+        data._velocity_cells[_at] = _value[0]
+        data._velocity_cells[_at + 1] = _value[1]
+        data._velocity_cells[_at + 2] = _value[2]
 
     def acceleration(self, row: Instance, /) -> tuple[float, float, float]:
         """Change of velocity per second. [m/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row)
 
     def set_acceleration(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
+        _value = _ACCELERATION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _ACCELERATION.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 3 * row
-        data._acceleration_cells[_at] = values[0]
-        data._acceleration_cells[_at + 1] = values[1]
-        data._acceleration_cells[_at + 2] = values[2]
+        data._acceleration_cells[_at] = _value[0]
+        data._acceleration_cells[_at + 1] = _value[1]
+        data._acceleration_cells[_at + 2] = _value[2]
 
     def label(self, row: Instance, /) -> str:
         """A name for debugging."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return str(data._label_column[row], "utf-8")
 
     def set_label(self, row: Instance, value: str, /) -> None:
         """Set `label` of a row: at most 24 bytes of UTF-8."""
+        _value = _LABEL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._label_column[row] = _LABEL.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._label_column[row] = _value
 
     def row(self, row: Instance, /) -> PointMass:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return PointMass(
             data._mass_cells[row],
             POSITION_STRUCT.unpack_from(data._position_cells, 12 * row),
@@ -581,11 +615,11 @@ class PointMassManager:
         entity: Entity,
         /,
         *,
-        mass: float = 1.0,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        label: str = "",
+        mass: float = MASS_DEFAULT,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        acceleration: ArrayLike = ACCELERATION_DEFAULT,
+        label: str = LABEL_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -595,24 +629,45 @@ class PointMassManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _mass_ = MASS_DEFAULT
+            if mass is not MASS_DEFAULT:
+                _mass_ = _MASS.one(mass)
+            _position_ = POSITION_DEFAULT
+            if position is not POSITION_DEFAULT:
+                _position_ = _POSITION.one(position)
+            _velocity_ = VELOCITY_DEFAULT
+            if velocity is not VELOCITY_DEFAULT:
+                _velocity_ = _VELOCITY.one(velocity)
+            _acceleration_ = ACCELERATION_DEFAULT
+            if acceleration is not ACCELERATION_DEFAULT:
+                _acceleration_ = _ACCELERATION.one(acceleration)
+            _label_ = LABEL_CELL
+            if label is not LABEL_DEFAULT:
+                _label_ = _LABEL.one(label)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
         _found = self._rows.get(entity, NIL)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _mass_ = _MASS.one(mass)
-        _position_ = _POSITION.one(position)
-        _velocity_ = _VELOCITY.one(velocity)
-        _acceleration_ = _ACCELERATION.one(acceleration)
-        _label_ = _LABEL.one(label)
         if data._n == data._allocated:
             data._allocate(
                 grown_capacity(data._allocated, data._n + 1),
                 (position, velocity, acceleration),
             )
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
         data._mass_cells[row] = _mass_
         _at = 3 * row
@@ -638,30 +693,35 @@ class PointMassManager:
         entities: ArrayLike,
         /,
         *,
-        mass: ArrayLike = 1.0,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        label: ArrayLike = "",
+        mass: ArrayLike = MASS_DEFAULT,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        acceleration: ArrayLike = ACCELERATION_DEFAULT,
+        label: ArrayLike = LABEL_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                mass=mass,
+                position=position,
+                velocity=velocity,
+                acceleration=acceleration,
+                label=label,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            mass=mass,
-            position=position,
-            velocity=velocity,
-            acceleration=acceleration,
-            label=label,
-        )
         _borrowed = (entities, mass, position, velocity, acceleration, label)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -671,11 +731,11 @@ class PointMassManager:
         count: int,
         /,
         *,
-        mass: ArrayLike = 1.0,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        label: ArrayLike = "",
+        mass: ArrayLike = MASS_DEFAULT,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        acceleration: ArrayLike = ACCELERATION_DEFAULT,
+        label: ArrayLike = LABEL_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -739,18 +799,19 @@ class PointMassManager:
         entity: Entity,
         /,
         *,
-        mass: float = 1.0,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        label: str = "",
+        mass: float = MASS_DEFAULT,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        acceleration: ArrayLike = ACCELERATION_DEFAULT,
+        label: str = LABEL_DEFAULT,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -773,7 +834,7 @@ class PointMassManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -785,7 +846,7 @@ class PointMassManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -854,7 +915,7 @@ class PointMassManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -866,7 +927,8 @@ class PointMassManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -60,16 +60,19 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_below,
     is_integer,
     is_same_view,
     items,
+    key_values,
     leave_family,
     load_rows,
     locked,
     missing,
     nested,
     own_ancestor,
+    parent_numbers,
     parents_given,
     permutation,
     put_cells,
@@ -82,6 +85,7 @@ from ._runtime import (
     sort_order,
     sparse_lookup,
     sparse_map,
+    unused,
     walk,
     warn_if_viewed,
     whole_rows,
@@ -110,12 +114,14 @@ LOCAL_DEFAULT: Final = (
     (0.0, 0.0, 1.0, 0.0),
     (0.0, 0.0, 0.0, 1.0),
 )
+LOCAL_CELL: Final = _LOCAL.one(LOCAL_DEFAULT)
 WORLD_DEFAULT: Final = (
     (1.0, 0.0, 0.0, 0.0),
     (0.0, 1.0, 0.0, 0.0),
     (0.0, 0.0, 1.0, 0.0),
     (0.0, 0.0, 0.0, 1.0),
 )
+WORLD_CELL: Final = _WORLD.one(WORLD_DEFAULT)
 
 
 class SceneNode(NamedTuple):
@@ -230,9 +236,8 @@ class SceneNodeData:
 
     @local.setter
     def local(self, values: ArrayLike) -> None:
-        column = self._local_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _LOCAL.many(values, self._n)
+        if not is_same_view(self.local, values):
+            self._local_column[: self._n] = _LOCAL.many(values, self._n)
 
     @property
     def world(self) -> NDArray[np.float32]:
@@ -241,9 +246,8 @@ class SceneNodeData:
 
     @world.setter
     def world(self, values: ArrayLike) -> None:
-        column = self._world_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _WORLD.many(values, self._n)
+        if not is_same_view(self.world, values):
+            self._world_column[: self._n] = _WORLD.many(values, self._n)
 
     def tagged(self, tag: Literal["hot"], /) -> SceneNodeHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -428,46 +432,46 @@ class SceneNodeManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def local(self, row: Instance, /) -> tuple[tuple[float, ...], ...]:
         """Matrix from the node's space to its parent's."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         cell = LOCAL_STRUCT.unpack_from(data._local_cells, 64 * row)
         return nested(cell, (4, 4))
 
     def set_local(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `local` of a row: 16 values."""
+        _value = _LOCAL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _LOCAL.one(value)
-        LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *values)
+            row = Instance(row_in_use(row, data, MANAGER))
+        LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *_value)
 
     def world(self, row: Instance, /) -> tuple[tuple[float, ...], ...]:
         """Matrix from the node's space to the world's."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         cell = WORLD_STRUCT.unpack_from(data._world_cells, 64 * row)
         return nested(cell, (4, 4))
 
     def set_world(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `world` of a row: 16 values."""
+        _value = _WORLD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _WORLD.one(value)
-        WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *values)
+            row = Instance(row_in_use(row, data, MANAGER))
+        WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *_value)
 
     def row(self, row: Instance, /) -> SceneNode:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return SceneNode(self.local(row), self.world(row))
 
     def lookup(self, entity: Entity, /) -> Instance:
@@ -484,9 +488,10 @@ class SceneNodeManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -522,28 +527,28 @@ class SceneNodeManager:
         """Return the row's parent, or NIL for a root; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._parent_cells[row]
 
     def first_child(self, row: Instance, /) -> Instance:
         """Return the child that was attached first, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._first_child_cells[row]
 
     def next_sibling(self, row: Instance, /) -> Instance:
         """Return the same parent's child that was attached after this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._next_sibling_cells[row]
 
     def previous_sibling(self, row: Instance, /) -> Instance:
         """Return the same parent's child that was attached before this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         before = data._previous_sibling_cells[row]
         return NIL if data._next_sibling_cells[before] == NIL else before
 
@@ -551,7 +556,7 @@ class SceneNodeManager:
         """Return the row's children in order of attachment, shape (k,); O(k)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return walk(data._next_sibling_cells, data._first_child_cells[row])
 
     def roots(self) -> RowArray:
@@ -578,11 +583,12 @@ class SceneNodeManager:
         """
         if self._locks:
             raise locked(MANAGER)
+        parent = Instance(index(parent))
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        if parent != NIL:
-            parent = Instance(row_in_use(parent, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
+        if parent != NIL and not 0 <= parent < data._n:
+            raise unused(parent, data._n, MANAGER)
         parents = data._parent_cells
         if parents[row] == parent:
             return
@@ -610,10 +616,11 @@ class SceneNodeManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
+        numbers = parent_numbers(parents, MANAGER)
+        given = rows_in_use(rows, data, MANAGER)
         n = data._n
-        given = rows_in_use(rows, n, MANAGER)
         distinct(given, n, MANAGER)
-        wanted = parents_given(parents, len(given), n, MANAGER)
+        wanted = parents_given(numbers, len(given), n, MANAGER)
         changed = data._parent_column[given] != wanted
         given, wanted = given[changed], wanted[changed]
         if len(given) == 0:
@@ -642,31 +649,49 @@ class SceneNodeManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _local_ = LOCAL_CELL
+            if local is not LOCAL_DEFAULT:
+                _local_ = _LOCAL.one(local)
+            _world_ = WORLD_CELL
+            if world is not WORLD_DEFAULT:
+                _world_ = _WORLD.one(world)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _local_ = _LOCAL.one(local)
-        _world_ = _WORLD.one(world)
         if data._n == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._n + 1), (local, world))
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         with self._entities.dispatch:
             if _found != NIL and data._entity_cells[_found] != entity:
                 # a dead entity had the same index
                 self._destroy_rows(np.array([_found]))
                 _found = NIL
-            row = Instance(data._n)
+            row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
             data._entity_cells[row] = entity
             LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *_local_)
             WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *_world_)
             data._n = row + 1
-            self._sparse_cells[entity & INDEX_MASK] = row
+            self._sparse_cells[_slot] = row
             data._parent_cells[row] = NIL
             data._first_child_cells[row] = NIL
             data._next_sibling_cells[row] = NIL
@@ -687,12 +712,17 @@ class SceneNodeManager:
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(len(_given), local=local, world=world)
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(len(entities), local=local, world=world)
         _borrowed = (entities, local, world)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -779,7 +809,8 @@ class SceneNodeManager:
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(entity, local=local, world=world)
@@ -797,7 +828,7 @@ class SceneNodeManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -809,7 +840,7 @@ class SceneNodeManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -886,7 +917,7 @@ class SceneNodeManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -898,7 +929,8 @@ class SceneNodeManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -59,9 +59,11 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -76,6 +78,7 @@ from ._runtime import (
     sparse_map,
     warn_if_viewed,
     whole_rows,
+    word,
 )
 from .entities import INDEX_MASK, EntityManager
 
@@ -98,6 +101,13 @@ _BONE_COUNT: Final = IntField("SkinnedMesh.bone_count", "u16")
 _VISIBLE: Final = BoolField("SkinnedMesh.visible")
 _RESOURCE: Final = ObjectField("SkinnedMesh.resource")
 VERTEX_BUFFERS_STRUCT: Final = Struct("=2I")
+VERTEX_BUFFERS_DEFAULT: Final = (0, 0)
+VERTEX_BUFFERS_WORD: Final = word(_VERTEX_BUFFERS, VERTEX_BUFFERS_DEFAULT)
+INDEX_BUFFER_DEFAULT: Final = 0
+SHADER_DEFAULT: Final = 0
+MATERIAL_DEFAULT: Final = 0
+BONE_COUNT_DEFAULT: Final = 1
+VISIBLE_DEFAULT: Final = True
 SORT_KEYS: Final = ("index_buffer", "shader", "material", "bone_count", "visible")
 
 
@@ -175,6 +185,7 @@ class SkinnedMeshData:
         "_vertex_buffers_cells",
         "_vertex_buffers_column",
         "_vertex_buffers_items",
+        "_vertex_buffers_words",
         "_visible_cells",
         "_visible_column",
     )
@@ -185,6 +196,7 @@ class SkinnedMeshData:
     _entity_cells: memoryview[Entity]
     _vertex_buffers_column: NDArray[np.uint32]
     _vertex_buffers_items: NDArray[Any]
+    _vertex_buffers_words: memoryview[int]
     _vertex_buffers_cells: memoryview[int]
     _index_buffer_column: NDArray[np.uint32]
     _index_buffer_cells: memoryview[int]
@@ -232,9 +244,10 @@ class SkinnedMeshData:
 
     @vertex_buffers.setter
     def vertex_buffers(self, values: ArrayLike) -> None:
-        column = self._vertex_buffers_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VERTEX_BUFFERS.many(values, self._n)
+        if not is_same_view(self.vertex_buffers, values):
+            self._vertex_buffers_column[: self._n] = _VERTEX_BUFFERS.many(
+                values, self._n
+            )
 
     @property
     def index_buffer(self) -> NDArray[np.uint32]:
@@ -243,9 +256,8 @@ class SkinnedMeshData:
 
     @index_buffer.setter
     def index_buffer(self, values: ArrayLike) -> None:
-        column = self._index_buffer_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _INDEX_BUFFER.many(values, self._n)
+        if not is_same_view(self.index_buffer, values):
+            self._index_buffer_column[: self._n] = _INDEX_BUFFER.many(values, self._n)
 
     @property
     def shader(self) -> NDArray[np.uint32]:
@@ -254,9 +266,8 @@ class SkinnedMeshData:
 
     @shader.setter
     def shader(self, values: ArrayLike) -> None:
-        column = self._shader_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _SHADER.many(values, self._n)
+        if not is_same_view(self.shader, values):
+            self._shader_column[: self._n] = _SHADER.many(values, self._n)
 
     @property
     def material(self) -> NDArray[np.uint32]:
@@ -265,9 +276,8 @@ class SkinnedMeshData:
 
     @material.setter
     def material(self, values: ArrayLike) -> None:
-        column = self._material_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _MATERIAL.many(values, self._n)
+        if not is_same_view(self.material, values):
+            self._material_column[: self._n] = _MATERIAL.many(values, self._n)
 
     @property
     def bone_count(self) -> NDArray[np.uint16]:
@@ -276,9 +286,8 @@ class SkinnedMeshData:
 
     @bone_count.setter
     def bone_count(self, values: ArrayLike) -> None:
-        column = self._bone_count_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _BONE_COUNT.many(values, self._n)
+        if not is_same_view(self.bone_count, values):
+            self._bone_count_column[: self._n] = _BONE_COUNT.many(values, self._n)
 
     @property
     def visible(self) -> NDArray[np.bool_]:
@@ -287,9 +296,8 @@ class SkinnedMeshData:
 
     @visible.setter
     def visible(self, values: ArrayLike) -> None:
-        column = self._visible_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VISIBLE.many(values, self._n)
+        if not is_same_view(self.visible, values):
+            self._visible_column[: self._n] = _VISIBLE.many(values, self._n)
 
     @property
     def resource(self) -> NDArray[np.object_]:
@@ -298,9 +306,8 @@ class SkinnedMeshData:
 
     @resource.setter
     def resource(self, values: object) -> None:
-        column = self._resource_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _RESOURCE.many(values, self._n)
+        if not is_same_view(self.resource, values):
+            self._resource_column[: self._n] = _RESOURCE.many(values, self._n)
 
     def tagged(self, tag: Literal["hot"], /) -> SkinnedMeshHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -324,6 +331,7 @@ class SkinnedMeshData:
         self._entity_cells = cells(self._entity_column)
         self._vertex_buffers_column = cut(buffer, COLUMNS[1], capacity)
         self._vertex_buffers_items = items(self._vertex_buffers_column)
+        self._vertex_buffers_words = cells(self._vertex_buffers_items)
         self._vertex_buffers_cells = flat_cells(self._vertex_buffers_column)
         self._index_buffer_column = cut(buffer, COLUMNS[2], capacity)
         self._index_buffer_cells = cells(self._index_buffer_column)
@@ -366,7 +374,7 @@ class SkinnedMeshData:
     def _move_row(self, src: int, dst: int) -> None:
         """Copy one row over another, column by column."""
         self._entity_cells[dst] = self._entity_cells[src]
-        self._vertex_buffers_items[dst] = self._vertex_buffers_items[src]
+        self._vertex_buffers_words[dst] = self._vertex_buffers_words[src]
         self._index_buffer_cells[dst] = self._index_buffer_cells[src]
         self._shader_cells[dst] = self._shader_cells[src]
         self._material_cells[dst] = self._material_cells[src]
@@ -488,115 +496,120 @@ class SkinnedMeshManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def vertex_buffers(self, row: Instance, /) -> tuple[int, int]:
         """Handles of the double-buffered skinned vertices."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row)
 
     def set_vertex_buffers(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `vertex_buffers` of a row: 2 values."""
+        _value = _VERTEX_BUFFERS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _VERTEX_BUFFERS.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._vertex_buffers_cells[_at] = values[0]
-        data._vertex_buffers_cells[_at + 1] = values[1]
+        data._vertex_buffers_cells[_at] = _value[0]
+        data._vertex_buffers_cells[_at + 1] = _value[1]
 
     def index_buffer(self, row: Instance, /) -> int:
         """Handle of the index buffer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._index_buffer_cells[row]
 
     def set_index_buffer(self, row: Instance, value: int, /) -> None:
         """Set `index_buffer` of a row."""
+        _value = _INDEX_BUFFER.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._index_buffer_cells[row] = _INDEX_BUFFER.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._index_buffer_cells[row] = _value
 
     def shader(self, row: Instance, /) -> int:
         """Handle of the shader."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._shader_cells[row]
 
     def set_shader(self, row: Instance, value: int, /) -> None:
         """Set `shader` of a row."""
+        _value = _SHADER.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._shader_cells[row] = _SHADER.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._shader_cells[row] = _value
 
     def material(self, row: Instance, /) -> int:
         """Handle of the material."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._material_cells[row]
 
     def set_material(self, row: Instance, value: int, /) -> None:
         """Set `material` of a row."""
+        _value = _MATERIAL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._material_cells[row] = _MATERIAL.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._material_cells[row] = _value
 
     def bone_count(self, row: Instance, /) -> int:
         """Bones in the palette."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._bone_count_cells[row]
 
     def set_bone_count(self, row: Instance, value: int, /) -> None:
         """Set `bone_count` of a row."""
+        _value = _BONE_COUNT.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._bone_count_cells[row] = _BONE_COUNT.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._bone_count_cells[row] = _value
 
     def visible(self, row: Instance, /) -> bool:
         """Whether the renderer draws it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._visible_cells[row]
 
     def set_visible(self, row: Instance, value: bool, /) -> None:
         """Set `visible` of a row."""
+        _value = _VISIBLE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._visible_cells[row] = _VISIBLE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._visible_cells[row] = _value
 
     def resource(self, row: Instance, /) -> Any:
         """The external resource, released with the instance."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._resource_column[row]
 
     def set_resource(self, row: Instance, value: Any, /) -> None:
         """Set `resource` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._resource_column[row] = _RESOURCE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._resource_column[row] = value
 
     def row(self, row: Instance, /) -> SkinnedMesh:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return SkinnedMesh(
             VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row),
             data._index_buffer_cells[row],
@@ -621,9 +634,10 @@ class SkinnedMeshManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -660,12 +674,12 @@ class SkinnedMeshManager:
         entity: Entity,
         /,
         *,
-        vertex_buffers: ArrayLike = (0, 0),
-        index_buffer: int = 0,
-        shader: int = 0,
-        material: int = 0,
-        bone_count: int = 1,
-        visible: bool = True,
+        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
+        index_buffer: int = INDEX_BUFFER_DEFAULT,
+        shader: int = SHADER_DEFAULT,
+        material: int = MATERIAL_DEFAULT,
+        bone_count: int = BONE_COUNT_DEFAULT,
+        visible: bool = VISIBLE_DEFAULT,
         resource: Any = None,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
@@ -676,45 +690,73 @@ class SkinnedMeshManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _vertex_buffers_ = VERTEX_BUFFERS_DEFAULT
+            if vertex_buffers is not VERTEX_BUFFERS_DEFAULT:
+                _vertex_buffers_ = _VERTEX_BUFFERS.one(vertex_buffers)
+            _index_buffer_ = INDEX_BUFFER_DEFAULT
+            if index_buffer is not INDEX_BUFFER_DEFAULT:
+                _index_buffer_ = _INDEX_BUFFER.one(index_buffer)
+            _shader_ = SHADER_DEFAULT
+            if shader is not SHADER_DEFAULT:
+                _shader_ = _SHADER.one(shader)
+            _material_ = MATERIAL_DEFAULT
+            if material is not MATERIAL_DEFAULT:
+                _material_ = _MATERIAL.one(material)
+            _bone_count_ = BONE_COUNT_DEFAULT
+            if bone_count is not BONE_COUNT_DEFAULT:
+                _bone_count_ = _BONE_COUNT.one(bone_count)
+            _visible_ = VISIBLE_DEFAULT
+            if visible is not VISIBLE_DEFAULT:
+                _visible_ = _VISIBLE.one(visible)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _vertex_buffers_ = _VERTEX_BUFFERS.one(vertex_buffers)
-        _index_buffer_ = _INDEX_BUFFER.one(index_buffer)
-        _shader_ = _SHADER.one(shader)
-        _material_ = _MATERIAL.one(material)
-        _bone_count_ = _BONE_COUNT.one(bone_count)
-        _visible_ = _VISIBLE.one(visible)
-        _resource_ = _RESOURCE.one(resource)
         if data._n == data._allocated:
             data._allocate(
                 grown_capacity(data._allocated, data._n + 1), (vertex_buffers,)
             )
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         with self._entities.dispatch:
             if _found != NIL and data._entity_cells[_found] != entity:
                 # a dead entity had the same index
                 self._destroy_rows(np.array([_found]))
                 _found = NIL
-            row = Instance(data._n)
+            row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
             data._entity_cells[row] = entity
-            _at = 2 * row
-            data._vertex_buffers_cells[_at] = _vertex_buffers_[0]
-            data._vertex_buffers_cells[_at + 1] = _vertex_buffers_[1]
+            if _vertex_buffers_ is VERTEX_BUFFERS_DEFAULT:
+                data._vertex_buffers_words[row] = VERTEX_BUFFERS_WORD
+            else:
+                _at = 2 * row
+                data._vertex_buffers_cells[_at] = _vertex_buffers_[0]
+                data._vertex_buffers_cells[_at + 1] = _vertex_buffers_[1]
             data._index_buffer_cells[row] = _index_buffer_
             data._shader_cells[row] = _shader_
             data._material_cells[row] = _material_
             data._bone_count_cells[row] = _bone_count_
             data._visible_cells[row] = _visible_
-            data._resource_column[row] = _resource_
+            data._resource_column[row] = resource
             data._n = row + 1
-            self._sparse_cells[entity & INDEX_MASK] = row
+            self._sparse_cells[_slot] = row
             self._version += 1
             return row
 
@@ -723,12 +765,12 @@ class SkinnedMeshManager:
         entities: ArrayLike,
         /,
         *,
-        vertex_buffers: ArrayLike = (0, 0),
-        index_buffer: ArrayLike = 0,
-        shader: ArrayLike = 0,
-        material: ArrayLike = 0,
-        bone_count: ArrayLike = 1,
-        visible: ArrayLike = True,
+        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
+        index_buffer: ArrayLike = INDEX_BUFFER_DEFAULT,
+        shader: ArrayLike = SHADER_DEFAULT,
+        material: ArrayLike = MATERIAL_DEFAULT,
+        bone_count: ArrayLike = BONE_COUNT_DEFAULT,
+        visible: ArrayLike = VISIBLE_DEFAULT,
         resource: object = None,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
@@ -736,21 +778,26 @@ class SkinnedMeshManager:
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                vertex_buffers=vertex_buffers,
+                index_buffer=index_buffer,
+                shader=shader,
+                material=material,
+                bone_count=bone_count,
+                visible=visible,
+                resource=resource,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            vertex_buffers=vertex_buffers,
-            index_buffer=index_buffer,
-            shader=shader,
-            material=material,
-            bone_count=bone_count,
-            visible=visible,
-            resource=resource,
-        )
         _borrowed = (
             entities,
             vertex_buffers,
@@ -768,12 +815,12 @@ class SkinnedMeshManager:
         count: int,
         /,
         *,
-        vertex_buffers: ArrayLike = (0, 0),
-        index_buffer: ArrayLike = 0,
-        shader: ArrayLike = 0,
-        material: ArrayLike = 0,
-        bone_count: ArrayLike = 1,
-        visible: ArrayLike = True,
+        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
+        index_buffer: ArrayLike = INDEX_BUFFER_DEFAULT,
+        shader: ArrayLike = SHADER_DEFAULT,
+        material: ArrayLike = MATERIAL_DEFAULT,
+        bone_count: ArrayLike = BONE_COUNT_DEFAULT,
+        visible: ArrayLike = VISIBLE_DEFAULT,
         resource: object = None,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
@@ -843,12 +890,12 @@ class SkinnedMeshManager:
         entity: Entity,
         /,
         *,
-        vertex_buffers: ArrayLike = (0, 0),
-        index_buffer: int = 0,
-        shader: int = 0,
-        material: int = 0,
-        bone_count: int = 1,
-        visible: bool = True,
+        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
+        index_buffer: int = INDEX_BUFFER_DEFAULT,
+        shader: int = SHADER_DEFAULT,
+        material: int = MATERIAL_DEFAULT,
+        bone_count: int = BONE_COUNT_DEFAULT,
+        visible: bool = VISIBLE_DEFAULT,
         resource: Any = None,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
@@ -856,7 +903,8 @@ class SkinnedMeshManager:
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -881,7 +929,7 @@ class SkinnedMeshManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -893,7 +941,7 @@ class SkinnedMeshManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -968,7 +1016,7 @@ class SkinnedMeshManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -980,7 +1028,8 @@ class SkinnedMeshManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

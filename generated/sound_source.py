@@ -58,10 +58,12 @@ from ._runtime import (
     grown_capacity,
     has_row,
     hash_lookup,
+    integers,
     is_integer,
     is_same_view,
     items,
     join,
+    key_values,
     link,
     load_rows,
     locked,
@@ -80,7 +82,7 @@ from ._runtime import (
     warn_if_viewed,
     whole_rows,
 )
-from .entities import EntityManager
+from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "SoundSourceManager"
 ROW_BYTES: Final = 81
@@ -102,6 +104,13 @@ _OFFSET: Final = FloatField("SoundSource.offset", "f32", (3,))
 _ELAPSED: Final = FloatField("SoundSource.elapsed", "f32")
 _LOOPING: Final = BoolField("SoundSource.looping")
 OFFSET_STRUCT: Final = Struct("=3f")
+CLIP_DEFAULT: Final = ""
+CLIP_CELL: Final = _CLIP.one(CLIP_DEFAULT)
+VOLUME_DEFAULT: Final = 1.0
+PITCH_DEFAULT: Final = 1.0
+OFFSET_DEFAULT: Final = (0.0, 0.0, 0.0)
+ELAPSED_DEFAULT: Final = 0.0
+LOOPING_DEFAULT: Final = False
 SORT_KEYS: Final = ("clip", "volume", "pitch", "elapsed", "looping")
 
 
@@ -239,9 +248,8 @@ class SoundSourceData:
 
     @volume.setter
     def volume(self, values: ArrayLike) -> None:
-        column = self._volume_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VOLUME.many(values, self._n)
+        if not is_same_view(self.volume, values):
+            self._volume_column[: self._n] = _VOLUME.many(values, self._n)
 
     @property
     def pitch(self) -> NDArray[np.float32]:
@@ -250,9 +258,8 @@ class SoundSourceData:
 
     @pitch.setter
     def pitch(self, values: ArrayLike) -> None:
-        column = self._pitch_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _PITCH.many(values, self._n)
+        if not is_same_view(self.pitch, values):
+            self._pitch_column[: self._n] = _PITCH.many(values, self._n)
 
     @property
     def offset(self) -> NDArray[np.float32]:
@@ -261,9 +268,8 @@ class SoundSourceData:
 
     @offset.setter
     def offset(self, values: ArrayLike) -> None:
-        column = self._offset_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _OFFSET.many(values, self._n)
+        if not is_same_view(self.offset, values):
+            self._offset_column[: self._n] = _OFFSET.many(values, self._n)
 
     @property
     def elapsed(self) -> NDArray[np.float32]:
@@ -272,9 +278,8 @@ class SoundSourceData:
 
     @elapsed.setter
     def elapsed(self, values: ArrayLike) -> None:
-        column = self._elapsed_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ELAPSED.many(values, self._n)
+        if not is_same_view(self.elapsed, values):
+            self._elapsed_column[: self._n] = _ELAPSED.many(values, self._n)
 
     @property
     def looping(self) -> NDArray[np.bool_]:
@@ -283,9 +288,8 @@ class SoundSourceData:
 
     @looping.setter
     def looping(self, values: ArrayLike) -> None:
-        column = self._looping_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _LOOPING.many(values, self._n)
+        if not is_same_view(self.looping, values):
+            self._looping_column[: self._n] = _LOOPING.many(values, self._n)
 
     @property
     def clip(self) -> NDArray[np.bytes_]:
@@ -294,9 +298,8 @@ class SoundSourceData:
 
     @clip.setter
     def clip(self, values: ArrayLike) -> None:
-        column = self._clip_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _CLIP.many(values, self._n)
+        if not is_same_view(self.clip, values):
+            self._clip_column[: self._n] = _CLIP.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> SoundSourceHotColumns: ...
@@ -476,102 +479,107 @@ class SoundSourceManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def clip(self, row: Instance, /) -> str:
         """Name of the sound to play."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return str(data._clip_column[row], "utf-8")
 
     def set_clip(self, row: Instance, value: str, /) -> None:
         """Set `clip` of a row: at most 40 bytes of UTF-8."""
+        _value = _CLIP.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._clip_column[row] = _CLIP.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._clip_column[row] = _value
 
     def volume(self, row: Instance, /) -> float:
         """Loudness, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._volume_cells[row]
 
     def set_volume(self, row: Instance, value: float, /) -> None:
         """Set `volume` of a row."""
+        _value = _VOLUME.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._volume_cells[row] = _VOLUME.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._volume_cells[row] = _value
 
     def pitch(self, row: Instance, /) -> float:
         """Playing speed."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._pitch_cells[row]
 
     def set_pitch(self, row: Instance, value: float, /) -> None:
         """Set `pitch` of a row."""
+        _value = _PITCH.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._pitch_cells[row] = _PITCH.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._pitch_cells[row] = _value
 
     def offset(self, row: Instance, /) -> tuple[float, float, float]:
         """Place relative to the entity. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return OFFSET_STRUCT.unpack_from(data._offset_cells, 12 * row)
 
     def set_offset(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `offset` of a row: 3 values."""
+        _value = _OFFSET.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _OFFSET.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 3 * row
-        data._offset_cells[_at] = values[0]
-        data._offset_cells[_at + 1] = values[1]
-        data._offset_cells[_at + 2] = values[2]
+        data._offset_cells[_at] = _value[0]
+        data._offset_cells[_at + 1] = _value[1]
+        data._offset_cells[_at + 2] = _value[2]
 
     def elapsed(self, row: Instance, /) -> float:
         """How much of the clip has been played. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._elapsed_cells[row]
 
     def set_elapsed(self, row: Instance, value: float, /) -> None:
         """Set `elapsed` of a row."""
+        _value = _ELAPSED.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._elapsed_cells[row] = _ELAPSED.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._elapsed_cells[row] = _value
 
     def looping(self, row: Instance, /) -> bool:
         """Whether it starts again at the end."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._looping_cells[row]
 
     def set_looping(self, row: Instance, value: bool, /) -> None:
         """Set `looping` of a row."""
+        _value = _LOOPING.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._looping_cells[row] = _LOOPING.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._looping_cells[row] = _value
 
     def row(self, row: Instance, /) -> SoundSource:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return SoundSource(
             str(data._clip_column[row], "utf-8"),
             data._volume_cells[row],
@@ -629,14 +637,14 @@ class SoundSourceManager:
         """Return the same entity's row that was created after this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._next_cells[row]
 
     def previous(self, row: Instance, /) -> Instance:
         """Return the same entity's row that was created before this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         before = data._previous_cells[row]
         return NIL if data._next_cells[before] == NIL else before
 
@@ -652,8 +660,8 @@ class SoundSourceManager:
 
     def count_many(self, entities: ArrayLike, /) -> RowArray:
         """Return how many instances each of k entities has, shape (k,); O(k), or O(n)."""
-        data = self.data
         given = as_entities(entities)
+        data = self.data
         owners = data._entity_column[: data._n]
         return chain_lengths(data._next_column, owners, given, self.lookup_many(given))
 
@@ -662,12 +670,12 @@ class SoundSourceManager:
         entity: Entity,
         /,
         *,
-        clip: str = "",
-        volume: float = 1.0,
-        pitch: float = 1.0,
-        offset: ArrayLike = (0.0, 0.0, 0.0),
-        elapsed: float = 0.0,
-        looping: bool = False,
+        clip: str = CLIP_DEFAULT,
+        volume: float = VOLUME_DEFAULT,
+        pitch: float = PITCH_DEFAULT,
+        offset: ArrayLike = OFFSET_DEFAULT,
+        elapsed: float = ELAPSED_DEFAULT,
+        looping: bool = LOOPING_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1), behind the ones that it has.
 
@@ -676,20 +684,43 @@ class SoundSourceManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _clip_ = CLIP_CELL
+            if clip is not CLIP_DEFAULT:
+                _clip_ = _CLIP.one(clip)
+            _volume_ = VOLUME_DEFAULT
+            if volume is not VOLUME_DEFAULT:
+                _volume_ = _VOLUME.one(volume)
+            _pitch_ = PITCH_DEFAULT
+            if pitch is not PITCH_DEFAULT:
+                _pitch_ = _PITCH.one(pitch)
+            _offset_ = OFFSET_DEFAULT
+            if offset is not OFFSET_DEFAULT:
+                _offset_ = _OFFSET.one(offset)
+            _elapsed_ = ELAPSED_DEFAULT
+            if elapsed is not ELAPSED_DEFAULT:
+                _elapsed_ = _ELAPSED.one(elapsed)
+            _looping_ = LOOPING_DEFAULT
+            if looping is not LOOPING_DEFAULT:
+                _looping_ = _LOOPING.one(looping)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
         _found = self._rows.get(entity, NIL)
-        _clip_ = _CLIP.one(clip)
-        _volume_ = _VOLUME.one(volume)
-        _pitch_ = _PITCH.one(pitch)
-        _offset_ = _OFFSET.one(offset)
-        _elapsed_ = _ELAPSED.one(elapsed)
-        _looping_ = _LOOPING.one(looping)
         if data._n == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._n + 1), (offset,))
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
         data._clip_column[row] = _clip_
         data._volume_cells[row] = _volume_
@@ -710,30 +741,35 @@ class SoundSourceManager:
         entities: ArrayLike,
         /,
         *,
-        clip: ArrayLike = "",
-        volume: ArrayLike = 1.0,
-        pitch: ArrayLike = 1.0,
-        offset: ArrayLike = (0.0, 0.0, 0.0),
-        elapsed: ArrayLike = 0.0,
-        looping: ArrayLike = False,
+        clip: ArrayLike = CLIP_DEFAULT,
+        volume: ArrayLike = VOLUME_DEFAULT,
+        pitch: ArrayLike = PITCH_DEFAULT,
+        offset: ArrayLike = OFFSET_DEFAULT,
+        elapsed: ArrayLike = ELAPSED_DEFAULT,
+        looping: ArrayLike = LOOPING_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                clip=clip,
+                volume=volume,
+                pitch=pitch,
+                offset=offset,
+                elapsed=elapsed,
+                looping=looping,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
-        columns = self._convert(
-            len(entities),
-            clip=clip,
-            volume=volume,
-            pitch=pitch,
-            offset=offset,
-            elapsed=elapsed,
-            looping=looping,
-        )
         _borrowed = (entities, clip, volume, pitch, offset, elapsed, looping)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -743,12 +779,12 @@ class SoundSourceManager:
         count: int,
         /,
         *,
-        clip: ArrayLike = "",
-        volume: ArrayLike = 1.0,
-        pitch: ArrayLike = 1.0,
-        offset: ArrayLike = (0.0, 0.0, 0.0),
-        elapsed: ArrayLike = 0.0,
-        looping: ArrayLike = False,
+        clip: ArrayLike = CLIP_DEFAULT,
+        volume: ArrayLike = VOLUME_DEFAULT,
+        pitch: ArrayLike = PITCH_DEFAULT,
+        offset: ArrayLike = OFFSET_DEFAULT,
+        elapsed: ArrayLike = ELAPSED_DEFAULT,
+        looping: ArrayLike = LOOPING_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -804,19 +840,20 @@ class SoundSourceManager:
         entity: Entity,
         /,
         *,
-        clip: str = "",
-        volume: float = 1.0,
-        pitch: float = 1.0,
-        offset: ArrayLike = (0.0, 0.0, 0.0),
-        elapsed: float = 0.0,
-        looping: bool = False,
+        clip: str = CLIP_DEFAULT,
+        volume: float = VOLUME_DEFAULT,
+        pitch: float = PITCH_DEFAULT,
+        offset: ArrayLike = OFFSET_DEFAULT,
+        elapsed: float = ELAPSED_DEFAULT,
+        looping: bool = LOOPING_DEFAULT,
     ) -> Instance:
         """Return the entity's first instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -840,7 +877,7 @@ class SoundSourceManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -852,7 +889,7 @@ class SoundSourceManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -921,7 +958,7 @@ class SoundSourceManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -933,7 +970,8 @@ class SoundSourceManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

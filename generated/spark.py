@@ -51,8 +51,10 @@ from ._runtime import (
     fill_parts,
     grown_capacity,
     ids_of,
+    integers,
     is_integer,
     is_same_view,
+    key_values,
     load_rows,
     locked,
     parts_sorted,
@@ -90,6 +92,9 @@ _POSITION_X: Final = FloatField("Spark.position_x", "f32")
 _POSITION_Y: Final = FloatField("Spark.position_y", "f32")
 _VELOCITY_X: Final = FloatField("Spark.velocity_x", "f32")
 _VELOCITY_Y: Final = FloatField("Spark.velocity_y", "f32")
+POSITION_DEFAULT: Final = (0.0, 0.0)
+VELOCITY_DEFAULT: Final = (0.0, 0.0)
+HEAT_DEFAULT: Final = 1.0
 SORT_KEYS: Final = ("heat",)
 
 
@@ -215,9 +220,8 @@ class SparkData:
 
     @position_x.setter
     def position_x(self, values: ArrayLike) -> None:
-        column = self._position_x_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _POSITION_X.many(values, self._n)
+        if not is_same_view(self.position_x, values):
+            self._position_x_column[: self._n] = _POSITION_X.many(values, self._n)
 
     @property
     def position_y(self) -> NDArray[np.float32]:
@@ -226,9 +230,8 @@ class SparkData:
 
     @position_y.setter
     def position_y(self, values: ArrayLike) -> None:
-        column = self._position_y_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _POSITION_Y.many(values, self._n)
+        if not is_same_view(self.position_y, values):
+            self._position_y_column[: self._n] = _POSITION_Y.many(values, self._n)
 
     @property
     def velocity_x(self) -> NDArray[np.float32]:
@@ -237,9 +240,8 @@ class SparkData:
 
     @velocity_x.setter
     def velocity_x(self, values: ArrayLike) -> None:
-        column = self._velocity_x_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VELOCITY_X.many(values, self._n)
+        if not is_same_view(self.velocity_x, values):
+            self._velocity_x_column[: self._n] = _VELOCITY_X.many(values, self._n)
 
     @property
     def velocity_y(self) -> NDArray[np.float32]:
@@ -248,9 +250,8 @@ class SparkData:
 
     @velocity_y.setter
     def velocity_y(self, values: ArrayLike) -> None:
-        column = self._velocity_y_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _VELOCITY_Y.many(values, self._n)
+        if not is_same_view(self.velocity_y, values):
+            self._velocity_y_column[: self._n] = _VELOCITY_Y.many(values, self._n)
 
     @property
     def heat(self) -> NDArray[np.float32]:
@@ -259,9 +260,8 @@ class SparkData:
 
     @heat.setter
     def heat(self, values: ArrayLike) -> None:
-        column = self._heat_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _HEAT.many(values, self._n)
+        if not is_same_view(self.heat, values):
+            self._heat_column[: self._n] = _HEAT.many(values, self._n)
 
     def tagged(self, tag: Literal["hot"], /) -> SparkHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -415,9 +415,9 @@ class SparkActiveData:
     @position_x.setter
     def position_x(self, values: ArrayLike) -> None:
         data = self._data
-        column = data._position_x_column[: data._n_active]
-        if not is_same_view(column, values):
-            column[...] = _POSITION_X.many(values, data._n_active)
+        if not is_same_view(self.position_x, values):
+            checked = _POSITION_X.many(values, data._n_active)
+            data._position_x_column[: data._n_active] = checked
 
     @property
     def position_y(self) -> NDArray[np.float32]:
@@ -428,9 +428,9 @@ class SparkActiveData:
     @position_y.setter
     def position_y(self, values: ArrayLike) -> None:
         data = self._data
-        column = data._position_y_column[: data._n_active]
-        if not is_same_view(column, values):
-            column[...] = _POSITION_Y.many(values, data._n_active)
+        if not is_same_view(self.position_y, values):
+            checked = _POSITION_Y.many(values, data._n_active)
+            data._position_y_column[: data._n_active] = checked
 
     @property
     def velocity_x(self) -> NDArray[np.float32]:
@@ -441,9 +441,9 @@ class SparkActiveData:
     @velocity_x.setter
     def velocity_x(self, values: ArrayLike) -> None:
         data = self._data
-        column = data._velocity_x_column[: data._n_active]
-        if not is_same_view(column, values):
-            column[...] = _VELOCITY_X.many(values, data._n_active)
+        if not is_same_view(self.velocity_x, values):
+            checked = _VELOCITY_X.many(values, data._n_active)
+            data._velocity_x_column[: data._n_active] = checked
 
     @property
     def velocity_y(self) -> NDArray[np.float32]:
@@ -454,9 +454,9 @@ class SparkActiveData:
     @velocity_y.setter
     def velocity_y(self, values: ArrayLike) -> None:
         data = self._data
-        column = data._velocity_y_column[: data._n_active]
-        if not is_same_view(column, values):
-            column[...] = _VELOCITY_Y.many(values, data._n_active)
+        if not is_same_view(self.velocity_y, values):
+            checked = _VELOCITY_Y.many(values, data._n_active)
+            data._velocity_y_column[: data._n_active] = checked
 
     @property
     def heat(self) -> NDArray[np.float32]:
@@ -467,9 +467,9 @@ class SparkActiveData:
     @heat.setter
     def heat(self, values: ArrayLike) -> None:
         data = self._data
-        column = data._heat_column[: data._n_active]
-        if not is_same_view(column, values):
-            column[...] = _HEAT.many(values, data._n_active)
+        if not is_same_view(self.heat, values):
+            checked = _HEAT.many(values, data._n_active)
+            data._heat_column[: data._n_active] = checked
 
 
 class SparkManager:
@@ -561,61 +561,62 @@ class SparkManager:
         """Place in the plane. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return (data._position_x_cells[row], data._position_y_cells[row])
 
     def set_position(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
+        _value = _POSITION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _POSITION.one(value)
-        data._position_x_cells[row] = values[0]
-        data._position_y_cells[row] = values[1]
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._position_x_cells[row] = _value[0]
+        data._position_y_cells[row] = _value[1]
 
     def velocity(self, row: Instance, /) -> tuple[float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return (data._velocity_x_cells[row], data._velocity_y_cells[row])
 
     def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 2 values."""
+        _value = _VELOCITY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _VELOCITY.one(value)
-        data._velocity_x_cells[row] = values[0]
-        data._velocity_y_cells[row] = values[1]
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._velocity_x_cells[row] = _value[0]
+        data._velocity_y_cells[row] = _value[1]
 
     def heat(self, row: Instance, /) -> float:
         """What is left of its glow, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._heat_cells[row]
 
     def set_heat(self, row: Instance, value: float, /) -> None:
         """Set `heat` of a row."""
+        _value = _HEAT.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._heat_cells[row] = _HEAT.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._heat_cells[row] = _value
 
     def row(self, row: Instance, /) -> Spark:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Spark(self.position(row), self.velocity(row), data._heat_cells[row])
 
     def create(
         self,
         *,
-        position: ArrayLike = (0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0),
-        heat: float = 1.0,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        heat: float = HEAT_DEFAULT,
     ) -> Id:
         """Add an instance and return its id; O(1), and active.
 
@@ -623,12 +624,18 @@ class SparkManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
+        _position_ = POSITION_DEFAULT
+        if position is not POSITION_DEFAULT:
+            _position_ = _POSITION.one(position)
+        _velocity_ = VELOCITY_DEFAULT
+        if velocity is not VELOCITY_DEFAULT:
+            _velocity_ = _VELOCITY.one(velocity)
+        _heat_ = HEAT_DEFAULT
+        if heat is not HEAT_DEFAULT:
+            _heat_ = _HEAT.one(heat)
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _position_ = _POSITION.one(position)
-        _velocity_ = _VELOCITY.one(velocity)
-        _heat_ = _HEAT.one(heat)
         if data._n == data._allocated:
             data._allocate(
                 grown_capacity(data._allocated, data._n + 1), (position, velocity)
@@ -636,7 +643,7 @@ class SparkManager:
         if data._n == data._slots and data._peak == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._peak + 1))
         _taken = data._take_slot()
-        row = Instance(data._n_active)
+        row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
         if row != data._n:  # the first inactive row makes room
             self._move(row, Instance(data._n))
         data._position_x_cells[row] = _position_[0]
@@ -656,9 +663,9 @@ class SparkManager:
         count: int,
         /,
         *,
-        position: ArrayLike = (0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0),
-        heat: ArrayLike = 1.0,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        heat: ArrayLike = HEAT_DEFAULT,
     ) -> IdArray:
         """Add `count` instances and return their ids, shape (count,); O(k).
 
@@ -666,9 +673,9 @@ class SparkManager:
         `create`; whatever raises changes nothing.
         """
         count = whole_count(MANAGER, count)
+        columns = self._convert(count, position=position, velocity=velocity, heat=heat)
         if self._locks:
             raise locked(MANAGER)
-        columns = self._convert(count, position=position, velocity=velocity, heat=heat)
         _borrowed = (position, velocity, heat)
         self._make_room(count, columns, _borrowed)
         return self._append_many(count, columns)
@@ -678,9 +685,9 @@ class SparkManager:
         count: int,
         /,
         *,
-        position: ArrayLike = (0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0),
-        heat: ArrayLike = 1.0,
+        position: ArrayLike = POSITION_DEFAULT,
+        velocity: ArrayLike = VELOCITY_DEFAULT,
+        heat: ArrayLike = HEAT_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -742,7 +749,7 @@ class SparkManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -754,7 +761,7 @@ class SparkManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def clear(self) -> None:
@@ -813,7 +820,7 @@ class SparkManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(parts_sorted(key, data._n_active))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -826,7 +833,8 @@ class SparkManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         order = within_parts(order, self.data._n_active, MANAGER)
         self._permute(order)
 
@@ -869,7 +877,7 @@ class SparkManager:
         """Return whether a row is active; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return row < data._n_active
 
     def activate(self, row: Instance, /) -> Instance:
@@ -878,7 +886,7 @@ class SparkManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         bound = Instance(data._n_active)
         if row < bound:
             return row
@@ -893,7 +901,7 @@ class SparkManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         bound = Instance(data._n_active - 1)
         if row > bound:
             return row
@@ -912,7 +920,7 @@ class SparkManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        given = rows_in_use(rows, data._n, MANAGER)
+        given = rows_in_use(rows, data, MANAGER)
         chosen = distinct(given, data._n, MANAGER)
         chosen = chosen[chosen >= data._n_active]
         start = data._n_active
@@ -929,7 +937,7 @@ class SparkManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        given = rows_in_use(rows, data._n, MANAGER)
+        given = rows_in_use(rows, data, MANAGER)
         chosen = distinct(given, data._n, MANAGER)
         chosen = chosen[chosen < data._n_active]
         end = data._n_active
@@ -981,14 +989,14 @@ class SparkManager:
         """Return the stable id of a row: `generation << 32 | slot`; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         slot = data._id_slot_cells[row]
         return Id(data._id_generation_cells[slot] << SLOT_BITS | slot)
 
     def id_of_many(self, rows: ArrayLike, /) -> IdArray:
         """Return the stable ids of k rows, or of a mask's; O(k)."""
         data = self.data
-        given = rows_in_use(rows, data._n, MANAGER)
+        given = rows_in_use(rows, data, MANAGER)
         slots = data._id_slot_column[given]
         return ids_of(slots, data._id_generation_column)
 
@@ -1004,10 +1012,10 @@ class SparkManager:
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        given = as_entities(ids)
         data = self.data
         rows = data._id_row_column[: data._peak]
-        generations = data._id_generation_column[: data._peak]
-        return resolve_ids(as_entities(ids), rows, generations)
+        return resolve_ids(given, rows, data._id_generation_column[: data._peak])
 
     def destroy_id(self, id: Id, /) -> None:
         """Remove the instance with this id; O(1).

@@ -46,7 +46,9 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -269,14 +271,14 @@ class StaticManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def row(self, row: Instance, /) -> Static:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Static()
 
     def lookup(self, entity: Entity, /) -> Instance:
@@ -293,9 +295,10 @@ class StaticManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -339,26 +342,36 @@ class StaticManager:
             DuplicateInstanceError: the entity has an instance already.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
         if data._n == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._n + 1))
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
             # a dead entity had the same index
             self._destroy_rows(np.array([_found]))
             _found = NIL
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
         data._n = row + 1
-        self._sparse_cells[entity & INDEX_MASK] = row
+        self._sparse_cells[_slot] = row
         self._version += 1
         return row
 
@@ -372,12 +385,17 @@ class StaticManager:
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(len(_given))
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(len(entities))
         _borrowed = (entities,)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -437,7 +455,8 @@ class StaticManager:
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(entity)
@@ -453,7 +472,7 @@ class StaticManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -465,7 +484,7 @@ class StaticManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -530,7 +549,7 @@ class StaticManager:
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -542,7 +561,8 @@ class StaticManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

@@ -47,6 +47,8 @@ from ._runtime import (
     Id,
     IdArray,
     Instance,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     allocate,
@@ -65,9 +67,11 @@ from ._runtime import (
     has_row,
     ids_of,
     indices,
+    integers,
     is_integer,
     is_same_view,
     join,
+    key_values,
     link,
     load_rows,
     locked,
@@ -112,6 +116,12 @@ _STRENGTH: Final = FloatField("StatusEffect.strength", "f32")
 _REMAINING: Final = FloatField("StatusEffect.remaining", "f32")
 _CASTER: Final = HandleField("StatusEffect.caster")
 _ICON: Final = HandleField("StatusEffect.icon")
+EFFECT_DEFAULT: Final = Effect(0)
+EFFECT_CELL: Final = _EFFECT.one(EFFECT_DEFAULT)
+STRENGTH_DEFAULT: Final = 1.0
+REMAINING_DEFAULT: Final = 5.0
+CASTER_DEFAULT: Final = NULL_ENTITY
+ICON_DEFAULT: Final = Id(0)
 SORT_KEYS: Final = ("effect", "strength", "remaining", "caster", "icon")
 
 
@@ -261,9 +271,8 @@ class StatusEffectData:
 
     @effect.setter
     def effect(self, values: ArrayLike) -> None:
-        column = self._effect_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _EFFECT.many(values, self._n)
+        if not is_same_view(self.effect, values):
+            self._effect_column[: self._n] = _EFFECT.many(values, self._n)
 
     @property
     def strength(self) -> NDArray[np.float32]:
@@ -272,9 +281,8 @@ class StatusEffectData:
 
     @strength.setter
     def strength(self, values: ArrayLike) -> None:
-        column = self._strength_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _STRENGTH.many(values, self._n)
+        if not is_same_view(self.strength, values):
+            self._strength_column[: self._n] = _STRENGTH.many(values, self._n)
 
     @property
     def remaining(self) -> NDArray[np.float32]:
@@ -283,9 +291,8 @@ class StatusEffectData:
 
     @remaining.setter
     def remaining(self, values: ArrayLike) -> None:
-        column = self._remaining_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _REMAINING.many(values, self._n)
+        if not is_same_view(self.remaining, values):
+            self._remaining_column[: self._n] = _REMAINING.many(values, self._n)
 
     @property
     def caster(self) -> NDArray[np.uint64]:
@@ -294,9 +301,8 @@ class StatusEffectData:
 
     @caster.setter
     def caster(self, values: ArrayLike) -> None:
-        column = self._caster_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _CASTER.many(values, self._n)
+        if not is_same_view(self.caster, values):
+            self._caster_column[: self._n] = _CASTER.many(values, self._n)
 
     @property
     def icon(self) -> NDArray[np.uint64]:
@@ -305,9 +311,8 @@ class StatusEffectData:
 
     @icon.setter
     def icon(self, values: ArrayLike) -> None:
-        column = self._icon_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ICON.many(values, self._n)
+        if not is_same_view(self.icon, values):
+            self._icon_column[: self._n] = _ICON.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> StatusEffectHotColumns: ...
@@ -453,6 +458,31 @@ class StatusEffectData:
         self._icon_column[dst] = self._icon_column[src]
 
 
+class StatusEffectColumns(QueryColumns):
+    """The columns of StatusEffect in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    effect = QueryColumn[np.uint8]("effect", _EFFECT, EFFECT_DEFAULT)
+    """What it does. Shape (n,)."""
+
+    strength = QueryColumn[np.float32]("strength", _STRENGTH, STRENGTH_DEFAULT)
+    """How much of it. Shape (n,)."""
+
+    remaining = QueryColumn[np.float32]("remaining", _REMAINING, REMAINING_DEFAULT)
+    """Time until it wears off. [s] Shape (n,)."""
+
+    caster = QueryColumn[np.uint64]("caster", _CASTER, CASTER_DEFAULT)
+    """Who is to blame. Shape (n,)."""
+
+    icon = QueryColumn[np.uint64]("icon", _ICON, ICON_DEFAULT)
+    """What shows it on the screen. Shape (n,)."""
+
+
 class StatusEffectManager:
     """Owns every StatusEffect: lookup sparse, instances many, destroy gc.
 
@@ -560,84 +590,89 @@ class StatusEffectManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def effect(self, row: Instance, /) -> Effect:
         """What it does."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Effect(data._effect_cells[row])
 
     def set_effect(self, row: Instance, value: Effect | int, /) -> None:
         """Set `effect` of a row."""
+        _value = _EFFECT.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._effect_cells[row] = _EFFECT.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._effect_cells[row] = _value
 
     def strength(self, row: Instance, /) -> float:
         """How much of it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._strength_cells[row]
 
     def set_strength(self, row: Instance, value: float, /) -> None:
         """Set `strength` of a row."""
+        _value = _STRENGTH.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._strength_cells[row] = _STRENGTH.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._strength_cells[row] = _value
 
     def remaining(self, row: Instance, /) -> float:
         """Time until it wears off. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._remaining_cells[row]
 
     def set_remaining(self, row: Instance, value: float, /) -> None:
         """Set `remaining` of a row."""
+        _value = _REMAINING.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._remaining_cells[row] = _REMAINING.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._remaining_cells[row] = _value
 
     def caster(self, row: Instance, /) -> Entity:
         """Who is to blame."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._caster_cells[row]
 
     def set_caster(self, row: Instance, value: Entity | int, /) -> None:
         """Set `caster` of a row."""
+        _value = _CASTER.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._caster_cells[row] = _CASTER.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._caster_cells[row] = _value
 
     def icon(self, row: Instance, /) -> Id:
         """What shows it on the screen."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._icon_cells[row]
 
     def set_icon(self, row: Instance, value: Id | int, /) -> None:
         """Set `icon` of a row."""
+        _value = _ICON.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._icon_cells[row] = _ICON.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._icon_cells[row] = _value
 
     def row(self, row: Instance, /) -> StatusEffect:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return StatusEffect(
             Effect(data._effect_cells[row]),
             data._strength_cells[row],
@@ -660,9 +695,10 @@ class StatusEffectManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's first row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has instances; O(1)."""
@@ -702,14 +738,14 @@ class StatusEffectManager:
         """Return the same entity's row that was created after this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._next_cells[row]
 
     def previous(self, row: Instance, /) -> Instance:
         """Return the same entity's row that was created before this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         before = data._previous_cells[row]
         return NIL if data._next_cells[before] == NIL else before
 
@@ -725,8 +761,8 @@ class StatusEffectManager:
 
     def count_many(self, entities: ArrayLike, /) -> RowArray:
         """Return how many instances each of k entities has, shape (k,); O(k), or O(n)."""
-        data = self.data
         given = as_entities(entities)
+        data = self.data
         owners = data._entity_column[: data._n]
         return chain_lengths(data._next_column, owners, given, self.lookup_many(given))
 
@@ -735,11 +771,11 @@ class StatusEffectManager:
         entity: Entity,
         /,
         *,
-        effect: Effect | int = Effect(0),
-        strength: float = 1.0,
-        remaining: float = 5.0,
-        caster: Entity | int = NULL_ENTITY,
-        icon: Id | int = 0,
+        effect: Effect | int = EFFECT_DEFAULT,
+        strength: float = STRENGTH_DEFAULT,
+        remaining: float = REMAINING_DEFAULT,
+        caster: Entity | int = CASTER_DEFAULT,
+        icon: Id | int = ICON_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1), behind the ones that it has.
 
@@ -748,21 +784,45 @@ class StatusEffectManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _effect_ = EFFECT_CELL
+            if effect is not EFFECT_DEFAULT:
+                _effect_ = _EFFECT.one(effect)
+            _strength_ = STRENGTH_DEFAULT
+            if strength is not STRENGTH_DEFAULT:
+                _strength_ = _STRENGTH.one(strength)
+            _remaining_ = REMAINING_DEFAULT
+            if remaining is not REMAINING_DEFAULT:
+                _remaining_ = _REMAINING.one(remaining)
+            _caster_ = CASTER_DEFAULT
+            if caster is not CASTER_DEFAULT:
+                _caster_ = _CASTER.one(caster)
+            _icon_ = ICON_DEFAULT
+            if icon is not ICON_DEFAULT:
+                _icon_ = _ICON.one(icon)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
-        _effect_ = _EFFECT.one(effect)
-        _strength_ = _STRENGTH.one(strength)
-        _remaining_ = _REMAINING.one(remaining)
-        _caster_ = _CASTER.one(caster)
-        _icon_ = _ICON.one(icon)
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if data._n == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._n + 1))
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         if data._n == data._slots and data._peak == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._peak + 1))
         if _found != NIL and data._entity_cells[_found] != entity:
@@ -770,7 +830,7 @@ class StatusEffectManager:
             self._destroy_rows(np.sort(self._rows_from(_found)))
             _found = NIL
         _taken = data._take_slot()
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
         data._effect_cells[row] = _effect_
         data._strength_cells[row] = _strength_
@@ -789,28 +849,33 @@ class StatusEffectManager:
         entities: ArrayLike,
         /,
         *,
-        effect: ArrayLike = Effect(0),
-        strength: ArrayLike = 1.0,
-        remaining: ArrayLike = 5.0,
-        caster: ArrayLike = NULL_ENTITY,
-        icon: ArrayLike = 0,
+        effect: ArrayLike = EFFECT_DEFAULT,
+        strength: ArrayLike = STRENGTH_DEFAULT,
+        remaining: ArrayLike = REMAINING_DEFAULT,
+        caster: ArrayLike = CASTER_DEFAULT,
+        icon: ArrayLike = ICON_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                effect=effect,
+                strength=strength,
+                remaining=remaining,
+                caster=caster,
+                icon=icon,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
-        columns = self._convert(
-            len(entities),
-            effect=effect,
-            strength=strength,
-            remaining=remaining,
-            caster=caster,
-            icon=icon,
-        )
         _borrowed = (entities, effect, strength, remaining, caster, icon)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -820,11 +885,11 @@ class StatusEffectManager:
         count: int,
         /,
         *,
-        effect: ArrayLike = Effect(0),
-        strength: ArrayLike = 1.0,
-        remaining: ArrayLike = 5.0,
-        caster: ArrayLike = NULL_ENTITY,
-        icon: ArrayLike = 0,
+        effect: ArrayLike = EFFECT_DEFAULT,
+        strength: ArrayLike = STRENGTH_DEFAULT,
+        remaining: ArrayLike = REMAINING_DEFAULT,
+        caster: ArrayLike = CASTER_DEFAULT,
+        icon: ArrayLike = ICON_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -889,18 +954,19 @@ class StatusEffectManager:
         entity: Entity,
         /,
         *,
-        effect: Effect | int = Effect(0),
-        strength: float = 1.0,
-        remaining: float = 5.0,
-        caster: Entity | int = NULL_ENTITY,
-        icon: Id | int = 0,
+        effect: Effect | int = EFFECT_DEFAULT,
+        strength: float = STRENGTH_DEFAULT,
+        remaining: float = REMAINING_DEFAULT,
+        caster: Entity | int = CASTER_DEFAULT,
+        icon: Id | int = ICON_DEFAULT,
     ) -> Instance:
         """Return the entity's first instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -923,7 +989,7 @@ class StatusEffectManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -935,7 +1001,7 @@ class StatusEffectManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -1012,7 +1078,7 @@ class StatusEffectManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -1024,7 +1090,8 @@ class StatusEffectManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:
@@ -1156,14 +1223,14 @@ class StatusEffectManager:
         """Return the stable id of a row: `generation << 32 | slot`; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         slot = data._id_slot_cells[row]
         return Id(data._id_generation_cells[slot] << SLOT_BITS | slot)
 
     def id_of_many(self, rows: ArrayLike, /) -> IdArray:
         """Return the stable ids of k rows, or of a mask's; O(k)."""
         data = self.data
-        given = rows_in_use(rows, data._n, MANAGER)
+        given = rows_in_use(rows, data, MANAGER)
         slots = data._id_slot_column[given]
         return ids_of(slots, data._id_generation_column)
 
@@ -1179,10 +1246,10 @@ class StatusEffectManager:
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        given = as_entities(ids)
         data = self.data
         rows = data._id_row_column[: data._peak]
-        generations = data._id_generation_column[: data._peak]
-        return resolve_ids(as_entities(ids), rows, generations)
+        return resolve_ids(given, rows, data._id_generation_column[: data._peak])
 
     def destroy_id(self, id: Id, /) -> None:
         """Remove the instance with this id; O(1).

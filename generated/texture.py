@@ -54,8 +54,10 @@ from ._runtime import (
     fill,
     grown_capacity,
     ids_of,
+    integers,
     is_integer,
     is_same_view,
+    key_values,
     load_rows,
     locked,
     permutation,
@@ -88,6 +90,11 @@ _WIDTH: Final = IntField("Texture.width", "u16")
 _HEIGHT: Final = IntField("Texture.height", "u16")
 _FILE: Final = TextField("Texture.file", 64)
 _STAGING: Final = ObjectField("Texture.staging")
+DEVICE_HANDLE_DEFAULT: Final = 0
+WIDTH_DEFAULT: Final = 1
+HEIGHT_DEFAULT: Final = 1
+FILE_DEFAULT: Final = ""
+FILE_CELL: Final = _FILE.one(FILE_DEFAULT)
 SORT_KEYS: Final = ("device_handle", "width", "height", "file")
 
 
@@ -215,9 +222,8 @@ class TextureData:
 
     @device_handle.setter
     def device_handle(self, values: ArrayLike) -> None:
-        column = self._device_handle_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _DEVICE_HANDLE.many(values, self._n)
+        if not is_same_view(self.device_handle, values):
+            self._device_handle_column[: self._n] = _DEVICE_HANDLE.many(values, self._n)
 
     @property
     def width(self) -> NDArray[np.uint16]:
@@ -226,9 +232,8 @@ class TextureData:
 
     @width.setter
     def width(self, values: ArrayLike) -> None:
-        column = self._width_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _WIDTH.many(values, self._n)
+        if not is_same_view(self.width, values):
+            self._width_column[: self._n] = _WIDTH.many(values, self._n)
 
     @property
     def height(self) -> NDArray[np.uint16]:
@@ -237,9 +242,8 @@ class TextureData:
 
     @height.setter
     def height(self, values: ArrayLike) -> None:
-        column = self._height_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _HEIGHT.many(values, self._n)
+        if not is_same_view(self.height, values):
+            self._height_column[: self._n] = _HEIGHT.many(values, self._n)
 
     @property
     def file(self) -> NDArray[np.bytes_]:
@@ -248,9 +252,8 @@ class TextureData:
 
     @file.setter
     def file(self, values: ArrayLike) -> None:
-        column = self._file_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _FILE.many(values, self._n)
+        if not is_same_view(self.file, values):
+            self._file_column[: self._n] = _FILE.many(values, self._n)
 
     @property
     def staging(self) -> NDArray[np.object_]:
@@ -259,9 +262,8 @@ class TextureData:
 
     @staging.setter
     def staging(self, values: object) -> None:
-        column = self._staging_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _STAGING.many(values, self._n)
+        if not is_same_view(self.staging, values):
+            self._staging_column[: self._n] = _STAGING.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> TextureHotColumns: ...
@@ -496,77 +498,81 @@ class TextureManager:
         """What the graphics card calls it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._device_handle_cells[row]
 
     def set_device_handle(self, row: Instance, value: int, /) -> None:
         """Set `device_handle` of a row."""
+        _value = _DEVICE_HANDLE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._device_handle_cells[row] = _DEVICE_HANDLE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._device_handle_cells[row] = _value
 
     def width(self, row: Instance, /) -> int:
         """Columns of pixels. [px]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._width_cells[row]
 
     def set_width(self, row: Instance, value: int, /) -> None:
         """Set `width` of a row."""
+        _value = _WIDTH.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._width_cells[row] = _WIDTH.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._width_cells[row] = _value
 
     def height(self, row: Instance, /) -> int:
         """Rows of pixels. [px]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._height_cells[row]
 
     def set_height(self, row: Instance, value: int, /) -> None:
         """Set `height` of a row."""
+        _value = _HEIGHT.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._height_cells[row] = _HEIGHT.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._height_cells[row] = _value
 
     def file(self, row: Instance, /) -> str:
         """Where it was loaded from."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return str(data._file_column[row], "utf-8")
 
     def set_file(self, row: Instance, value: str, /) -> None:
         """Set `file` of a row: at most 64 bytes of UTF-8."""
+        _value = _FILE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._file_column[row] = _FILE.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._file_column[row] = _value
 
     def staging(self, row: Instance, /) -> Any:
         """The pixels that wait to be uploaded."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._staging_column[row]
 
     def set_staging(self, row: Instance, value: Any, /) -> None:
         """Set `staging` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._staging_column[row] = _STAGING.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._staging_column[row] = value
 
     def row(self, row: Instance, /) -> Texture:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Texture(
             data._device_handle_cells[row],
             data._width_cells[row],
@@ -578,10 +584,10 @@ class TextureManager:
     def create(
         self,
         *,
-        device_handle: int = 0,
-        width: int = 1,
-        height: int = 1,
-        file: str = "",
+        device_handle: int = DEVICE_HANDLE_DEFAULT,
+        width: int = WIDTH_DEFAULT,
+        height: int = HEIGHT_DEFAULT,
+        file: str = FILE_DEFAULT,
         staging: Any = None,
     ) -> Id:
         """Add an instance and return its id; O(1).
@@ -590,26 +596,33 @@ class TextureManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
+        _device_handle_ = DEVICE_HANDLE_DEFAULT
+        if device_handle is not DEVICE_HANDLE_DEFAULT:
+            _device_handle_ = _DEVICE_HANDLE.one(device_handle)
+        _width_ = WIDTH_DEFAULT
+        if width is not WIDTH_DEFAULT:
+            _width_ = _WIDTH.one(width)
+        _height_ = HEIGHT_DEFAULT
+        if height is not HEIGHT_DEFAULT:
+            _height_ = _HEIGHT.one(height)
+        _file_ = FILE_CELL
+        if file is not FILE_DEFAULT:
+            _file_ = _FILE.one(file)
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _device_handle_ = _DEVICE_HANDLE.one(device_handle)
-        _width_ = _WIDTH.one(width)
-        _height_ = _HEIGHT.one(height)
-        _file_ = _FILE.one(file)
-        _staging_ = _STAGING.one(staging)
         if data._n == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._n + 1))
         if data._n == data._slots and data._peak == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._peak + 1))
         with self._dispatch:
             _taken = data._take_slot()
-            row = Instance(data._n)
+            row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
             data._device_handle_cells[row] = _device_handle_
             data._width_cells[row] = _width_
             data._height_cells[row] = _height_
             data._file_column[row] = _file_
-            data._staging_column[row] = _staging_
+            data._staging_column[row] = staging
             data._n = row + 1
             data._id_slot_cells[row] = _taken
             data._id_row_cells[_taken] = row
@@ -621,10 +634,10 @@ class TextureManager:
         count: int,
         /,
         *,
-        device_handle: ArrayLike = 0,
-        width: ArrayLike = 1,
-        height: ArrayLike = 1,
-        file: ArrayLike = "",
+        device_handle: ArrayLike = DEVICE_HANDLE_DEFAULT,
+        width: ArrayLike = WIDTH_DEFAULT,
+        height: ArrayLike = HEIGHT_DEFAULT,
+        file: ArrayLike = FILE_DEFAULT,
         staging: object = None,
     ) -> IdArray:
         """Add `count` instances and return their ids, shape (count,); O(k).
@@ -633,8 +646,6 @@ class TextureManager:
         `create`; whatever raises changes nothing.
         """
         count = whole_count(MANAGER, count)
-        if self._locks:
-            raise locked(MANAGER)
         columns = self._convert(
             count,
             device_handle=device_handle,
@@ -643,6 +654,8 @@ class TextureManager:
             file=file,
             staging=staging,
         )
+        if self._locks:
+            raise locked(MANAGER)
         _borrowed = (device_handle, width, height, file)
         self._make_room(count, columns, _borrowed)
         return self._append_many(count, columns)
@@ -652,10 +665,10 @@ class TextureManager:
         count: int,
         /,
         *,
-        device_handle: ArrayLike = 0,
-        width: ArrayLike = 1,
-        height: ArrayLike = 1,
-        file: ArrayLike = "",
+        device_handle: ArrayLike = DEVICE_HANDLE_DEFAULT,
+        width: ArrayLike = WIDTH_DEFAULT,
+        height: ArrayLike = HEIGHT_DEFAULT,
+        file: ArrayLike = FILE_DEFAULT,
         staging: object = None,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
@@ -715,7 +728,7 @@ class TextureManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -727,7 +740,7 @@ class TextureManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def clear(self) -> None:
@@ -789,7 +802,7 @@ class TextureManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = getattr(data, key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -801,7 +814,8 @@ class TextureManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:
@@ -838,14 +852,14 @@ class TextureManager:
         """Return the stable id of a row: `generation << 32 | slot`; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         slot = data._id_slot_cells[row]
         return Id(data._id_generation_cells[slot] << SLOT_BITS | slot)
 
     def id_of_many(self, rows: ArrayLike, /) -> IdArray:
         """Return the stable ids of k rows, or of a mask's; O(k)."""
         data = self.data
-        given = rows_in_use(rows, data._n, MANAGER)
+        given = rows_in_use(rows, data, MANAGER)
         slots = data._id_slot_column[given]
         return ids_of(slots, data._id_generation_column)
 
@@ -861,10 +875,10 @@ class TextureManager:
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        given = as_entities(ids)
         data = self.data
         rows = data._id_row_column[: data._peak]
-        generations = data._id_generation_column[: data._peak]
-        return resolve_ids(as_entities(ids), rows, generations)
+        return resolve_ids(given, rows, data._id_generation_column[: data._peak])
 
     def destroy_id(self, id: Id, /) -> None:
         """Remove the instance with this id; O(1).

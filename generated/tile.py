@@ -77,6 +77,7 @@ from ._runtime import (
     rows_spanned,
     saved_rows,
     stale_id,
+    word,
     worn_out,
 )
 from .entities import INDEX_MASK, EntityManager
@@ -96,6 +97,11 @@ _WALK_COST: Final = IntField("Tile.walk_cost", "u8")
 _FLOW: Final = FloatField("Tile.flow", "f32", (2,))
 _EXPLORED: Final = BoolField("Tile.explored")
 FLOW_STRUCT: Final = Struct("=2f")
+HEIGHT_DEFAULT: Final = 0.0
+WALK_COST_DEFAULT: Final = 1
+FLOW_DEFAULT: Final = (0.0, 0.0)
+FLOW_WORD: Final = word(_FLOW, FLOW_DEFAULT)
+EXPLORED_DEFAULT: Final = False
 SORT_KEYS: Final = ("height", "walk_cost", "explored")
 
 
@@ -155,6 +161,7 @@ class TileData:
         "_flow_cells",
         "_flow_column",
         "_flow_items",
+        "_flow_words",
         "_height_cells",
         "_height_column",
         "_id_generation_cells",
@@ -176,6 +183,7 @@ class TileData:
     _walk_cost_cells: memoryview[int]
     _flow_column: NDArray[np.float32]
     _flow_items: NDArray[Any]
+    _flow_words: memoryview[int]
     _flow_cells: memoryview[float]
     _id_generation_column: NDArray[np.uint32]
     _id_generation_cells: memoryview[int]
@@ -216,9 +224,8 @@ class TileData:
 
     @height.setter
     def height(self, values: ArrayLike) -> None:
-        column = self._height_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _HEIGHT.many(values, self._n)
+        if not is_same_view(self.height, values):
+            self._height_column[: self._n] = _HEIGHT.many(values, self._n)
 
     @property
     def walk_cost(self) -> NDArray[np.uint8]:
@@ -227,9 +234,8 @@ class TileData:
 
     @walk_cost.setter
     def walk_cost(self, values: ArrayLike) -> None:
-        column = self._walk_cost_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _WALK_COST.many(values, self._n)
+        if not is_same_view(self.walk_cost, values):
+            self._walk_cost_column[: self._n] = _WALK_COST.many(values, self._n)
 
     @property
     def flow(self) -> NDArray[np.float32]:
@@ -238,9 +244,8 @@ class TileData:
 
     @flow.setter
     def flow(self, values: ArrayLike) -> None:
-        column = self._flow_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _FLOW.many(values, self._n)
+        if not is_same_view(self.flow, values):
+            self._flow_column[: self._n] = _FLOW.many(values, self._n)
 
     @property
     def explored(self) -> NDArray[np.bool_]:
@@ -249,9 +254,8 @@ class TileData:
 
     @explored.setter
     def explored(self, values: ArrayLike) -> None:
-        column = self._explored_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _EXPLORED.many(values, self._n)
+        if not is_same_view(self.explored, values):
+            self._explored_column[: self._n] = _EXPLORED.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> TileHotColumns: ...
@@ -284,6 +288,7 @@ class TileData:
         self._walk_cost_cells = cells(self._walk_cost_column)
         self._flow_column = cut(buffer, COLUMNS[3], capacity)
         self._flow_items = items(self._flow_column)
+        self._flow_words = cells(self._flow_items)
         self._flow_cells = flat_cells(self._flow_column)
         self._id_generation_column = cut(buffer, COLUMNS[4], capacity)
         self._id_generation_cells = cells(self._id_generation_column)
@@ -421,7 +426,7 @@ class TileManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return data._entity_cells[row]
 
     def height(self, row: Instance, /) -> float:
@@ -432,19 +437,20 @@ class TileManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return data._height_cells[row]
 
     def set_height(self, row: Instance, value: float, /) -> None:
         """Set `height` of a row."""
+        _value = _HEIGHT.one(value)
         data = self.data
         if (
             type(row) is not int
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
-        data._height_cells[row] = _HEIGHT.one(value)
+            row = Instance(present_row(row, data, MANAGER))
+        data._height_cells[row] = _value
 
     def walk_cost(self, row: Instance, /) -> int:
         """Effort of crossing it; 255 is impassable."""
@@ -454,19 +460,20 @@ class TileManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return data._walk_cost_cells[row]
 
     def set_walk_cost(self, row: Instance, value: int, /) -> None:
         """Set `walk_cost` of a row."""
+        _value = _WALK_COST.one(value)
         data = self.data
         if (
             type(row) is not int
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
-        data._walk_cost_cells[row] = _WALK_COST.one(value)
+            row = Instance(present_row(row, data, MANAGER))
+        data._walk_cost_cells[row] = _value
 
     def flow(self, row: Instance, /) -> tuple[float, float]:
         """Direction towards the goal."""
@@ -476,22 +483,22 @@ class TileManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row)
 
     def set_flow(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `flow` of a row: 2 values."""
+        _value = _FLOW.one(value)
         data = self.data
         if (
             type(row) is not int
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
-        values = _FLOW.one(value)
+            row = Instance(present_row(row, data, MANAGER))
         _at = 2 * row
-        data._flow_cells[_at] = values[0]
-        data._flow_cells[_at + 1] = values[1]
+        data._flow_cells[_at] = _value[0]
+        data._flow_cells[_at + 1] = _value[1]
 
     def explored(self, row: Instance, /) -> bool:
         """Whether the player has seen it."""
@@ -501,19 +508,20 @@ class TileManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return data._explored_cells[row]
 
     def set_explored(self, row: Instance, value: bool, /) -> None:
         """Set `explored` of a row."""
+        _value = _EXPLORED.one(value)
         data = self.data
         if (
             type(row) is not int
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
-        data._explored_cells[row] = _EXPLORED.one(value)
+            row = Instance(present_row(row, data, MANAGER))
+        data._explored_cells[row] = _value
 
     def row(self, row: Instance, /) -> Tile:
         """Return a copy of a row; O(1)."""
@@ -523,7 +531,7 @@ class TileManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return Tile(
             data._height_cells[row],
             data._walk_cost_cells[row],
@@ -536,16 +544,16 @@ class TileManager:
         if type(entity) is not int:
             entity = Entity(index(entity))
         data = self.data
-        row = entity & INDEX_MASK
+        row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
         if row < data._n and data._entity_cells[row] == entity and entity:
-            return Instance(row)
+            return row
         return NIL
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
-        owners = data._entity_column[: data._n]
-        return direct_lookup(owners, as_entities(entities), INDEX_MASK)
+        return direct_lookup(data._entity_column[: data._n], given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -582,10 +590,10 @@ class TileManager:
         entity: Entity,
         /,
         *,
-        height: float = 0.0,
-        walk_cost: int = 1,
-        flow: ArrayLike = (0.0, 0.0),
-        explored: bool = False,
+        height: float = HEIGHT_DEFAULT,
+        walk_cost: int = WALK_COST_DEFAULT,
+        flow: ArrayLike = FLOW_DEFAULT,
+        explored: bool = EXPLORED_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -596,20 +604,39 @@ class TileManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _height_ = HEIGHT_DEFAULT
+            if height is not HEIGHT_DEFAULT:
+                _height_ = _HEIGHT.one(height)
+            _walk_cost_ = WALK_COST_DEFAULT
+            if walk_cost is not WALK_COST_DEFAULT:
+                _walk_cost_ = _WALK_COST.one(walk_cost)
+            _flow_ = FLOW_DEFAULT
+            if flow is not FLOW_DEFAULT:
+                _flow_ = _FLOW.one(flow)
+            _explored_ = EXPLORED_DEFAULT
+            if explored is not EXPLORED_DEFAULT:
+                _explored_ = _EXPLORED.one(explored)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        row = Instance(entity & INDEX_MASK)
+        row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
             raise duplicate_instance(MANAGER, entity)
         if row < data._allocated and data._id_generation_cells[row] == LAST_GENERATION:
             raise worn_out(MANAGER, row)
-        _height_ = _HEIGHT.one(height)
-        _walk_cost_ = _WALK_COST.one(walk_cost)
-        _flow_ = _FLOW.one(flow)
-        _explored_ = _EXPLORED.one(explored)
         if row >= data._allocated:
             raise beyond_reserve(MANAGER, data._allocated)
         if _owner != NULL_ENTITY:
@@ -617,9 +644,12 @@ class TileManager:
         data._entity_cells[row] = entity
         data._height_cells[row] = _height_
         data._walk_cost_cells[row] = _walk_cost_
-        _at = 2 * row
-        data._flow_cells[_at] = _flow_[0]
-        data._flow_cells[_at + 1] = _flow_[1]
+        if _flow_ is FLOW_DEFAULT:
+            data._flow_words[row] = FLOW_WORD
+        else:
+            _at = 2 * row
+            data._flow_cells[_at] = _flow_[0]
+            data._flow_cells[_at + 1] = _flow_[1]
         data._explored_cells[row] = _explored_
         if row >= data._n:
             data._n = row + 1
@@ -635,28 +665,33 @@ class TileManager:
         entities: ArrayLike,
         /,
         *,
-        height: ArrayLike = 0.0,
-        walk_cost: ArrayLike = 1,
-        flow: ArrayLike = (0.0, 0.0),
-        explored: ArrayLike = False,
+        height: ArrayLike = HEIGHT_DEFAULT,
+        walk_cost: ArrayLike = WALK_COST_DEFAULT,
+        flow: ArrayLike = FLOW_DEFAULT,
+        explored: ArrayLike = EXPLORED_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                height=height,
+                walk_cost=walk_cost,
+                flow=flow,
+                explored=explored,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            height=height,
-            walk_cost=walk_cost,
-            flow=flow,
-            explored=explored,
-        )
         _borrowed = (entities, height, walk_cost, flow, explored)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -666,10 +701,10 @@ class TileManager:
         count: int,
         /,
         *,
-        height: ArrayLike = 0.0,
-        walk_cost: ArrayLike = 1,
-        flow: ArrayLike = (0.0, 0.0),
-        explored: ArrayLike = False,
+        height: ArrayLike = HEIGHT_DEFAULT,
+        walk_cost: ArrayLike = WALK_COST_DEFAULT,
+        flow: ArrayLike = FLOW_DEFAULT,
+        explored: ArrayLike = EXPLORED_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -725,17 +760,18 @@ class TileManager:
         entity: Entity,
         /,
         *,
-        height: float = 0.0,
-        walk_cost: int = 1,
-        flow: ArrayLike = (0.0, 0.0),
-        explored: bool = False,
+        height: float = HEIGHT_DEFAULT,
+        walk_cost: int = WALK_COST_DEFAULT,
+        flow: ArrayLike = FLOW_DEFAULT,
+        explored: bool = EXPLORED_DEFAULT,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -757,7 +793,7 @@ class TileManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -769,8 +805,7 @@ class TileManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        data = self.data
-        given = present_rows(rows, data._entity_column[: data._n], MANAGER)
+        given = present_rows(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -840,13 +875,13 @@ class TileManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return Id(data._id_generation_cells[row] << SLOT_BITS | row)
 
     def id_of_many(self, rows: ArrayLike, /) -> IdArray:
         """Return the stable ids of k rows, or of a mask's; O(k)."""
         data = self.data
-        given = present_rows(rows, data.entity, MANAGER)
+        given = present_rows(rows, data, MANAGER)
         return ids_of(given, data._id_generation_column)
 
     def resolve(self, id: Id, /) -> Instance:
@@ -861,10 +896,11 @@ class TileManager:
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        given = as_entities(ids)
         data = self.data
         n = data._n
         rows = np.where(data.present, np.arange(n), NIL)
-        return resolve_ids(as_entities(ids), rows, data._id_generation_column[:n])
+        return resolve_ids(given, rows, data._id_generation_column[:n])
 
     def destroy_id(self, id: Id, /) -> None:
         """Remove the instance with this id; O(1).

@@ -34,6 +34,8 @@ from ._runtime import (
     EntityArray,
     FloatField,
     Instance,
+    QueryColumn,
+    QueryColumns,
     RowArray,
     StaleViewWarning,
     allocate,
@@ -83,6 +85,9 @@ _SCALE: Final = FloatField("Transform.scale", "f32", (3,))
 TRANSLATION_STRUCT: Final = Struct("=3f")
 ROTATION_STRUCT: Final = Struct("=4f")
 SCALE_STRUCT: Final = Struct("=3f")
+TRANSLATION_DEFAULT: Final = (0.0, 0.0, 0.0)
+ROTATION_DEFAULT: Final = (0.0, 0.0, 0.0, 1.0)
+SCALE_DEFAULT: Final = (1.0, 1.0, 1.0)
 
 
 class Transform(NamedTuple):
@@ -185,9 +190,8 @@ class TransformData:
 
     @translation.setter
     def translation(self, values: ArrayLike) -> None:
-        column = self._translation_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _TRANSLATION.many(values, self._n)
+        if not is_same_view(self.translation, values):
+            self._translation_column[: self._n] = _TRANSLATION.many(values, self._n)
 
     @property
     def rotation(self) -> NDArray[np.float32]:
@@ -196,9 +200,8 @@ class TransformData:
 
     @rotation.setter
     def rotation(self, values: ArrayLike) -> None:
-        column = self._rotation_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ROTATION.many(values, self._n)
+        if not is_same_view(self.rotation, values):
+            self._rotation_column[: self._n] = _ROTATION.many(values, self._n)
 
     @property
     def scale(self) -> NDArray[np.float32]:
@@ -207,9 +210,8 @@ class TransformData:
 
     @scale.setter
     def scale(self, values: ArrayLike) -> None:
-        column = self._scale_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _SCALE.many(values, self._n)
+        if not is_same_view(self.scale, values):
+            self._scale_column[: self._n] = _SCALE.many(values, self._n)
 
     def tagged(self, tag: Literal["hot"], /) -> TransformHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -257,6 +259,27 @@ class TransformData:
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
+
+
+class TransformColumns(QueryColumns):
+    """The columns of Transform in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    translation = QueryColumn[np.float32](
+        "translation", _TRANSLATION, TRANSLATION_DEFAULT
+    )
+    """Place of the origin. [m] Shape (n, 3)."""
+
+    rotation = QueryColumn[np.float32]("rotation", _ROTATION, ROTATION_DEFAULT)
+    """Unit quaternion, x y z w. Shape (n, 4)."""
+
+    scale = QueryColumn[np.float32]("scale", _SCALE, SCALE_DEFAULT)
+    """Factor along each axis. Shape (n, 3)."""
 
 
 class TransformManager:
@@ -361,7 +384,7 @@ class TransformManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return data._entity_cells[row]
 
     def translation(self, row: Instance, /) -> tuple[float, float, float]:
@@ -372,23 +395,23 @@ class TransformManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return TRANSLATION_STRUCT.unpack_from(data._translation_cells, 12 * row)
 
     def set_translation(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `translation` of a row: 3 values."""
+        _value = _TRANSLATION.one(value)
         data = self.data
         if (
             type(row) is not int
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
-        values = _TRANSLATION.one(value)
+            row = Instance(present_row(row, data, MANAGER))
         _at = 3 * row
-        data._translation_cells[_at] = values[0]
-        data._translation_cells[_at + 1] = values[1]
-        data._translation_cells[_at + 2] = values[2]
+        data._translation_cells[_at] = _value[0]
+        data._translation_cells[_at + 1] = _value[1]
+        data._translation_cells[_at + 2] = _value[2]
 
     def rotation(self, row: Instance, /) -> tuple[float, float, float, float]:
         """Unit quaternion, x y z w."""
@@ -398,24 +421,24 @@ class TransformManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row)
 
     def set_rotation(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `rotation` of a row: 4 values."""
+        _value = _ROTATION.one(value)
         data = self.data
         if (
             type(row) is not int
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
-        values = _ROTATION.one(value)
+            row = Instance(present_row(row, data, MANAGER))
         _at = 4 * row
-        data._rotation_cells[_at] = values[0]
-        data._rotation_cells[_at + 1] = values[1]
-        data._rotation_cells[_at + 2] = values[2]
-        data._rotation_cells[_at + 3] = values[3]
+        data._rotation_cells[_at] = _value[0]
+        data._rotation_cells[_at + 1] = _value[1]
+        data._rotation_cells[_at + 2] = _value[2]
+        data._rotation_cells[_at + 3] = _value[3]
 
     def scale(self, row: Instance, /) -> tuple[float, float, float]:
         """Factor along each axis."""
@@ -425,23 +448,23 @@ class TransformManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return SCALE_STRUCT.unpack_from(data._scale_cells, 12 * row)
 
     def set_scale(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `scale` of a row: 3 values."""
+        _value = _SCALE.one(value)
         data = self.data
         if (
             type(row) is not int
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
-        values = _SCALE.one(value)
+            row = Instance(present_row(row, data, MANAGER))
         _at = 3 * row
-        data._scale_cells[_at] = values[0]
-        data._scale_cells[_at + 1] = values[1]
-        data._scale_cells[_at + 2] = values[2]
+        data._scale_cells[_at] = _value[0]
+        data._scale_cells[_at + 1] = _value[1]
+        data._scale_cells[_at + 2] = _value[2]
 
     def row(self, row: Instance, /) -> Transform:
         """Return a copy of a row; O(1)."""
@@ -451,7 +474,7 @@ class TransformManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         return Transform(
             TRANSLATION_STRUCT.unpack_from(data._translation_cells, 12 * row),
             ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row),
@@ -463,16 +486,16 @@ class TransformManager:
         if type(entity) is not int:
             entity = Entity(index(entity))
         data = self.data
-        row = entity & INDEX_MASK
+        row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
         if row < data._n and data._entity_cells[row] == entity and entity:
-            return Instance(row)
+            return row
         return NIL
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
-        owners = data._entity_column[: data._n]
-        return direct_lookup(owners, as_entities(entities), INDEX_MASK)
+        return direct_lookup(data._entity_column[: data._n], given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -509,9 +532,9 @@ class TransformManager:
         entity: Entity,
         /,
         *,
-        translation: ArrayLike = (0.0, 0.0, 0.0),
-        rotation: ArrayLike = (0.0, 0.0, 0.0, 1.0),
-        scale: ArrayLike = (1.0, 1.0, 1.0),
+        translation: ArrayLike = TRANSLATION_DEFAULT,
+        rotation: ArrayLike = ROTATION_DEFAULT,
+        scale: ArrayLike = SCALE_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -521,17 +544,34 @@ class TransformManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _translation_ = TRANSLATION_DEFAULT
+            if translation is not TRANSLATION_DEFAULT:
+                _translation_ = _TRANSLATION.one(translation)
+            _rotation_ = ROTATION_DEFAULT
+            if rotation is not ROTATION_DEFAULT:
+                _rotation_ = _ROTATION.one(rotation)
+            _scale_ = SCALE_DEFAULT
+            if scale is not SCALE_DEFAULT:
+                _scale_ = _SCALE.one(scale)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        row = Instance(entity & INDEX_MASK)
+        row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
             raise duplicate_instance(MANAGER, entity)
-        _translation_ = _TRANSLATION.one(translation)
-        _rotation_ = _ROTATION.one(rotation)
-        _scale_ = _SCALE.one(scale)
         if row >= data._allocated:
             data._allocate(
                 grown_capacity(data._allocated, row + 1), (translation, rotation, scale)
@@ -563,23 +603,28 @@ class TransformManager:
         entities: ArrayLike,
         /,
         *,
-        translation: ArrayLike = (0.0, 0.0, 0.0),
-        rotation: ArrayLike = (0.0, 0.0, 0.0, 1.0),
-        scale: ArrayLike = (1.0, 1.0, 1.0),
+        translation: ArrayLike = TRANSLATION_DEFAULT,
+        rotation: ArrayLike = ROTATION_DEFAULT,
+        scale: ArrayLike = SCALE_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given), translation=translation, rotation=rotation, scale=scale
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities), translation=translation, rotation=rotation, scale=scale
-        )
         _borrowed = (entities, translation, rotation, scale)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -589,9 +634,9 @@ class TransformManager:
         count: int,
         /,
         *,
-        translation: ArrayLike = (0.0, 0.0, 0.0),
-        rotation: ArrayLike = (0.0, 0.0, 0.0, 1.0),
-        scale: ArrayLike = (1.0, 1.0, 1.0),
+        translation: ArrayLike = TRANSLATION_DEFAULT,
+        rotation: ArrayLike = ROTATION_DEFAULT,
+        scale: ArrayLike = SCALE_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -651,16 +696,17 @@ class TransformManager:
         entity: Entity,
         /,
         *,
-        translation: ArrayLike = (0.0, 0.0, 0.0),
-        rotation: ArrayLike = (0.0, 0.0, 0.0, 1.0),
-        scale: ArrayLike = (1.0, 1.0, 1.0),
+        translation: ArrayLike = TRANSLATION_DEFAULT,
+        rotation: ArrayLike = ROTATION_DEFAULT,
+        scale: ArrayLike = SCALE_DEFAULT,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -682,7 +728,7 @@ class TransformManager:
             or not 0 <= row < data._n
             or not data._entity_cells[row]
         ):
-            row = Instance(present_row(row, data.entity, MANAGER))
+            row = Instance(present_row(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -694,8 +740,7 @@ class TransformManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        data = self.data
-        given = present_rows(rows, data._entity_column[: data._n], MANAGER)
+        given = present_rows(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:

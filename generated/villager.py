@@ -67,9 +67,11 @@ from ._runtime import (
     grown_map,
     has_row,
     indices,
+    integers,
     is_integer,
     is_same_view,
     items,
+    key_values,
     load_rows,
     locked,
     missing,
@@ -87,6 +89,7 @@ from ._runtime import (
     warn_if_viewed,
     whole_rows,
     without_views,
+    word,
 )
 from .entities import INDEX_MASK, EntityManager
 from .enums import Loot
@@ -106,6 +109,16 @@ _CHANCE_OF_DROP: Final = FloatField("Villager.chance_of_drop", "f32")
 _HOME: Final = FloatField("Villager.home", "f32", (2,))
 _NICKNAME: Final = TextField("Villager.nickname", 16)
 GOAL_STRUCT: Final = Struct("=2f")
+ENERGY_DEFAULT: Final = 100.0
+GOAL_DEFAULT: Final = (0.0, 0.0)
+GOAL_WORD: Final = word(_GOAL, GOAL_DEFAULT)
+LOOT_DEFAULT: Final = Loot(0)
+LOOT_CELL: Final = _LOOT.one(LOOT_DEFAULT)
+CHANCE_OF_DROP_DEFAULT: Final = 0.1
+HOME_DEFAULT: Final = (0.0, 0.0)
+HOME_WORD: Final = word(_HOME, HOME_DEFAULT)
+NICKNAME_DEFAULT: Final = ""
+NICKNAME_CELL: Final = _NICKNAME.one(NICKNAME_DEFAULT)
 SORT_KEYS: Final = ("energy", "loot", "chance_of_drop", "nickname")
 COLD_ROW_BYTES: Final = 33
 COLD_COLUMNS: Final = (
@@ -202,6 +215,7 @@ class VillagerData:
         "_goal_cells",
         "_goal_column",
         "_goal_items",
+        "_goal_words",
         "_n",
     )
     _n: int
@@ -214,6 +228,7 @@ class VillagerData:
     _energy_cells: memoryview[float]
     _goal_column: NDArray[np.float32]
     _goal_items: NDArray[Any]
+    _goal_words: memoryview[int]
     _goal_cells: memoryview[float]
     _cold_row_column: NDArray[np.uint32]
     _cold_row_cells: memoryview[int]
@@ -257,9 +272,8 @@ class VillagerData:
 
     @energy.setter
     def energy(self, values: ArrayLike) -> None:
-        column = self._energy_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _ENERGY.many(values, self._n)
+        if not is_same_view(self.energy, values):
+            self._energy_column[: self._n] = _ENERGY.many(values, self._n)
 
     @property
     def goal(self) -> NDArray[np.float32]:
@@ -268,9 +282,8 @@ class VillagerData:
 
     @goal.setter
     def goal(self, values: ArrayLike) -> None:
-        column = self._goal_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _GOAL.many(values, self._n)
+        if not is_same_view(self.goal, values):
+            self._goal_column[: self._n] = _GOAL.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> VillagerHotColumns: ...
@@ -352,6 +365,7 @@ class VillagerData:
         self._energy_cells = cells(self._energy_column)
         self._goal_column = cut(buffer, COLUMNS[2], capacity)
         self._goal_items = items(self._goal_column)
+        self._goal_words = cells(self._goal_items)
         self._goal_cells = flat_cells(self._goal_column)
         self._cold_row_column = cut(buffer, COLUMNS[3], capacity)
         self._cold_row_cells = cells(self._cold_row_column)
@@ -380,7 +394,7 @@ class VillagerData:
         """Copy one row over another, column by column."""
         self._entity_cells[dst] = self._entity_cells[src]
         self._energy_cells[dst] = self._energy_cells[src]
-        self._goal_items[dst] = self._goal_items[src]
+        self._goal_words[dst] = self._goal_words[src]
         self._cold_row_cells[dst] = self._cold_row_cells[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
@@ -407,6 +421,7 @@ class VillagerColdData:
         "_home_cells",
         "_home_column",
         "_home_items",
+        "_home_words",
         "_loot_cells",
         "_loot_column",
         "_n",
@@ -425,6 +440,7 @@ class VillagerColdData:
     _chance_of_drop_cells: memoryview[float]
     _home_column: NDArray[np.float32]
     _home_items: NDArray[Any]
+    _home_words: memoryview[int]
     _home_cells: memoryview[float]
     _nickname_column: NDArray[np.bytes_]
 
@@ -461,9 +477,8 @@ class VillagerColdData:
 
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
-        column = self._loot_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _LOOT.many(values, self._n)
+        if not is_same_view(self.loot, values):
+            self._loot_column[: self._n] = _LOOT.many(values, self._n)
 
     @property
     def chance_of_drop(self) -> NDArray[np.float32]:
@@ -472,9 +487,10 @@ class VillagerColdData:
 
     @chance_of_drop.setter
     def chance_of_drop(self, values: ArrayLike) -> None:
-        column = self._chance_of_drop_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _CHANCE_OF_DROP.many(values, self._n)
+        if not is_same_view(self.chance_of_drop, values):
+            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP.many(
+                values, self._n
+            )
 
     @property
     def home(self) -> NDArray[np.float32]:
@@ -483,9 +499,8 @@ class VillagerColdData:
 
     @home.setter
     def home(self, values: ArrayLike) -> None:
-        column = self._home_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _HOME.many(values, self._n)
+        if not is_same_view(self.home, values):
+            self._home_column[: self._n] = _HOME.many(values, self._n)
 
     @property
     def nickname(self) -> NDArray[np.bytes_]:
@@ -494,9 +509,8 @@ class VillagerColdData:
 
     @nickname.setter
     def nickname(self, values: ArrayLike) -> None:
-        column = self._nickname_column[: self._n]
-        if not is_same_view(column, values):
-            column[...] = _NICKNAME.many(values, self._n)
+        if not is_same_view(self.nickname, values):
+            self._nickname_column[: self._n] = _NICKNAME.many(values, self._n)
 
     def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         """Cut the columns out of a buffer; O(1)."""
@@ -510,6 +524,7 @@ class VillagerColdData:
         self._chance_of_drop_cells = cells(self._chance_of_drop_column)
         self._home_column = cut(buffer, COLD_COLUMNS[3], capacity)
         self._home_items = items(self._home_column)
+        self._home_words = cells(self._home_items)
         self._home_cells = flat_cells(self._home_column)
         self._nickname_column = cut(buffer, COLD_COLUMNS[4], capacity)
 
@@ -562,7 +577,7 @@ class VillagerColdData:
         self._row_cells[dst] = self._row_cells[src]
         self._loot_cells[dst] = self._loot_cells[src]
         self._chance_of_drop_cells[dst] = self._chance_of_drop_cells[src]
-        self._home_items[dst] = self._home_items[src]
+        self._home_words[dst] = self._home_words[src]
         self._nickname_column[dst] = self._nickname_column[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
@@ -682,56 +697,57 @@ class VillagerManager:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._entity_cells[row]
 
     def energy(self, row: Instance, /) -> float:
         """Energy left to act with."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return data._energy_cells[row]
 
     def set_energy(self, row: Instance, value: float, /) -> None:
         """Set `energy` of a row."""
+        _value = _ENERGY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        data._energy_cells[row] = _ENERGY.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
+        data._energy_cells[row] = _value
 
     def goal(self, row: Instance, /) -> tuple[float, float]:
         """Where it is going. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
     def set_goal(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
+        _value = _GOAL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        values = _GOAL.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _at = 2 * row
-        data._goal_cells[_at] = values[0]
-        data._goal_cells[_at + 1] = values[1]
+        data._goal_cells[_at] = _value[0]
+        data._goal_cells[_at + 1] = _value[1]
 
     def loot(self, row: Instance, /) -> Loot:
         """What it drops when it dies."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         _place = data._cold_row_cells[row]
         if _place == NIL:
-            return Loot(0)
+            return LOOT_DEFAULT
         return Loot(data._cold._loot_cells[_place])
 
     def set_loot(self, row: Instance, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
+        _value = _LOOT.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        _value = _LOOT.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if LOOT_STRUCT.pack(_value) == LOOT_DEFAULT_BYTES:
@@ -743,7 +759,7 @@ class VillagerManager:
         """Chance of dropping it, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return 0.10000000149011612
@@ -751,10 +767,10 @@ class VillagerManager:
 
     def set_chance_of_drop(self, row: Instance, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
+        _value = _CHANCE_OF_DROP.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        _value = _CHANCE_OF_DROP.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if CHANCE_OF_DROP_STRUCT.pack(_value) == CHANCE_OF_DROP_DEFAULT_BYTES:
@@ -766,7 +782,7 @@ class VillagerManager:
         """Where it carries it to. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return HOME_STRUCT.unpack(HOME_DEFAULT_BYTES)
@@ -774,10 +790,10 @@ class VillagerManager:
 
     def set_home(self, row: Instance, value: ArrayLike, /) -> None:
         """Set `home` of a row: 2 values."""
+        _value = _HOME.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        _value = _HOME.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if HOME_STRUCT.pack(*_value) == HOME_DEFAULT_BYTES:
@@ -791,18 +807,18 @@ class VillagerManager:
         """What its neighbours call it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         _place = data._cold_row_cells[row]
         if _place == NIL:
-            return ""
+            return NICKNAME_DEFAULT
         return str(data._cold._nickname_column[_place], "utf-8")
 
     def set_nickname(self, row: Instance, value: str, /) -> None:
         """Set `nickname` of a row: at most 16 bytes of UTF-8."""
+        _value = _NICKNAME.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
-        _value = _NICKNAME.one(value)
+            row = Instance(row_in_use(row, data, MANAGER))
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if NICKNAME_STRUCT.pack(_value) == NICKNAME_DEFAULT_BYTES:
@@ -814,7 +830,7 @@ class VillagerManager:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         return Villager(
             data._energy_cells[row],
             GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row),
@@ -838,9 +854,10 @@ class VillagerManager:
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, as_entities(entities), INDEX_MASK)
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
@@ -877,12 +894,12 @@ class VillagerManager:
         entity: Entity,
         /,
         *,
-        energy: float = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: Loot | int = Loot(0),
-        chance_of_drop: float = 0.1,
-        home: ArrayLike = (0.0, 0.0),
-        nickname: str = "",
+        energy: float = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: Loot | int = LOOT_DEFAULT,
+        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
+        home: ArrayLike = HOME_DEFAULT,
+        nickname: str = NICKNAME_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -892,24 +909,50 @@ class VillagerManager:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        entity = self._entities.require(entity)
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _energy_ = ENERGY_DEFAULT
+            if energy is not ENERGY_DEFAULT:
+                _energy_ = _ENERGY.one(energy)
+            _goal_ = GOAL_DEFAULT
+            if goal is not GOAL_DEFAULT:
+                _goal_ = _GOAL.one(goal)
+            _loot_ = LOOT_CELL
+            if loot is not LOOT_DEFAULT:
+                _loot_ = _LOOT.one(loot)
+            _chance_of_drop_ = CHANCE_OF_DROP_DEFAULT
+            if chance_of_drop is not CHANCE_OF_DROP_DEFAULT:
+                _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
+            _home_ = HOME_DEFAULT
+            if home is not HOME_DEFAULT:
+                _home_ = _HOME.one(home)
+            _nickname_ = NICKNAME_CELL
+            if nickname is not NICKNAME_DEFAULT:
+                _nickname_ = _NICKNAME.one(nickname)
+        except Exception:
+            self._entities.require(entity)  # death is the graver error
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
             raise locked(MANAGER)
         data = self.data
-        _slot = entity & INDEX_MASK
-        _found = self._sparse_cells[_slot] if _slot < len(self._sparse) else NIL
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise duplicate_instance(MANAGER, entity)
-        _energy_ = _ENERGY.one(energy)
-        _goal_ = _GOAL.one(goal)
-        _loot_ = _LOOT.one(loot)
-        _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
-        _home_ = _HOME.one(home)
-        _nickname_ = _NICKNAME.one(nickname)
         if data._n == data._allocated:
             data._allocate(grown_capacity(data._allocated, data._n + 1), (goal, home))
-        if _slot >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, _slot))
+        if _map is not None:
+            self._set_map(_map)
         _packed = COLD_STRUCT.pack(_loot_, _chance_of_drop_, *_home_, _nickname_)
         _is_cold = _packed != COLD_DEFAULT
         if _is_cold:
@@ -918,14 +961,17 @@ class VillagerManager:
             # a dead entity had the same index
             self._destroy_rows(np.array([_found]))
             _found = NIL
-        row = Instance(data._n)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         data._entity_cells[row] = entity
         data._energy_cells[row] = _energy_
-        _at = 2 * row
-        data._goal_cells[_at] = _goal_[0]
-        data._goal_cells[_at + 1] = _goal_[1]
+        if _goal_ is GOAL_DEFAULT:
+            data._goal_words[row] = GOAL_WORD
+        else:
+            _at = 2 * row
+            data._goal_cells[_at] = _goal_[0]
+            data._goal_cells[_at + 1] = _goal_[1]
         data._n = row + 1
-        self._sparse_cells[entity & INDEX_MASK] = row
+        self._sparse_cells[_slot] = row
         if _is_cold:
             _place = data._cold._take(row)
             data._cold_row_cells[row] = _place
@@ -945,32 +991,37 @@ class VillagerManager:
         entities: ArrayLike,
         /,
         *,
-        energy: ArrayLike = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: ArrayLike = Loot(0),
-        chance_of_drop: ArrayLike = 0.1,
-        home: ArrayLike = (0.0, 0.0),
-        nickname: ArrayLike = "",
+        energy: ArrayLike = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: ArrayLike = LOOT_DEFAULT,
+        chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
+        home: ArrayLike = HOME_DEFAULT,
+        nickname: ArrayLike = NICKNAME_DEFAULT,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
-        entities = self._entities.require_many(entities)
+        _given = as_entities(entities)
+        try:
+            columns = self._convert(
+                len(_given),
+                energy=energy,
+                goal=goal,
+                loot=loot,
+                chance_of_drop=chance_of_drop,
+                home=home,
+                nickname=nickname,
+            )
+        except Exception:
+            self._entities.require_many(entities)  # death is the graver error
+            raise
+        entities = self._entities._require_handles(_given, entities)
         if self._locks:
             raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
-        columns = self._convert(
-            len(entities),
-            energy=energy,
-            goal=goal,
-            loot=loot,
-            chance_of_drop=chance_of_drop,
-            home=home,
-            nickname=nickname,
-        )
         _borrowed = (entities, energy, goal, loot, chance_of_drop, home, nickname)
         self._make_room(entities, columns, _borrowed)
         entities = copied_if_view(entities, self.data._cold._buffer)
@@ -981,12 +1032,12 @@ class VillagerManager:
         count: int,
         /,
         *,
-        energy: ArrayLike = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: ArrayLike = Loot(0),
-        chance_of_drop: ArrayLike = 0.1,
-        home: ArrayLike = (0.0, 0.0),
-        nickname: ArrayLike = "",
+        energy: ArrayLike = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: ArrayLike = LOOT_DEFAULT,
+        chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
+        home: ArrayLike = HOME_DEFAULT,
+        nickname: ArrayLike = NICKNAME_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
         if self._locks:
@@ -1053,19 +1104,20 @@ class VillagerManager:
         entity: Entity,
         /,
         *,
-        energy: float = 100.0,
-        goal: ArrayLike = (0.0, 0.0),
-        loot: Loot | int = Loot(0),
-        chance_of_drop: float = 0.1,
-        home: ArrayLike = (0.0, 0.0),
-        nickname: str = "",
+        energy: float = ENERGY_DEFAULT,
+        goal: ArrayLike = GOAL_DEFAULT,
+        loot: Loot | int = LOOT_DEFAULT,
+        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
+        home: ArrayLike = HOME_DEFAULT,
+        nickname: str = NICKNAME_DEFAULT,
     ) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
         """
-        row = self.lookup(self._entities.require(entity))
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
         if row != NIL:
             return row
         return self.create(
@@ -1089,7 +1141,7 @@ class VillagerManager:
             raise locked(MANAGER)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data._n, MANAGER))
+            row = Instance(row_in_use(row, data, MANAGER))
         self._destroy_row(row)
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -1101,7 +1153,7 @@ class VillagerManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        given = rows_in_use(rows, self.data._n, MANAGER)
+        given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
@@ -1176,7 +1228,7 @@ class VillagerManager:
             if key not in SORT_KEYS:
                 raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
             key = self._column_by_name(key)
-        key = sort_key(key, data._n, MANAGER)
+        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
         self._permute(sort_order(key))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -1188,7 +1240,8 @@ class VillagerManager:
         """
         if self._locks:
             raise locked(MANAGER)
-        order = permutation(order, self.data._n, MANAGER)
+        given = integers(order, MANAGER, "the order")
+        order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
 
     def _permute(self, src: RowArray) -> None:

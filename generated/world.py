@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,24 +15,34 @@ from ._runtime import (
     ComponentHolder,
     Entity,
     EntityArray,
+    Instance,
+    QueryJoin,
+    QueryListMember,
+    QueryMember,
+    RowArray,
     as_entities,
     signature_words,
 )
-from .ai_state import AiState, AiStateFields, AiStateManager
+from .ai_state import AiState, AiStateColumns, AiStateFields, AiStateManager
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .entities import EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
 from .particle import Particle, ParticleFields, ParticleManager
-from .point_mass import PointMass, PointMassFields, PointMassManager
+from .point_mass import PointMass, PointMassColumns, PointMassFields, PointMassManager
 from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager
 from .skinned_mesh import SkinnedMesh, SkinnedMeshFields, SkinnedMeshManager
 from .sound_source import SoundSource, SoundSourceFields, SoundSourceManager
 from .spark import SparkManager
 from .static import Static, StaticFields, StaticManager
-from .status_effect import StatusEffect, StatusEffectFields, StatusEffectManager
+from .status_effect import (
+    StatusEffect,
+    StatusEffectColumns,
+    StatusEffectFields,
+    StatusEffectManager,
+)
 from .texture import TextureManager
 from .tile import Tile, TileFields, TileManager
-from .transform import Transform, TransformFields, TransformManager
+from .transform import Transform, TransformColumns, TransformFields, TransformManager
 from .villager import Villager, VillagerFields, VillagerManager
 
 
@@ -54,6 +65,211 @@ class Signature(ComponentFlags):
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = AI_STATE | POINT_MASS | SKINNED_MESH | SOUND_SOURCE | TRANSFORM
+
+
+class MoversRows(NamedTuple):
+    """Where the entities of `movers` are: read-only arrays of one length."""
+
+    entity: EntityArray
+    transform: RowArray
+    point_mass: RowArray
+
+
+class MoversRow(NamedTuple):
+    """An entity of `movers`, and the rows of its components."""
+
+    entity: Entity
+    transform: Instance
+    point_mass: Instance
+
+
+class MoversQuery:
+    """Live entities with all of Transform, PointMass; none of Static.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        transform: TransformManager,
+        point_mass: PointMassManager,
+        static: StaticManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (QueryMember(transform), QueryMember(point_mass)),
+            none_of=(QueryMember(static),),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[MoversRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(MoversRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> MoversRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return MoversRows(*self._join.arrays())
+
+    @property
+    def transform(self) -> TransformColumns:
+        """The columns of Transform, one cell per entity; assign to write."""
+        return TransformColumns(self._join, 0)
+
+    @property
+    def point_mass(self) -> PointMassColumns:
+        """The columns of PointMass, one cell per entity; assign to write."""
+        return PointMassColumns(self._join, 1)
+
+
+class DrawnRows(NamedTuple):
+    """Where the entities of `drawn` are: read-only arrays of one length."""
+
+    entity: EntityArray
+    transform: RowArray
+    ai_state: RowArray
+    """NIL where the entity has none."""
+
+
+class DrawnRow(NamedTuple):
+    """An entity of `drawn`, and the rows of its components."""
+
+    entity: Entity
+    transform: Instance
+    ai_state: Instance
+    """NIL where the entity has none."""
+
+
+class DrawnQuery:
+    """Live entities with all of Transform; any of SkinnedMesh, Tile, Particle; optional
+    AiState.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        transform: TransformManager,
+        skinned_mesh: SkinnedMeshManager,
+        tile: TileManager,
+        particle: ParticleManager,
+        ai_state: AiStateManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (QueryMember(transform),),
+            any_of=(
+                QueryMember(skinned_mesh),
+                QueryMember(tile),
+                QueryMember(particle),
+            ),
+            optional=(QueryMember(ai_state),),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[DrawnRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(DrawnRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> DrawnRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return DrawnRows(*self._join.arrays())
+
+    @property
+    def transform(self) -> TransformColumns:
+        """The columns of Transform, one cell per entity; assign to write."""
+        return TransformColumns(self._join, 0)
+
+    @property
+    def ai_state(self) -> AiStateColumns:
+        """The columns of AiState, one cell per entity; assign to write."""
+        return AiStateColumns(self._join, 1)
+
+
+class AfflictedRows(NamedTuple):
+    """Where the entities of `afflicted` are: read-only arrays of one length."""
+
+    entity: EntityArray
+    status_effect: RowArray
+    ai_state: RowArray
+    point_mass: RowArray
+    """NIL where the entity has none."""
+
+
+class AfflictedRow(NamedTuple):
+    """An entity of `afflicted`, and the rows of its components."""
+
+    entity: Entity
+    status_effect: Instance
+    ai_state: Instance
+    point_mass: Instance
+    """NIL where the entity has none."""
+
+
+class AfflictedQuery:
+    """Live entities with all of StatusEffect, AiState; optional PointMass.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        status_effect: StatusEffectManager,
+        ai_state: AiStateManager,
+        point_mass: PointMassManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (QueryListMember(status_effect), QueryMember(ai_state)),
+            optional=(QueryMember(point_mass),),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[AfflictedRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(AfflictedRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> AfflictedRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return AfflictedRows(*self._join.arrays())
+
+    @property
+    def status_effect(self) -> StatusEffectColumns:
+        """The columns of StatusEffect, one cell per entity; assign to write."""
+        return StatusEffectColumns(self._join, 0)
+
+    @property
+    def ai_state(self) -> AiStateColumns:
+        """The columns of AiState, one cell per entity; assign to write."""
+        return AiStateColumns(self._join, 1)
+
+    @property
+    def point_mass(self) -> PointMassColumns:
+        """The columns of PointMass, one cell per entity; assign to write."""
+        return PointMassColumns(self._join, 2)
 
 
 class Game:
@@ -80,6 +296,26 @@ class Game:
         self.villager = VillagerManager(self.entities)
         self.spark = SparkManager()
         self.texture = TextureManager()
+        self.movers = MoversQuery(
+            self.entities,
+            self.transform,
+            self.point_mass,
+            self.static,
+        )
+        self.drawn = DrawnQuery(
+            self.entities,
+            self.transform,
+            self.skinned_mesh,
+            self.tile,
+            self.particle,
+            self.ai_state,
+        )
+        self.afflicted = AfflictedQuery(
+            self.entities,
+            self.status_effect,
+            self.ai_state,
+            self.point_mass,
+        )
 
     def spawn(
         self,
@@ -110,6 +346,10 @@ class Game:
             raise ValueError(f"can't spawn {n} entities")
         _parts: list[tuple[_Store, Columns]] = []
         _given: list[object] = []
+        if tile is not None:
+            _columns = self.tile._convert(n, **tile)
+            _parts.append((self.tile, _columns))
+            _given.extend(tile.values())
         if ai_state is not None:
             _columns = self.ai_state._convert(n, **ai_state)
             _parts.append((self.ai_state, _columns))
@@ -150,10 +390,6 @@ class Game:
             _columns = self.status_effect._convert(n, **status_effect)
             _parts.append((self.status_effect, _columns))
             _given.extend(status_effect.values())
-        if tile is not None:
-            _columns = self.tile._convert(n, **tile)
-            _parts.append((self.tile, _columns))
-            _given.extend(tile.values())
         if transform is not None:
             _columns = self.transform._convert(n, **transform)
             _parts.append((self.transform, _columns))

@@ -11,7 +11,7 @@ MANAGER = (
     Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
     Mutant(
         "a lock is not respected",
-        r"(?<!require_many\(entities\)\n        )if self\._locks:$",
+        r"(?<!_given, entities\)\n        )if self\._locks:$",
         "if False:",
     ),
     Mutant(
@@ -32,6 +32,7 @@ MANAGER = (
         r"grown_capacity\(data\._allocated, (data\._n|needed)",
         r"grown_capacity(0, \1",
     ),
+    Mutant("a default has another word", r"= word\((\w+), (\w+)\)$", r"= word(\1, \2) ^ 1"),
     Mutant("two columns lie at the same place", r"COLUMNS\[2\]", "COLUMNS[1]"),
     Mutant("cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
     Mutant("rows are lost when the buffer moves", r"copy_rows\(.*\)", "pass"),
@@ -109,7 +110,11 @@ RUNTIME = (
         "column.offset(capacity)",
     ),
     Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
-    Mutant("the row behind the last is accepted", r"if 0 <= number < n:", "if 0 <= number <= n:"),
+    Mutant(
+        "the row behind the last is accepted",
+        r"if 0 <= number < data\._n:",
+        "if 0 <= number <= data._n:",
+    ),
     Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
     Mutant(
         "survivors in the wrong order",

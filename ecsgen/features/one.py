@@ -18,7 +18,7 @@ FEATURE = Feature(
         ),
         Mutant(
             "a lock is not respected by many",
-            r"(?<=require_many\(entities\)\n        )if self\._locks:$",
+            r"(?<=_given, entities\)\n        )if self\._locks:$",
             "if False:",
         ),
     ),

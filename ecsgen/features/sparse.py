@@ -18,11 +18,7 @@ FEATURE = Feature(
             "if False:",
         ),
         Mutant("the dead among many stay", r"if len\(stale\):", "if False:"),
-        Mutant(
-            "the map is too short by one",
-            r"_slot >= len\(self\._sparse\)",
-            "_slot > len(self._sparse)",
-        ),
+        Mutant("the map does not grow", r"if _map is not None:", "if False:"),
         Mutant(
             "the map is too short for many",
             r"highest >= len\(self\._sparse\)",

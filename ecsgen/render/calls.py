@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from ecsgen.model import Default
-from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.quoting import WIDTH
 
 _KEYWORD = re.compile(r"\w+=(?!=)")
 
@@ -41,22 +40,33 @@ def _item(item: str, indent: int) -> str:
     name, equals, value = item.partition("=") if _KEYWORD.match(item) else ("", "", item)
     if len(line) <= WIDTH or not value.startswith("("):
         return line
-    display = ast.parse(value, mode="eval").body
+    items = _elements(value)
+    return line if items is None else exploded(name + equals, items, indent) + ","
+
+
+def _elements(text: str) -> list[str] | None:
+    """Return the elements of a tuple's text, or None for what is no tuple."""
+    display = ast.parse(text, mode="eval").body
     if not isinstance(display, ast.Tuple):
-        return line
-    items = [ast.get_source_segment(value, element) or "" for element in display.elts]
-    return exploded(name + equals, items, indent) + ","
+        return None
+    return [ast.get_source_segment(text, element) or "" for element in display.elts]
 
 
-def collection(head: str, items: list[str], indent: int) -> str:
-    """Return `head(items)` as black lays a tuple out: on one line, or one item per line."""
+def collection(head: str, items: list[str], indent: int, end: str = "") -> str:
+    """Return `head(items)end` as black lays a tuple out: on one line, or one item per line."""
     pad = " " * indent
     inner = ", ".join(items) + ("," if len(items) == 1 else "")
-    line = f"{pad}{head}({inner})"
+    line = f"{pad}{head}({inner}){end}"
     if len(line) <= WIDTH:
         return line
     body = "".join(f"{pad}    {item},\n" for item in items)
-    return f"{pad}{head}(\n{body}{pad})"
+    return f"{pad}{head}(\n{body}{pad}){end}"
+
+
+def display(head: str, value: str) -> str:
+    """Return `head` and a literal; a (nested) tuple that is too long has an item per line."""
+    items = None if len(head) + len(value) <= WIDTH else _elements(value)
+    return head + value if items is None else exploded(head, items, 0)
 
 
 def disjunction(head: str, names: list[str]) -> str:
@@ -69,16 +79,6 @@ def disjunction(head: str, names: list[str]) -> str:
     if len(inner) > WIDTH:
         inner = f"\n{pad}    | ".join([f"{pad}    {names[0]}", *names[1:]])
     return f"{head}(\n{inner}\n{pad})"
-
-
-def display(head: str, value: Default, indent: int, end: str = "") -> str:
-    """Return `head` and a (nested) tuple of literals, one item per line where too long."""
-    pad = " " * indent
-    line = f"{pad}{head}{literal(value)}{end}"
-    if len(line) <= WIDTH or not isinstance(value, tuple):
-        return line
-    items = "\n".join(display("", item, indent + 4, ",") for item in value)
-    return f"{pad}{head}(\n{items}\n{pad}){end}"
 
 
 def signature(name: str, parameters: list[str], returns: str, indent: int) -> str:

@@ -9,8 +9,9 @@ from ecsgen.columns import Column, split_parts
 from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
 from ecsgen.render.calls import call
+from ecsgen.render.column_spelling import STRUCT
 from ecsgen.render.quoting import literal
-from ecsgen.render.spelling import STRUCT, Spelling, cell_attributes
+from ecsgen.render.spelling import Spelling, cell_attributes
 from ecsgen.render.split_spelling import SplitSpelling, ndindex
 from ecsgen.render.wording import literal_names, literal_shape
 
@@ -112,15 +113,15 @@ class _Field(Spelling):
     @property
     def set_lines(self) -> str:
         borrowed = ", (value,)" if self.column.shape else ""
+        value = "value" if self.is_object else "_value"
         lines = [
-            f"_value = {self.constant}.one(value)",
             "_place = data._cold_row_cells[row]",
             "if _place == NIL:",
-            f"    if {self.is_default('_value')}:",
+            f"    if {self.is_default(value)}:",
             "        return",
             f"    _place = data._take_cold_row(row{borrowed})",
         ]
-        return "\n".join([*(f"        {line}" for line in lines), self.store("_value", 8)])
+        return "\n".join([*(f"        {line}" for line in lines), self.store(value, 8)])
 
     @property
     def store_picked_lines(self) -> str:

@@ -48,6 +48,7 @@ def environment() -> Environment:
         autoescape=False,  # Python, not HTML; schema text only comes through the filters below
     )
     env.filters |= {"doc": doc, "comment": comment_text, "literal": literal, "around": around}
+    env.filters["graver_than_values"] = graver_than_values
     env.tests |= {"nothing": is_nothing, "naming": is_naming}
     env.globals |= {"call": call, "collection": collection, "disjunction": disjunction}
     return env
@@ -66,6 +67,14 @@ def is_naming(text: str, name: str) -> bool:
 def doc(text: str, indent: int = 0) -> str:
     """Return schema text for a docstring whose lines stand `indent` columns in."""
     return docstring_text(text, WIDTH - indent - 3).replace("\n", "\n" + " " * indent)
+
+
+def graver_than_values(body: str, graver: str) -> str:
+    """Let statements that check values give way to a graver error, where a feature names one."""
+    if not body or is_nothing(graver):
+        return body
+    inner = "".join(f"    {line}" if line.strip() else line for line in body.splitlines(True))
+    return f"        try:\n{inner}        except Exception:\n{graver}\n            raise\n"
 
 
 @pass_context

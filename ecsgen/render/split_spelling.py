@@ -37,9 +37,8 @@ class SplitSpelling(Spelling):
         return f"self.{self.name}(row)"
 
     @property
-    def set_lines(self) -> str:
-        convert = f"        values = {self.constant}.one(value)"
-        return f"{convert}\n{self.store('values', 8)}"
+    def has_words(self) -> bool:
+        return False
 
     def store(self, value: str, indent: int) -> str:
         return "\n".join(p.store(f"{value}[{i}]", indent) for i, p in enumerate(self.parts))

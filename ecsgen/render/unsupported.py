@@ -29,7 +29,6 @@ def _component_keys(component: Component) -> Iterator[str]:
 
 def _world_keys(world: World) -> Iterator[str]:
     asked = {
-        "queries": world.queries,
         "kernels": world.kernels,
         "archetypes": world.archetypes,
     }

@@ -10,9 +10,10 @@ from ecsgen.model import Component, Project, World
 from ecsgen.render.blocks import Step, without_nothing
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
+from ecsgen.schema.names import DERIVED_CLASSES
 
 MARKER = "<<imports>>"
-DERIVED = ("", "Data", "Fields", "GroupedData", "Manager")
+DERIVED = ("", *DERIVED_CLASSES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Member:
     owner: str
     destroy: str
     has_manager: bool
+    can_grow: bool
 
     @classmethod
     def of(cls, component: Component, world: World) -> Self:
@@ -34,6 +36,7 @@ class Member:
             component.owner,
             component.destroy,
             component.name not in world.archetypes,
+            not component.reserve,
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .convert_base import Field
 from .errors import CapacityError, StaleViewWarning
 from .handles import NIL, RowArray
 
@@ -116,6 +117,12 @@ def items(column: NDArray[Any]) -> NDArray[Any]:
     nbytes = int(np.prod(column.shape[1:])) * column.itemsize
     word = nbytes in (1, 2, 4, 8)
     return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
+
+
+def word(field: Field, cell: Any) -> int:
+    """Return the elements of one cell of 1, 2, 4 or 8 bytes as the unsigned integer in `items`."""
+    elements = np.array(cell, field.dtype)
+    return int(elements.view(f"u{elements.nbytes}")[0])
 
 
 def put_cells(

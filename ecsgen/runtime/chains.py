@@ -71,6 +71,12 @@ def chain_rows(
     return np.unique(np.concatenate(found))
 
 
+def first_rows(nexts: Links, previous: Links) -> RowArray:
+    """Return the first row of every chain, ascending; O(rows)."""
+    is_first: NDArray[np.bool_] = nexts[previous] == NIL
+    return np.flatnonzero(is_first)
+
+
 def link(
     nexts: Links, previous: Links, owners: NDArray[_Owner], rows: RowArray
 ) -> tuple[RowArray, RowArray, NDArray[_Owner]]:

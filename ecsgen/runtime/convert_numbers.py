@@ -134,7 +134,7 @@ class _ShapedHandleField(ShapedField, HandleField):
 class FloatField(Field):
     """Real numbers, rounded to the float's precision; finite ones never become infinite."""
 
-    __slots__ = ("_limit",)
+    __slots__ = ("_limit", "_low")
 
     _kinds: ClassVar[str] = "fiu"
 
@@ -145,10 +145,10 @@ class FloatField(Field):
     def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, f"f{int(scalar[1:]) // 8}", shape, scalar)
         self._limit = _ROUNDS_TO_INF[scalar]
+        self._low = -self._limit
 
     def cell(self, value: Any) -> Any:
-        limit = self._limit
-        if type(value) is float and -limit < value < limit:
+        if type(value) is float and self._low < value < self._limit:
             return value
         if type(value) is int and -_EXACT <= value <= _EXACT:
             return float(value)
@@ -186,7 +186,7 @@ class FloatField(Field):
             raise ValueError(
                 f"{self.name}: wanted {self.wanted}, not {shown(value)}"
             ) from error
-        if -self._limit < number < self._limit or isnan(number):
+        if self._low < number < self._limit or isnan(number):
             return number
         if isinf(number) and not _is_finite(value):
             return number
@@ -232,9 +232,9 @@ class _FloatPairField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 2:
             x, y = value
-            if type(x) is float and type(y) is float:
-                limit = self._limit
-                if -limit < x < limit and -limit < y < limit:
+            if type(x) is type(y) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high:
                     return value
         return super().one(value)
 
@@ -245,9 +245,9 @@ class _FloatTripleField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 3:
             x, y, z = value
-            if type(x) is float and type(y) is float and type(z) is float:
-                limit = self._limit
-                if -limit < x < limit and -limit < y < limit and -limit < z < limit:
+            if type(x) is type(y) is type(z) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high and low < z < high:
                     return value
         return super().one(value)
 
@@ -258,15 +258,10 @@ class _FloatQuadField(_ShapedFloatField):
     def one(self, value: Any) -> Any:
         if type(value) is tuple and len(value) == 4:
             x, y, z, w = value
-            if (
-                type(x) is float
-                and type(y) is float
-                and type(z) is float
-                and type(w) is float
-            ):
-                limit = self._limit
-                finite = -limit < x < limit and -limit < y < limit
-                if finite and -limit < z < limit and -limit < w < limit:
+            if type(x) is type(y) is type(z) is type(w) is float:
+                low, high = self._low, self._limit
+                finite = low < x < high and low < y < high
+                if finite and low < z < high and low < w < high:
                     return value
         return super().one(value)
 

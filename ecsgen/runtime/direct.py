@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import StaleInstanceError
 from .handles import NIL, EntityArray, RowArray
-from .rows import row_in_use, rows_in_use
+from .rows import Rows, row_in_use, rows_in_use
 
 SCAN: Final = 4096
 """Rows looked at per step when the last owner is searched from behind."""
 
 
-def present_row(row: object, owners: EntityArray, manager: str) -> int:
+class OwnedRows(Rows, Protocol):
+    """Rows with owners."""
+
+    _entity_column: EntityArray
+
+
+def present_row(row: object, data: OwnedRows, manager: str) -> int:
     """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
-    number = row_in_use(row, len(owners), manager)
-    if owners[number] == 0:
+    number = row_in_use(row, data, manager)
+    if data._entity_column[number] == 0:
         raise StaleInstanceError(
             f"{manager}: row {number} is not in use: its entity has no instance"
         )
     return number
 
 
-def present_rows(rows: ArrayLike, owners: EntityArray, manager: str) -> RowArray:
+def present_rows(rows: ArrayLike, data: OwnedRows, manager: str) -> RowArray:
     """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
-    given = rows_in_use(rows, len(owners), manager)
-    holes = owners[given] == 0
+    given = rows_in_use(rows, data, manager)
+    holes = data._entity_column[given] == 0
     if holes.any():
-        present_row(int(given[holes.argmax()]), owners, manager)
+        present_row(int(given[holes.argmax()]), data, manager)
     return given
 
 

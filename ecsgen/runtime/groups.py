@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import StructureLockedError
 from .handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from .rows import is_integer, locked, permutation, sort_order
+from .rows import integers, is_integer, locked, permutation
+from .sorting import sort_order
 
 
 class GroupedColumns(Protocol):
@@ -118,7 +119,8 @@ class Group:
             StructureLockedError: a member is locked.
         """
         self._check_lock()
-        self._permute(permutation(order, self.n, self._name))
+        given = integers(order, self._name, "the order")
+        self._permute(permutation(given, self.n, self._name))
 
     def _check_lock(self) -> None:
         if self._first._locks:

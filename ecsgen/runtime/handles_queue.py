@@ -13,6 +13,8 @@ class IndexQueue:
 
     __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
 
+    # `_head` counts what was taken; where it is in the ring, the mask tells.
+
     def __init__(self) -> None:
         self.count = 0
         self._head = 0
@@ -23,6 +25,11 @@ class IndexQueue:
         """Bytes held."""
         return self._ring.nbytes
 
+    @property
+    def pushed(self) -> int:
+        """How many were ever appended. O(1)."""
+        return self._head + self.count
+
     def push(self, index: int) -> None:
         """Append one. O(1) amortised."""
         if self.count > self._mask:
@@ -32,8 +39,8 @@ class IndexQueue:
 
     def pop(self) -> int:
         """Take the first one, which must exist. O(1)."""
-        index: int = self._cells[self._head]
-        self._head = (self._head + 1) & self._mask
+        index: int = self._cells[self._head & self._mask]
+        self._head += 1
         self.count -= 1
         return index
 
@@ -51,22 +58,22 @@ class IndexQueue:
     def first(self, n: int) -> NDArray[np.int64]:
         """The first n, which must exist, without taking them. O(n)."""
         indices = np.empty(n, np.int64)
-        front = self._ring[self._head : self._head + n]
+        start = self._head & self._mask
+        front = self._ring[start : start + n]
         indices[: len(front)] = front
         indices[len(front) :] = self._ring[: n - len(front)]
         return indices
 
     def drop(self, n: int) -> None:
         """Take the first n, which must exist. O(1)."""
-        self._head = (self._head + n) & self._mask
+        self._head += n
         self.count -= n
 
     def put_back(self, indices: NDArray[np.int64]) -> None:
         """Insert all at the front, in order: they are the next to be popped. O(k) amortised."""
         self.reserve(self.count + len(indices))
-        start = (self._head - len(indices)) & self._mask
-        self._fill(start, indices)
-        self._head = start
+        self._head -= len(indices)
+        self._fill(self._head & self._mask, indices)
         self.count += len(indices)
 
     def _fill(self, start: int, indices: NDArray[np.int64]) -> None:
@@ -76,9 +83,9 @@ class IndexQueue:
 
     def _grow(self, count: int) -> None:
         ring = np.empty(1 << (count - 1).bit_length(), np.uint32)
-        ring[: self.count] = self.first(self.count)
+        indices = self.first(self.count)
         self._place(ring)
-        self._head = 0
+        self._fill(self._head & self._mask, indices)
 
     def _place(self, ring: NDArray[np.uint32]) -> None:
         self._ring = ring

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .chains import ROUNDS, Links, chain_rows, join, link, mend_links, unlink
 from .errors import HierarchyError
 from .handles import NIL, RowArray
-from .rows import Remap, integers, row_in_use
+from .rows import Remap, integers, unused
 from .trees import below
 
 _MANY: Final = 16
@@ -32,27 +32,30 @@ class FamilyLinks(NamedTuple):
     previous: Links
 
 
-def parents_given(parents: ArrayLike, count: int, n: int, manager: str) -> RowArray:
-    """Return `parents` (one for all, or one per row; NIL for none) as `count` rows; O(count).
-
-    Raises:
-        TypeError: they are not integers.
-        ValueError: their number is not `count`.
-        StaleInstanceError: one of them is neither NIL nor a row in use.
-    """
+def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return `parents`, one for all or one per row, as integers; TypeError for others."""
     if np.ndim(parents) == 0:
         number = index(cast(SupportsIndex, parents))
-        parent = number if number == NIL else row_in_use(number, n, manager)
-        return np.full(count, parent, np.intp)
+        return np.array(number if 0 <= number <= NIL else -1)
     given = integers(parents, manager, "parents")
     if given.dtype == np.bool_:
         raise TypeError(f"{manager}: parents are rows, not a mask")
-    if len(given) != count:
+    return given
+
+
+def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowArray:
+    """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
+
+    Raises:
+        ValueError: their number is not `count`.
+        StaleInstanceError: one of them is neither NIL nor a row in use.
+    """
+    if given.ndim and len(given) != count:
         raise ValueError(f"{manager}: {len(given)} parents for {count} rows")
     wrong = ((given < 0) | (given >= n)) & (given != NIL)
     if wrong.any():
-        row_in_use(int(given[wrong.argmax()]), n, manager)
-    return given.astype(np.intp, copy=False)
+        raise unused(int(given.flat[wrong.argmax()]), n, manager)
+    return np.broadcast_to(given.astype(np.intp, copy=False), count)
 
 
 def circular(manager: str, row: int) -> HierarchyError:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .handles import RowArray
-from .rows import fill, sort_order
+from .rows import fill
+from .sorting import sort_order
 
 
 def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:

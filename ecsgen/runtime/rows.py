@@ -8,7 +8,7 @@ ascending survivors.
 from __future__ import annotations
 
 from operator import index
-from typing import Any, SupportsIndex, TypeGuard
+from typing import Any, Protocol, SupportsIndex, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,18 +30,30 @@ def is_integer(value: object) -> TypeGuard[SupportsIndex]:
     return hasattr(value, "__index__")
 
 
-def row_in_use(row: object, n: int, manager: str) -> int:
+class Rows(Protocol):
+    """What has rows. Their number is asked for after arguments are converted, which may run code
+    of the caller's that changes it."""
+
+    _n: int
+
+
+def row_in_use(row: object, data: Rows, manager: str) -> int:
     """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
     number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
-    if 0 <= number < n:
+    if 0 <= number < data._n:
         return number
+    raise unused(number, data._n, manager)
+
+
+def unused(number: int, n: int, manager: str) -> StaleInstanceError:
+    """Return the error of a row that is not in use."""
     given = "NIL" if number == NIL else str(number)
-    raise StaleInstanceError(
+    return StaleInstanceError(
         f"{manager}: row {given} is not in use; rows are 0 to {n - 1}"
     )
 
 
-def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
+def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
     """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
 
     Raises:
@@ -50,6 +62,7 @@ def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
         StaleInstanceError: a row is not in use.
     """
     given = integers(rows, manager, "rows")
+    n = data._n
     if given.dtype == np.bool_:
         if len(given) != n:
             raise ValueError(f"{manager}: a mask of length {len(given)} for {n} rows")
@@ -58,7 +71,7 @@ def rows_in_use(rows: ArrayLike, n: int, manager: str) -> RowArray:
         return np.empty(0, np.intp)
     wrong = (given < 0) | (given >= n)
     if wrong.any():
-        row_in_use(int(given[wrong.argmax()]), n, manager)
+        raise unused(int(given[wrong.argmax()]), n, manager)
     return given.astype(np.intp, copy=False)
 
 
@@ -120,9 +133,8 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     return np.flatnonzero(tail) + kept, gone[:split]
 
 
-def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
-    """Return `order` as rows if it names each of n rows once, or raise ValueError; O(n)."""
-    given = integers(order, manager, "the order")
+def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
+    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n)."""
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
@@ -131,19 +143,6 @@ def permutation(order: ArrayLike, n: int, manager: str) -> RowArray:
     if len(given) != n or not seen.all():
         raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
     return given.astype(np.intp, copy=False)
-
-
-def sort_order(key: NDArray[Any]) -> RowArray:
-    """Return the stable ascending order of a key with one value per row, NaN last."""
-    return np.argsort(key, kind="stable")
-
-
-def sort_key(key: ArrayLike, n: int, manager: str) -> NDArray[Any]:
-    """Return a key array with one value per row, or raise ValueError."""
-    array = np.asarray(key)
-    if array.shape != (n,):
-        raise ValueError(f"{manager}: a key of shape {array.shape} for {n} rows")
-    return array
 
 
 class Remap:

@@ -45,11 +45,12 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     "what their runtime defines": _words(
         "BLOCK BoolField BytesField CACHE_LINE Callbacks Dispatch EnumField FamilyLinks "
         "Field FloatField Group GroupMember GroupedColumns HandleField IdArray IndexQueue "
-        "IntField LAST_GENERATION LevelCache Links ObjectField PAGE Remap ROUNDS SCAN "
-        "ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
+        "IntField LAST_GENERATION LevelCache Links ObjectField OwnedRows PAGE Remap ROUNDS "
+        "Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
     ),
     "what their runtime defines for signatures and queries": _words(
-        "ComponentFlags ComponentHolder WORD_BITS"
+        "ComponentFlags ComponentHolder QueriedEntities QueriedManager QueryColumn QueryColumns "
+        "QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -62,8 +63,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 }
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
-# A component named Foo also makes FooManager, FooData and FooFields, a group foo makes FooGroup.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "GroupedData")
+# A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "GroupedData", "Columns")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -87,9 +88,9 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "self rows entities columns order key rng callback np"
     ),
     "functions that creations call": _words(
-        "beyond_reserve copied_if_view count_differing duplicate_instance first_present "
-        "first_repeated grown_capacity grown_map present_row row_in_use rows_spanned whole_count "
-        "without_views worn_out"
+        "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
+        "first_present first_repeated grown_capacity grown_map present_row row_in_use "
+        "rows_spanned whole_count without_views worn_out"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation"),
     "decorators in generated code": _words("contextmanager overload property"),
@@ -137,6 +138,12 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LOWER: Final = re.compile(r"[a-z][a-z0-9_]*")
 _CAMEL: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def query_classes(name: str) -> tuple[str, str, str]:
+    """The classes that a query makes: `fast_movers` → FastMoversQuery, …Rows, …Row."""
+    stem = "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+    return f"{stem}Query", f"{stem}Rows", f"{stem}Row"
 
 
 def module_name(name: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ecsgen.diagnostics import Diagnostics, quote
-from ecsgen.model import Enum, Mark, Project, World
+from ecsgen.model import Component, Enum, Mark, Project, World
 from ecsgen.schema.components import build_component, has_ids
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
@@ -19,6 +19,7 @@ from ecsgen.schema.names import (
     check_class,
     check_module,
     group_class,
+    query_classes,
 )
 from ecsgen.schema.programs import with_world_programs
 from ecsgen.schema.types import Known
@@ -45,14 +46,20 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
     if diagnostics:
         return None
     world = worlds[0] if worlds else World()
-    grouped = {name: group for group, names in world.groups for name in names}
-    final = (replace(component, group=grouped.get(component.name, "")) for component in built)
+    by_name = sorted(built, key=lambda component: component.name)
     return Project(
-        components=tuple(sorted(final, key=lambda component: component.name)),
+        components=tuple(_in_world(component, world) for component in by_name),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
         world=world,
         root=root,
     )
+
+
+def _in_world(component: Component, world: World) -> Component:
+    """The component with what the world makes of it."""
+    groups = (group for group, names in world.groups if component.name in names)
+    placed = (name for query in world.queries for name in (*query.all, *query.optional))
+    return replace(component, group=next(groups, ""), queried=component.name in placed)
 
 
 def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:
@@ -94,6 +101,9 @@ def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
         mark = world.value("world")
         if world.name == "World" or check_class(world.name, "a world", mark, diagnostics):
             claims.claim(world.name, "the world", mark)
+        for query in world.spec.queries:
+            maker, mark = f"a class made for the query {quote(query)}", world.key("queries", query)
+            derived.extend((name, maker, mark) for name in query_classes(query))
         for group in world.spec.groups:
             maker = f"a class made for the group {quote(group)}"
             derived.append((group_class(group), maker, world.key("groups", group)))

@@ -22,7 +22,7 @@ from . import (
     test_transform,
     test_villager,
 )
-from ._support import bundles, signature, world
+from ._support import bundles, queries, signature, world
 
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
@@ -66,4 +66,29 @@ class TestBundles(bundles.Cases):
         "prop": ("skinned_mesh", "transform"),
         "creature": ("ai_state", "skinned_mesh", "transform"),
         "hero": ("ai_state", "point_mass", "skinned_mesh", "sound_source", "transform"),
+    }
+
+
+class TestQueries(queries.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    queries: ClassVar = {
+        "movers": {
+            "all": ("transform", "point_mass"),
+            "any": (),
+            "none": ("static",),
+            "optional": (),
+        },
+        "drawn": {
+            "all": ("transform",),
+            "any": ("skinned_mesh", "tile", "particle"),
+            "none": (),
+            "optional": ("ai_state",),
+        },
+        "afflicted": {
+            "all": ("status_effect", "ai_state"),
+            "any": (),
+            "none": (),
+            "optional": ("point_mass",),
+        },
     }

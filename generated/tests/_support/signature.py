@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .package import CapacityError
@@ -29,6 +29,7 @@ class Cases:
         flags = [self.flag(module) for module in self.subjects]
         assert [int(flag) for flag in flags] == [1 << k for k in range(len(flags))]
 
+    @settings(max_examples=25, deadline=None)
     @given(st.data())
     def test_equal_to_what_the_managers_say(self, data: st.DataObject) -> None:
         if not self.subjects:

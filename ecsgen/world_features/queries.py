@@ -1,0 +1,116 @@
+"""Queries: the entities that have certain components, joined when they are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ecsgen.features import Mutant
+from ecsgen.model import Component, Project, Query
+from ecsgen.render.calls import collection
+from ecsgen.schema.names import query_classes
+from ecsgen.world_features._base import WorldFeature
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A component in a query."""
+
+    name: str
+    module: str
+    place: int  # among those that have rows
+    is_list: bool
+
+    @property
+    def member(self) -> str:
+        """The call that makes it a member of a join."""
+        kind = "QueryListMember" if self.is_list else "QueryMember"
+        return f"{kind}({self.module})"
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySpelling:
+    """A query as its template needs it."""
+
+    name: str
+    query_class: str
+    rows_class: str
+    row_class: str
+    all: tuple[Part, ...]
+    any: tuple[Part, ...]
+    none: tuple[Part, ...]
+    optional: tuple[Part, ...]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The components concerned, in the order of the schema."""
+        return [*self.all, *self.any, *self.none, *self.optional]
+
+    @property
+    def placed(self) -> list[Part]:
+        """The components that have rows in the result."""
+        return [*self.all, *self.optional]
+
+    @property
+    def clauses(self) -> list[str]:
+        """The arguments of the join, laid out."""
+        named = {"any_of=": self.any, "none_of=": self.none, "optional=": self.optional}
+        given = [("", self.all), *((key, parts) for key, parts in named.items() if parts)]
+        members = [(key, [part.member for part in parts]) for key, parts in given]
+        return [collection(key, each, 12, ",").lstrip() for key, each in members]
+
+    @property
+    def summary(self) -> str:
+        """Which entities these are."""
+        words = [("all of", self.all), ("any of", self.any), ("none of", self.none)]
+        clauses = [f"{word} {_listed(parts)}" for word, parts in words if parts]
+        if self.optional:
+            clauses.append(f"optional {_listed(self.optional)}")
+        return "Live entities with " + "; ".join(clauses)
+
+
+def _listed(parts: tuple[Part, ...]) -> str:
+    return ", ".join(part.name for part in parts)
+
+
+def _spelling(query: Query, components: dict[str, Component]) -> QuerySpelling:
+    placed = (*query.all, *query.optional)
+
+    def parts(names: tuple[str, ...]) -> tuple[Part, ...]:
+        return tuple(
+            Part(
+                name,
+                components[name].module,
+                placed.index(name) if name in placed else -1,
+                components[name].instances == "many",
+            )
+            for name in names
+        )
+
+    return QuerySpelling(
+        query.name,
+        *query_classes(query.name),
+        all=parts(query.all),
+        any=parts(query.any),
+        none=parts(query.none),
+        optional=parts(query.optional),
+    )
+
+
+def _subject(project: Project) -> object:
+    components = {component.name: component for component in project.components}
+    return tuple(_spelling(query, components) for query in project.world.queries)
+
+
+FEATURE = WorldFeature(
+    name="queries",
+    applies=lambda project: bool(project.world.queries),
+    order=30,
+    subject=_subject,
+    mutants=(
+        Mutant("a first instance is any", r"QueryListMember\(", "QueryMember("),
+        Mutant("those that it must not have do not matter", r"none_of=\(.*\),", "none_of=(),"),
+        Mutant("those that it may have do not matter", r"any_of=\(.*\),", "any_of=(),"),
+        Mutant("columns of another member", r"Columns\(self\._join, 1\)", "Columns(self._join, 0)"),
+        Mutant("a length of nothing", r"return self\._join\.count\(\)", "return 0"),
+    ),
+)

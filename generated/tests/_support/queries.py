@@ -1,0 +1,201 @@
+"""Queries: equal to the definition by sets, whatever happens to the managers."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from random import Random
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from .package import NIL, CapacityError
+from .subject import Subject
+
+Clauses = Mapping[str, tuple[str, ...]]
+"""The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
+
+
+class Cases:
+    """The queries of a world."""
+
+    world: ClassVar[Any]
+    subjects: ClassVar[Mapping[str, Subject]]
+    """By the attribute of the world that holds the manager."""
+    queries: ClassVar[Mapping[str, Clauses]]
+
+    def concerned(self, *queries: str) -> list[str]:
+        """Return the components that matter to queries, without names: to all of them."""
+        clauses = [self.queries[query] for query in queries or self.queries]
+        return sorted({name for c in clauses for names in c.values() for name in names})
+
+    def expected(self, w: Any, clauses: Clauses) -> dict[int, list[int]]:
+        """Return the entities, and their rows in `all` and `optional`, by the definition."""
+        found = {}
+        for e in w.entities:
+            row = {
+                name: int(getattr(w, name).lookup(e))
+                for names in clauses.values()
+                for name in names
+            }
+            some = [row[name] != NIL for name in clauses["any"]]
+            if (
+                all(row[name] != NIL for name in clauses["all"])
+                and all(row[name] == NIL for name in clauses["none"])
+                and (any(some) or not some)
+            ):
+                found[e] = [row[n] for n in (*clauses["all"], *clauses["optional"])]
+        return found
+
+    def check(self, w: Any) -> None:
+        """Compare the queries in all their forms with the definition."""
+        for name, clauses in self.queries.items():
+            query = getattr(w, name)
+            arrays = query.rows()
+            lists = [array.tolist() for array in arrays]
+            found = {e: rows for e, *rows in zip(*lists, strict=True)}
+            assert found == self.expected(w, clauses)
+            assert len(found) == len(lists[0]) == len(query)
+            assert [tuple(row) for row in query] == list(zip(*lists, strict=True))
+            assert arrays._fields[0] == "entity"
+            assert arrays._fields[1:] == (*clauses["all"], *clauses["optional"])
+            assert arrays.entity.dtype == np.uint64
+            assert all(array.dtype == np.intp for array in arrays[1:])
+
+    def change(self, w: Any, random: Random) -> None:
+        """Change something in some way."""
+        entities = list(w.entities)
+        manager = getattr(w, random.choice(self.concerned()))
+        kind = random.randrange(8) if entities else 0
+        if kind == 0:
+            wanted = self.concerned(random.choice(list(self.queries)))
+            names = random.sample(wanted, random.randrange(len(wanted) + 1))
+            w.spawn(random.choice([1, 2, 9]), **{name: {} for name in names})
+        elif kind == 1:
+            w.destroy(random.choice(entities))
+        elif kind == 2:
+            w.destroy_many(random.sample(entities, len(entities) // 2))
+        elif kind == 3:
+            w.collect()
+        elif kind == 4:
+            manager.remove(random.choice(entities))
+        elif kind == 5 and hasattr(manager, "first"):
+            manager.create_many(random.choices(entities, k=3))
+        else:
+            manager.ensure(random.choice(entities))
+
+    @settings(max_examples=25, deadline=None)
+    @given(st.integers(0, 1 << 32), st.integers(1, 20))
+    def test_equal_to_the_definition(self, seed: int, changes: int) -> None:
+        w, random = self.world(), Random(seed)
+        for _ in range(changes):
+            try:
+                self.change(w, random)
+            except CapacityError:  # the handles of this project are small
+                break
+            self.check(w)
+
+    def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
+        """For each query: a world of entities that fulfil it, and of some that lack something."""
+        for query, clauses in self.queries.items():
+            w = self.world()
+            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
+            for left_out in ("", "", *modules):
+                kept = [name for name in modules if name != left_out]
+                columns = {name: self.subjects[name].samples(2) for name in kept}
+                try:
+                    w.spawn(2, **columns)
+                except CapacityError:
+                    pytest.skip("the handles of this project are too small")
+            yield query, clauses, w
+
+    def test_each_component_matters(self) -> None:
+        for query, _, w in self.populated():
+            self.check(w)
+            for module in self.concerned(query):
+                entities = list(w.entities)
+                getattr(w, module).remove(entities[0])
+                self.check(w)
+                getattr(w, module).ensure(entities[1])
+                getattr(w, module).ensure(entities[0])
+                self.check(w)
+
+    def test_dead_entities_are_missed_at_once(self) -> None:
+        for query, _, w in self.populated():
+            assert len(getattr(w, query)) > 0
+            for e in list(w.entities):
+                w.destroy(e)
+                self.check(w)
+            assert len(getattr(w, query)) == 0
+
+    def test_kept_while_nothing_changes(self) -> None:
+        for name, _, w in self.populated():
+            query = getattr(w, name)
+            rows = query.rows()
+            w.entities.create()
+            again = query.rows()
+            assert all(old is new for old, new in zip(rows, again, strict=True))
+            assert not any(array.flags.writeable for array in rows)
+
+    def test_copies_have_queries_of_their_own(self) -> None:
+        for query, _, w in self.populated():
+            self.check(w)
+            for other in (deepcopy(w), pickle.loads(pickle.dumps(w))):
+                self.check(other)
+                other.destroy_many(getattr(other, query).rows().entity[:2])
+                self.check(other)
+                self.check(w)
+
+    def test_columns_are_those_of_the_rows(self) -> None:
+        for name, clauses, w in self.populated():
+            query = getattr(w, name)
+            for is_shuffled in (False, True):
+                if is_shuffled:
+                    self.shuffle(w)
+                for module in clauses["all"]:
+                    rows = getattr(query.rows(), module)
+                    data = getattr(w, module).data
+                    for field in self.subjects[module].whole:
+                        wanted = getattr(data, field.name).copy()
+                        cells = getattr(getattr(query, module), field.name).copy()
+                        assert same_cells(cells, wanted[rows])
+                        setattr(getattr(query, module), field.name, cells[::-1])
+                        wanted[rows] = cells[::-1]
+                        assert same_cells(getattr(data, field.name), wanted)
+
+    def shuffle(self, w: Any) -> None:
+        """Let the managers' orders differ, where they have one."""
+        for seed, module in enumerate(self.concerned()):
+            manager = getattr(w, module)
+            order = np.random.default_rng(seed).permutation(manager.data.n)
+            if hasattr(manager, "reorder") and not hasattr(manager, "is_active"):
+                manager.reorder(order)
+
+    def test_absent_components_are_skipped(self) -> None:
+        for name, clauses, w in self.populated():
+            for module in clauses["optional"]:
+                rows = getattr(getattr(w, name).rows(), module)
+                absent = rows == NIL
+                assert absent.any()
+                columns = getattr(getattr(w, name), module)
+                data = getattr(w, module).data
+                for field in self.subjects[module].whole:
+                    cells = getattr(columns, field.name)
+                    assert same_cells(
+                        cells[~absent], getattr(data, field.name)[rows[~absent]]
+                    )
+                    assert len({repr(cell) for cell in cells[absent].tolist()}) == 1
+                    setattr(columns, field.name, cells)
+                    assert same_cells(getattr(columns, field.name), cells)
+
+
+def same_cells(found: NDArray[Any], wanted: NDArray[Any]) -> bool:
+    """Return whether cells are the same, bit for bit; objects themselves."""
+    if found.dtype == np.object_:
+        return [id(value) for value in found] == [id(value) for value in wanted]
+    return found.shape == wanted.shape and found.tobytes() == wanted.tobytes()

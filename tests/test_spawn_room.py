@@ -1,0 +1,60 @@
+"""A spawn for which there is no room leaves every manager as it was."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.world_package import world_package
+
+SCHEMA = """
+component: Apple
+fields: {a: f64}
+---
+component: Basket
+fields: {b: f64}
+growth: {reserve: 64}
+---
+component: Cellar
+lookup: direct
+fields: {c: f64}
+growth: {reserve: 64}
+---
+component: Zebra
+ids: true
+fields: {z: f64}
+---
+world: Full
+entity: {index_bits: 7, generation_bits: 8, min_free: 0}
+"""
+
+
+@pytest.fixture(scope="module")
+def package() -> ModuleType:
+    return world_package(SCHEMA, "spawn_room")
+
+
+def state(world: Any) -> list[tuple[int, int, int, int]]:
+    managers = world.apple, world.basket, world.cellar, world.zebra
+    return [(len(m), m.capacity, m.version, m.nbytes) for m in managers]
+
+
+@pytest.mark.parametrize("full", ["basket", "cellar"])
+def test_managers_that_can_grow_do_not_if_another_is_full(package: ModuleType, full: str) -> None:
+    world = package.Full()
+    world.spawn(60, apple={}, basket={}, cellar={}, zebra={})
+    before = state(world)
+    with pytest.raises(MemoryError, match="64 rows are all"):
+        world.spawn(10, apple={}, zebra={}, **{full: {}})
+    assert state(world) == before
+    assert len(world.entities) == 60
+
+
+def test_no_manager_grows_if_no_index_is_left(package: ModuleType) -> None:
+    world = package.Full()
+    before = state(world)
+    with pytest.raises(MemoryError):
+        world.spawn(129, apple={}, zebra={})
+    assert state(world) == before
