@@ -20,10 +20,14 @@ from ._runtime import (
     StructureLockedError,
 )
 from .ai_state import AiState, AiStateManager
+from .archetypes import ArchetypeChunk, Archetypes
+from .armor import Armor
+from .burning import Burning
 from .celestial_body import CelestialBody, CelestialBodyManager
 from .entities import EntityManager
-from .enums import Access, Animation, Effect, Loot, Mode
+from .enums import Access, Animation, Effect, Element, Loot, Mode
 from .every_type import EveryType, EveryTypeManager
+from .health import Health
 from .particle import Particle, ParticleManager
 from .point_mass import PointMass, PointMassManager
 from .scene_node import SceneNode, SceneNodeManager
@@ -36,6 +40,7 @@ from .texture import Texture, TextureManager
 from .tile import Tile, TileManager
 from .transform import Transform, TransformManager
 from .villager import Villager, VillagerManager
+from .weapon import Weapon
 from .world import Game, Signature, World
 
 __all__ = [
@@ -45,18 +50,24 @@ __all__ = [
     "AiState",
     "AiStateManager",
     "Animation",
+    "ArchetypeChunk",
+    "Archetypes",
+    "Armor",
+    "Burning",
     "CapacityError",
     "CelestialBody",
     "CelestialBodyManager",
     "DuplicateInstanceError",
     "EcsError",
     "Effect",
+    "Element",
     "Entity",
     "EntityArray",
     "EntityManager",
     "EveryType",
     "EveryTypeManager",
     "Game",
+    "Health",
     "HierarchyError",
     "Id",
     "Instance",
@@ -94,5 +105,6 @@ __all__ = [
     "TransformManager",
     "Villager",
     "VillagerManager",
+    "Weapon",
     "World",
 ]

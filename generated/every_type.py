@@ -94,6 +94,7 @@ from ._runtime import (
     missing,
     nested,
     permutation,
+    predecessors,
     put_cells,
     row_in_use,
     rows_in_use,
@@ -1514,9 +1515,9 @@ class EveryTypeManager:
             row = self._sparse_cells[entity & INDEX_MASK]
         except IndexError:
             return NIL
-        if row != NIL and self.data._entity_cells[row] == entity:
-            return row
-        return NIL
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
@@ -1937,12 +1938,10 @@ class EveryTypeManager:
         if highest >= len(self._sparse):
             self._set_map(grown_map(self._sparse, highest))
         with self._entities.dispatch:
-            heads = self._sparse[slots]
-            used = np.flatnonzero(heads != NIL)
-            stale = used[data._entity_column[heads[used]] != entities[used]]
-            if len(stale):  # rows of dead entities with the same indices
-                owners = np.unique(data._entity_column[heads[stale]])
-                self._destroy_rows(np.sort(self.lookup_many(owners)))
+            owners = data._entity_column[: data._n]
+            dead = predecessors(self._sparse, slots, owners, entities)
+            if len(dead):
+                self._destroy_rows(np.sort(self.lookup_many(dead)))
             n = data._n
             end = n + count
             span = slice(n, end)
@@ -2004,7 +2003,7 @@ class EveryTypeManager:
             data._payload_column[span] = columns["payload"]
             data._note_column[span] = columns["note"]
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
             return rows
 
@@ -2107,8 +2106,13 @@ class EveryTypeManager:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
             raise locked(MANAGER)
-        row = self.lookup(entity)
-        if row == NIL:
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+        except IndexError:
+            return 0
+        if row == NIL or self.data._entity_cells[row] != entity:
             return 0
         return self._destroy_row(row)
 

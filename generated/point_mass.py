@@ -29,6 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
     NIL,
+    Blocks,
+    Cells,
     Column,
     Columns,
     Entity,
@@ -71,6 +73,7 @@ from ._runtime import (
     remember,
     row_in_use,
     rows_in_use,
+    rows_last,
     saved_rows,
     sort_key,
     sort_order,
@@ -104,6 +107,7 @@ ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 LABEL_DEFAULT: Final = ""
 LABEL_CELL: Final = _LABEL.one(LABEL_DEFAULT)
 SORT_KEYS: Final = ("mass", "label")
+SIMULATE_DT_ARGUMENT: Final = FloatField("PointMass.simulate.dt", "f32")
 
 
 class PointMass(NamedTuple):
@@ -165,6 +169,7 @@ class PointMassData:
         "_buffer",
         "_entity_cells",
         "_entity_column",
+        "_kernels",
         "_label_column",
         "_mass_cells",
         "_mass_column",
@@ -179,6 +184,7 @@ class PointMassData:
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _kernels: dict[str, Blocks]
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _mass_column: NDArray[np.float32]
@@ -286,6 +292,18 @@ class PointMassData:
             return PointMassColdColumns(self.label)
         raise ValueError(f"PointMass has no tag {tag!r}; it has hot, cold")
 
+    def _simulate_blocks(self) -> Blocks:
+        """Cut the columns of `simulate` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            rows_last(self._velocity_column[:n]),
+            rows_last(self._acceleration_column[:n]),
+            rows_last(self._position_column[:n]),
+        )
+        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        self._kernels["simulate"] = blocks = Blocks(n, columns, working)
+        return blocks
+
     def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         """Cut the columns out of a buffer; O(1)."""
         self._buffer = buffer
@@ -304,6 +322,7 @@ class PointMassData:
         self._acceleration_items = items(self._acceleration_column)
         self._acceleration_cells = flat_cells(self._acceleration_column)
         self._label_column = cut(buffer, COLUMNS[5], capacity)
+        self._kernels = {}
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
         """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
@@ -452,9 +471,10 @@ class PointMassManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map; O(1)."""
+        """Bytes that the manager holds: the buffer and the map and scratch; O(1)."""
         total = self.data._buffer.nbytes
         total += dict_bytes(self._rows)
+        total += sum(blocks.nbytes for blocks in self.data._kernels.values())
         return total
 
     @contextmanager
@@ -853,7 +873,9 @@ class PointMassManager:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
             raise locked(MANAGER)
-        row = self.lookup(entity)
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        row = self._rows.get(entity, NIL)
         if row == NIL:
             return 0
         return self._destroy_row(row)
@@ -991,3 +1013,22 @@ class PointMassManager:
         alive = self._entities.alive_many(owners)
         gone = np.flatnonzero(~alive)
         return self._destroy_rows(gone)
+
+    def simulate(self, dt: float) -> None:
+        """Advance every instance by dt seconds.
+
+        Reads velocity [m/s], acceleration [m/s^2], position [m]; writes velocity [m/s],
+        position [m]; `dt` is in s. O(n), n rows; no structural change.
+        """
+        _dt = np.float32(SIMULATE_DT_ARGUMENT.one(dt))
+        data = self.data
+        _blocks = data._kernels.get("simulate")
+        if _blocks is None or _blocks.rows != data._n:
+            _blocks = data._simulate_blocks()
+        for velocity, acceleration, position, _tmp in _blocks.views:
+            # velocity += acceleration * dt
+            np.multiply(acceleration, _dt, out=_tmp)
+            velocity += _tmp
+            # position += velocity * dt
+            np.multiply(velocity, _dt, out=_tmp)
+            position += _tmp

@@ -77,6 +77,7 @@ from ._runtime import (
     locked,
     missing,
     permutation,
+    predecessors,
     remap_links,
     resolve_ids,
     row_in_use,
@@ -689,9 +690,9 @@ class StatusEffectManager:
             row = self._sparse_cells[entity & INDEX_MASK]
         except IndexError:
             return NIL
-        if row != NIL and self.data._entity_cells[row] == entity:
-            return row
-        return NIL
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's first row, NIL where it has none, shape (k,); O(k)."""
@@ -925,12 +926,10 @@ class StatusEffectManager:
         highest = int(slots.max())
         if highest >= len(self._sparse):
             self._set_map(grown_map(self._sparse, highest))
-        heads = self._sparse[slots]
-        used = np.flatnonzero(heads != NIL)
-        stale = used[data._entity_column[heads[used]] != entities[used]]
-        if len(stale):  # rows of dead entities with the same indices
-            owners = np.unique(data._entity_column[heads[stale]])
-            self._destroy_rows(self._rows_of_many(owners))
+        owners = data._entity_column[: data._n]
+        dead = predecessors(self._sparse, slots, owners, entities)
+        if len(dead):
+            self._destroy_rows(self._rows_of_many(dead))
         taken = data._take_slots(count)
         n = data._n
         end = n + count

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
+    ArchetypeHolder,
     Columns,
     ComponentFlags,
     ComponentHolder,
@@ -20,13 +21,18 @@ from ._runtime import (
     QueryListMember,
     QueryMember,
     RowArray,
+    SpawnedRows,
     as_entities,
     signature_words,
 )
 from .ai_state import AiState, AiStateColumns, AiStateFields, AiStateManager
+from .archetypes import Archetypes
+from .armor import Armor, ArmorFields
+from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .entities import EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
+from .health import Health, HealthFields
 from .particle import Particle, ParticleFields, ParticleManager
 from .point_mass import PointMass, PointMassColumns, PointMassFields, PointMassManager
 from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager
@@ -44,6 +50,7 @@ from .texture import TextureManager
 from .tile import Tile, TileFields, TileManager
 from .transform import Transform, TransformColumns, TransformFields, TransformManager
 from .villager import Villager, VillagerFields, VillagerManager
+from .weapon import Weapon, WeaponFields
 
 
 class Signature(ComponentFlags):
@@ -62,9 +69,21 @@ class Signature(ComponentFlags):
     TILE = 1 << 10
     TRANSFORM = 1 << 11
     VILLAGER = 1 << 12
+    ARMOR = 1 << 13
+    BURNING = 1 << 14
+    HEALTH = 1 << 15
+    WEAPON = 1 << 16
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
-    HERO = AI_STATE | POINT_MASS | SKINNED_MESH | SOUND_SOURCE | TRANSFORM
+    HERO = (
+        AI_STATE
+        | HEALTH
+        | POINT_MASS
+        | SKINNED_MESH
+        | SOUND_SOURCE
+        | TRANSFORM
+        | WEAPON
+    )
 
 
 class MoversRows(NamedTuple):
@@ -296,6 +315,7 @@ class Game:
         self.villager = VillagerManager(self.entities)
         self.spark = SparkManager()
         self.texture = TextureManager()
+        self.archetypes = Archetypes(self.entities)
         self.movers = MoversQuery(
             self.entities,
             self.transform,
@@ -334,6 +354,10 @@ class Game:
         tile: TileFields | None = None,
         transform: TransformFields | None = None,
         villager: VillagerFields | None = None,
+        armor: ArmorFields | None = None,
+        burning: BurningFields | None = None,
+        health: HealthFields | None = None,
+        weapon: WeaponFields | None = None,
     ) -> EntityArray:
         """Create n entities with an instance of each component given; O(n) for each.
 
@@ -398,6 +422,17 @@ class Game:
             _columns = self.villager._convert(n, **villager)
             _parts.append((self.villager, _columns))
             _given.extend(villager.values())
+        _rows = SpawnedRows(
+            self.archetypes,
+            n,
+            {
+                Armor: armor,
+                Burning: burning,
+                Health: health,
+                Weapon: weapon,
+            },
+        )
+        _parts.append((_rows, {}))
         return self._spawn(n, _parts, tuple(_given))
 
     def destroy(self, entity: Entity, /) -> None:
@@ -519,10 +554,12 @@ class Game:
         n: int,
         *,
         ai_state: AiStateFields | None = None,
+        health: HealthFields | None = None,
         point_mass: PointMassFields | None = None,
         skinned_mesh: SkinnedMeshFields | None = None,
         sound_source: SoundSourceFields | None = None,
         transform: TransformFields | None = None,
+        weapon: WeaponFields | None = None,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
@@ -532,10 +569,12 @@ class Game:
         return self.spawn(
             n,
             ai_state={} if ai_state is None else ai_state,
+            health={} if health is None else health,
             point_mass={} if point_mass is None else point_mass,
             skinned_mesh={} if skinned_mesh is None else skinned_mesh,
             sound_source={} if sound_source is None else sound_source,
             transform={} if transform is None else transform,
+            weapon={} if weapon is None else weapon,
         )
 
     def _members(self) -> list[tuple[type[Any], ComponentHolder]]:
@@ -554,6 +593,10 @@ class Game:
             (Tile, self.tile),
             (Transform, self.transform),
             (Villager, self.villager),
+            (Armor, ArchetypeHolder(self.archetypes, Armor)),
+            (Burning, ArchetypeHolder(self.archetypes, Burning)),
+            (Health, ArchetypeHolder(self.archetypes, Health)),
+            (Weapon, ArchetypeHolder(self.archetypes, Weapon)),
         ]
 
     def _spawn(

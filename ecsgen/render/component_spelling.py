@@ -63,9 +63,12 @@ class ComponentSpelling:
 
     @property
     def enums(self) -> list[str]:
-        """The enums that the fields use."""
-        types = (field.type for field in self.component.fields)
-        return sorted({kind.target for kind in types if kind.base is Base.ENUM})
+        """The enums that the fields, and the arguments of kernels, use."""
+        component = self.component
+        types = (field.type for field in component.fields)
+        used = {kind.target for kind in types if kind.base is Base.ENUM}
+        used |= {a.type.kind for kernel in component.kernels for a in kernel.program.arguments}
+        return sorted(used - {""})
 
     @property
     def data_attributes(self) -> list[str]:

@@ -12,22 +12,33 @@ from ecsgen.render.calls import import_line
 
 STANDARD = {
     "Callable": "collections.abc",
+    "Iterable": "collections.abc",
     "Iterator": "collections.abc",
+    "Mapping": "collections.abc",
+    "Sequence": "collections.abc",
     "contextmanager": "contextlib",
     "IntFlag": "enum",
     "index": "operator",
     "Random": "random",
     "Struct": "struct",
     **dict.fromkeys(
-        ("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypedDict", "overload"),
+        (
+            *("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypeVar"),
+            *("TypedDict", "Unpack", "overload"),
+        ),
         "typing",
     ),
 }
 NUMPY = {"ArrayLike": "numpy.typing", "NDArray": "numpy.typing"}
-PACKAGE = {"EntityManager": ".entities", "INDEX_MASK": ".entities"}
+PACKAGE = {
+    "Archetypes": ".archetypes",
+    "EntityManager": ".entities",
+    "INDEX_MASK": ".entities",
+}
 
 # Names count where they stand as code: not in strings or comments, nor as attributes or keywords.
 _TEXT = re.compile(r'""".*?"""|"(?:\\.|[^"\\\n])*"|#[^\n]*', re.DOTALL)
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _NAME = re.compile(r"(?<![\w.])[A-Za-z]\w*")
 
 
@@ -36,7 +47,8 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
 
     `own`: where in the package the names are that schemas give rise to.
     """
-    used = set(_NAME.findall(_TEXT.sub("", text)))
+    code = _TEXT.sub("", text)
+    used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
     package = PACKAGE | dict.fromkeys(runtime_names(), "._runtime") | dict(own)
     groups = [
         _from_lines(STANDARD, used),

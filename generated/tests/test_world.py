@@ -22,7 +22,7 @@ from . import (
     test_transform,
     test_villager,
 )
-from ._support import bundles, queries, signature, world
+from ._support import bundles, queries, signature, spawning
 
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
@@ -46,7 +46,7 @@ UNOWNED = {
 }
 
 
-class TestGame(world.Cases):
+class TestGame(spawning.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
@@ -65,7 +65,15 @@ class TestBundles(bundles.Cases):
     bundles: ClassVar = {
         "prop": ("skinned_mesh", "transform"),
         "creature": ("ai_state", "skinned_mesh", "transform"),
-        "hero": ("ai_state", "point_mass", "skinned_mesh", "sound_source", "transform"),
+        "hero": (
+            "ai_state",
+            "health",
+            "point_mass",
+            "skinned_mesh",
+            "sound_source",
+            "transform",
+            "weapon",
+        ),
     }
 
 
