@@ -388,17 +388,6 @@ class AiStateData:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._animation_cells[dst] = self._animation_cells[src]
-        self._energy_cells[dst] = self._energy_cells[src]
-        self._goal_words[dst] = self._goal_words[src]
-        self._loot_cells[dst] = self._loot_cells[src]
-        self._min_drops_cells[dst] = self._min_drops_cells[src]
-        self._max_drops_cells[dst] = self._max_drops_cells[src]
-        self._chance_of_drop_cells[dst] = self._chance_of_drop_cells[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -1026,7 +1015,14 @@ class AiStateManager:
         self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
         src, dst = data._n - 1, row
         if src != dst:
-            data._move_row(src, dst)
+            data._entity_cells[dst] = data._entity_cells[src]
+            data._animation_cells[dst] = data._animation_cells[src]
+            data._energy_cells[dst] = data._energy_cells[src]
+            data._goal_words[dst] = data._goal_words[src]
+            data._loot_cells[dst] = data._loot_cells[src]
+            data._min_drops_cells[dst] = data._min_drops_cells[src]
+            data._max_drops_cells[dst] = data._max_drops_cells[src]
+            data._chance_of_drop_cells[dst] = data._chance_of_drop_cells[src]
             self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
         data._n = src
         self._version += 1

@@ -372,17 +372,6 @@ class SkinnedMeshData:
         self.resource[:] = rows["resource"]
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._vertex_buffers_words[dst] = self._vertex_buffers_words[src]
-        self._index_buffer_cells[dst] = self._index_buffer_cells[src]
-        self._shader_cells[dst] = self._shader_cells[src]
-        self._material_cells[dst] = self._material_cells[src]
-        self._bone_count_cells[dst] = self._bone_count_cells[src]
-        self._visible_cells[dst] = self._visible_cells[src]
-        self._resource_column[dst] = self._resource_column[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -979,7 +968,14 @@ class SkinnedMeshManager:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._vertex_buffers_words[dst] = data._vertex_buffers_words[src]
+                data._index_buffer_cells[dst] = data._index_buffer_cells[src]
+                data._shader_cells[dst] = data._shader_cells[src]
+                data._material_cells[dst] = data._material_cells[src]
+                data._bone_count_cells[dst] = data._bone_count_cells[src]
+                data._visible_cells[dst] = data._visible_cells[src]
+                data._resource_column[dst] = data._resource_column[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
             data._n = src
             data._resource_column[data._n] = None

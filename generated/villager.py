@@ -391,13 +391,6 @@ class VillagerData:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._energy_cells[dst] = self._energy_cells[src]
-        self._goal_words[dst] = self._goal_words[src]
-        self._cold_row_cells[dst] = self._cold_row_cells[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -1191,7 +1184,10 @@ class VillagerManager:
             data._drop_cold_row(data._cold_row_cells[row])
         src, dst = data._n - 1, row
         if src != dst:
-            data._move_row(src, dst)
+            data._entity_cells[dst] = data._entity_cells[src]
+            data._energy_cells[dst] = data._energy_cells[src]
+            data._goal_words[dst] = data._goal_words[src]
+            data._cold_row_cells[dst] = data._cold_row_cells[src]
             self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
             if data._cold_row_cells[dst] != NIL:
                 data._cold._row_cells[data._cold_row_cells[dst]] = dst

@@ -34,7 +34,7 @@ class Spelling(ColumnSpelling):
     @property
     def default_lines(self) -> str:
         """The constants of the default: the value, and the cell and its word where they differ."""
-        lines = [display(f"{self.default}: Final = ", self._default_literal)]
+        lines = [display(f"{self.default}: Final = ", self.default_literal)]
         if self._default_cell != self.default:
             lines.append(
                 call(f"{self._default_cell}: Final = {self.constant}.one", [self.default], 0)
@@ -55,7 +55,7 @@ class Spelling(ColumnSpelling):
         return f"{self.name.upper()}_WORD"
 
     @property
-    def _default_literal(self) -> str:
+    def default_literal(self) -> str:
         """The default as a literal; enums are spelled as members, handles by their types."""
         assert self.field is not None
         value = self.field.default
