@@ -30,6 +30,7 @@ from .every_type import EveryType, EveryTypeManager
 from .health import Health
 from .particle import Particle, ParticleManager
 from .point_mass import PointMass, PointMassManager
+from .position import Position, PositionManager
 from .scene_node import SceneNode, SceneNodeManager
 from .skinned_mesh import SkinnedMesh, SkinnedMeshManager
 from .sound_source import SoundSource, SoundSourceManager
@@ -39,20 +40,23 @@ from .status_effect import StatusEffect, StatusEffectManager
 from .texture import Texture, TextureManager
 from .tile import Tile, TileManager
 from .transform import Transform, TransformManager
+from .velocity import Velocity, VelocityManager
 from .villager import Villager, VillagerManager
 from .weapon import Weapon
-from .world import Game, Signature, World
+from .world import ActorsGroup, BodiesGroup, Game, Signature, World
 
 __all__ = [
     "NIL",
     "NULL_ENTITY",
     "Access",
+    "ActorsGroup",
     "AiState",
     "AiStateManager",
     "Animation",
     "ArchetypeChunk",
     "Archetypes",
     "Armor",
+    "BodiesGroup",
     "Burning",
     "CapacityError",
     "CelestialBody",
@@ -78,6 +82,8 @@ __all__ = [
     "ParticleManager",
     "PointMass",
     "PointMassManager",
+    "Position",
+    "PositionManager",
     "RowArray",
     "SceneNode",
     "SceneNodeManager",
@@ -103,6 +109,8 @@ __all__ = [
     "TileManager",
     "Transform",
     "TransformManager",
+    "Velocity",
+    "VelocityManager",
     "Villager",
     "VillagerManager",
     "Weapon",

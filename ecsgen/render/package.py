@@ -16,7 +16,7 @@ from ecsgen.render.archetypes import (
     archetypes_module,
     chunked_components,
 )
-from ecsgen.render.bundle import runtime_source
+from ecsgen.render.bundle import compiled_source, runtime_source
 from ecsgen.render.calls import import_line, isort_key
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
@@ -67,6 +67,8 @@ def _package(project: Project) -> Iterator[Output]:
     of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
+    if any(component.kernels for component in project.components) and project.backend == "numba":
+        yield _output("_compiled.py", compiled_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
     yield _output("world.py", world_module, parts)

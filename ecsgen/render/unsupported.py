@@ -21,7 +21,6 @@ def report_unsupported(project: Project, diagnostics: Diagnostics) -> None:
 
 def _component_keys(component: Component) -> Iterator[str]:
     asked = {
-        "kernels": component.kernels if component.backend == "numba" else (),
         "reductions": component.reductions,
     }
     return (key for key, used in asked.items() if used)

@@ -97,7 +97,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "functions that creations call": _words(
         "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
         "first_present first_repeated grown_capacity grown_map present_row row_in_use "
-        "rows_spanned whole_count without_views worn_out"
+        "rows_spanned unshared whole_count without_views worn_out"
     ),
     "functions that kernels call": _words("as_integers put_where"),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation"),
