@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
     ArchetypeHolder,
-    Cells,
     Columns,
     ComponentFlags,
     ComponentHolder,
@@ -589,21 +588,24 @@ class Game:
         """
         _dt = np.float32(CARRY_DT_ARGUMENT.one(dt))
         _n = len(self.movers)
-        _columns = (
-            JoinedColumn(
-                self.transform.data._translation_column, self.movers._join.rows(0), True
+        _blocks = joined_blocks(
+            _n,
+            (
+                JoinedColumn(
+                    self.transform.data._translation_column,
+                    self.movers._join.rows(0),
+                    True,
+                ),
+                JoinedColumn(
+                    self.point_mass.data._velocity_column,
+                    self.movers._join.rows(1),
+                    False,
+                ),
             ),
-            JoinedColumn(
-                self.point_mass.data._velocity_column, self.movers._join.rows(1), False
-            ),
+            (("f4", (3,), True),),
         )
-        _working: tuple[Cells, ...] = (("f4", (3,), True),)
         with np.errstate(all="ignore"):
-            for (
-                transform_translation,
-                point_mass_velocity,
-                _tmp,
-            ) in joined_blocks(_n, _columns, _working):
+            for transform_translation, point_mass_velocity, _tmp in _blocks:
                 # Transform.translation += PointMass.velocity * dt
                 np.multiply(point_mass_velocity, _dt, out=_tmp)
                 transform_translation += _tmp
@@ -616,17 +618,16 @@ class Game:
         """
         _dt = np.float32(DRIFT_DT_ARGUMENT.one(dt))
         _n = self.bodies.n
-        _columns = (
-            JoinedColumn(self.position.data._value_column, slice(0, _n), True),
-            JoinedColumn(self.velocity.data._value_column, slice(0, _n), False),
+        _blocks = joined_blocks(
+            _n,
+            (
+                JoinedColumn(self.position.data._value_column, slice(0, _n), True),
+                JoinedColumn(self.velocity.data._value_column, slice(0, _n), False),
+            ),
+            (("f4", (3,), True),),
         )
-        _working: tuple[Cells, ...] = (("f4", (3,), True),)
         with np.errstate(all="ignore"):
-            for (
-                position_value,
-                velocity_value,
-                _tmp,
-            ) in joined_blocks(_n, _columns, _working):
+            for position_value, velocity_value, _tmp in _blocks:
                 # Position.value += Velocity.value * dt
                 np.multiply(velocity_value, _dt, out=_tmp)
                 position_value += _tmp

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .kernels import (
-    Block,
     Cells,
     block_rows,
     cells_bytes,
@@ -62,7 +61,7 @@ class JoinedColumn(NamedTuple):
 
 def joined_blocks(
     n: int, columns: Sequence[JoinedColumn], working: Sequence[Cells]
-) -> Iterator[Block]:
+) -> Iterator[tuple[NDArray[Any], ...]]:
     """Yield the columns of n entities and working memory, block after block.
 
     When the next one is asked for, what was written into the last one is put back.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 
 from ecsgen.kernels.tree import FieldValue, Local
 from ecsgen.layout import layout
@@ -80,11 +79,12 @@ class JoinedMethod(Method):
     ) -> None:
         super().__init__(_all_fields(world, components.values()), kernel)
         steps = kernel.program.steps
-        locals_ = (step.target.name for step in steps if isinstance(step.target, Local))
-        self._fields = JoinedFields(components.values(), locals_)
+        locals_ = [step.target.name for step in steps if isinstance(step.target, Local)]
+        arguments = {argument.name: argument.text for argument in self.arguments}
+        self._fields = JoinedFields(components.values(), [*locals_, *arguments])
         self._places = places
         self._modules = {name: component.module for name, component in components.items()}
-        self.statements = Statements(kernel.program, self._fields.value, _INDENT + 8)
+        self.statements = Statements(kernel.program, self._fields.value, arguments, _INDENT + 8)
 
     @property
     def bound(self) -> str:
@@ -93,15 +93,16 @@ class JoinedMethod(Method):
         return f"self.{over}.n" if self._places is None else f"len(self.{over})"
 
     @property
-    def columns(self) -> str:
-        """The statement that names the columns and the rows in each."""
+    def blocks(self) -> str:
+        """The statement that says which columns and working memory the blocks have."""
         written = set(self._program.writes)
         columns = [
-            call("JoinedColumn", self._column(field, field.text in written), _INDENT + 4, ",")
+            call("JoinedColumn", self._column(field, field.text in written), _INDENT + 8, ",")
             for field in self.statements.read
         ]
-        pad = " " * _INDENT
-        return "\n".join([f"{pad}_columns = (", *columns, f"{pad})"])
+        pad = " " * (_INDENT + 4)
+        head, end = f"{pad[4:]}_blocks = joined_blocks(\n{pad}_n,\n{pad}(", f"{pad}),"
+        return "\n".join([head, *columns, end, self._working, f"{pad[4:]})"])
 
     def _column(self, field: FieldValue, is_written: bool) -> list[str]:
         rows = "slice(0, _n)"
@@ -109,14 +110,14 @@ class JoinedMethod(Method):
             rows = f"self.{self.kernel.over}._join.rows({self._places[field.owner]})"
         return self._fields.column(field, rows, is_written)
 
-    @cached_property
-    def working(self) -> str:
-        """The statement that says which working memory goes with each block."""
+    @property
+    def _working(self) -> str:
+        """The argument that says which working memory goes with each block."""
         cells = [
             literal((CODES[slot.scalar], slot.shape, slot.layout is Layout.TOGETHER))
             for slot in self.statements.emitter.working.slots
         ]
-        return collection("_working: tuple[Cells, ...] = ", cells, _INDENT)
+        return collection("", cells, _INDENT + 4, ",")
 
     @property
     def body(self) -> str:
@@ -124,7 +125,7 @@ class JoinedMethod(Method):
         emitter = self.statements.emitter
         fields = [self._fields.value(field).text for field in self.statements.read]
         names = [*fields, *(slot.name for slot in emitter.working.slots)]
-        pad, end = " " * (_INDENT + 4), " in joined_blocks(_n, _columns, _working):"
+        pad, end = " " * (_INDENT + 4), " in _blocks:"
         line = f"{pad}for {', '.join(names)}{',' if len(names) == 1 else ''}{end}"
         if len(line) > WIDTH:
             line = exploded("for ", names, _INDENT + 4) + end
