@@ -137,7 +137,7 @@ CODES: Final[dict[str, Code]] = {
     "E402": Code(
         "a key that has nothing to work on",
         "`cold: indirect` needs fields tagged cold, `rows` needs a partition, a component without "
-        "an owner needs fields.",
+        "an owner needs fields, a kernel assigns to one.",
     ),
     "E403": Code(
         "bad layout of entity handles",
@@ -171,6 +171,11 @@ CODES: Final[dict[str, Code]] = {
     "E510": Code(
         "query without components",
         "A query needs at least one component in `all` or `any` to look for.",
+    ),
+    "E511": Code(
+        "row larger than a chunk",
+        "An entity may have all components of the archetypes, and a row lies in one chunk, each "
+        "column on a cache line of its own.",
     ),
     # --- generating
     "E601": Code(

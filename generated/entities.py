@@ -72,18 +72,20 @@ class EntityManager:
 
         Raises CapacityError when all 4,294,967,296 indices are in use or retired.
         """
-        index = self._n_used
-        if self._free.count > MIN_FREE or index == INDEX_COUNT:
-            if not self._free.count:
+        handle: Entity
+        free, index = self._free, self._n_used
+        if free.count > MIN_FREE or index == INDEX_COUNT:
+            if not free.count:
                 raise CapacityError(f"no index left, {self._n_retired} are retired")
-            index = self._free.pop()
-            self._cells[index] ^= 1
+            index = free.pop()
+            handle = self._cells[index] ^ 1
         else:
             if index == self._n_cells:
                 self._grow(index + 1)
-            self._cells[index] = ONE_GENERATION | index
+            # An Entity, without the time that a call takes:
+            handle = ONE_GENERATION | index  # type: ignore[assignment]
             self._n_used = index + 1
-        handle: Entity = self._cells[index]
+        self._cells[index] = handle
         return handle
 
     def create_many(self, n: SupportsIndex) -> EntityArray:
@@ -133,11 +135,18 @@ class EntityManager:
         that destroys with its entities is locked, an exception group when callbacks
         failed. Inside of a callback, the entity's turn comes later.
         """
-        e = self.require(e)
+        if type(e) is not int:
+            e = operator.index(e)
+        index = e & INDEX_MASK
+        try:
+            is_alive = self._cells[index] == e
+        except IndexError:
+            is_alive = False
+        if not is_alive:
+            raise _dead(e)
         if self.dispatch.depth or self._callbacks.entries:
             self._destroy_announced(np.array([e], np.uint64))
             return
-        index = e & INDEX_MASK
         if e >= LAST_GENERATION:
             self._n_retired += 1
             self._cells[index] = index ^ 1
@@ -191,7 +200,7 @@ class EntityManager:
                 return handle
         except IndexError:
             pass
-        raise StaleEntityError(f"entity {e} is not alive")
+        raise _dead(e)
 
     def require_many(self, es: ArrayLike) -> EntityArray:
         """Convert to an EntityArray; StaleEntityError for the first dead one. O(k)."""
@@ -330,6 +339,10 @@ class EntityManager:
         self._n_used = len(handles)
         self._n_retired = state["n_retired"]
         self._free.push_many(state["free"])
+
+
+def _dead(e: int) -> StaleEntityError:
+    return StaleEntityError(f"entity {e} is not alive")
 
 
 def _empty_cells(n: int) -> EntityArray:

@@ -63,6 +63,7 @@ from ._runtime import (
     locked,
     missing,
     permutation,
+    predecessors,
     put_cells,
     row_in_use,
     rows_in_use,
@@ -311,14 +312,6 @@ class ParticleData:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._position_words[dst] = self._position_words[src]
-        self._velocity_words[dst] = self._velocity_words[src]
-        self._life_cells[dst] = self._life_cells[src]
-        self._colour_words[dst] = self._colour_words[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -520,9 +513,9 @@ class ParticleManager:
             row = self._sparse_cells[entity & INDEX_MASK]
         except IndexError:
             return NIL
-        if row != NIL and self.data._entity_cells[row] == entity:
-            return row
-        return NIL
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
@@ -728,12 +721,10 @@ class ParticleManager:
         highest = int(slots.max())
         if highest >= len(self._sparse):
             self._set_map(grown_map(self._sparse, highest))
-        heads = self._sparse[slots]
-        used = np.flatnonzero(heads != NIL)
-        stale = used[data._entity_column[heads[used]] != entities[used]]
-        if len(stale):  # rows of dead entities with the same indices
-            owners = np.unique(data._entity_column[heads[stale]])
-            self._destroy_rows(np.sort(self.lookup_many(owners)))
+        owners = data._entity_column[: data._n]
+        dead = predecessors(self._sparse, slots, owners, entities)
+        if len(dead):
+            self._destroy_rows(np.sort(self.lookup_many(dead)))
         n = data._n
         end = n + count
         span = slice(n, end)
@@ -759,7 +750,7 @@ class ParticleManager:
             columns["colour"],
         )
         data._n = end
-        self._sparse[slots] = rows
+        self._sparse[slots] = rows.astype(np.uint32)
         self._version += 1
         return rows
 
@@ -816,8 +807,13 @@ class ParticleManager:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
             raise locked(MANAGER)
-        row = self.lookup(entity)
-        if row == NIL:
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+        except IndexError:
+            return 0
+        if row == NIL or self.data._entity_cells[row] != entity:
             return 0
         return self._destroy_row(row)
 
@@ -841,7 +837,11 @@ class ParticleManager:
         self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
         src, dst = data._n - 1, row
         if src != dst:
-            data._move_row(src, dst)
+            data._entity_cells[dst] = data._entity_cells[src]
+            data._position_words[dst] = data._position_words[src]
+            data._velocity_words[dst] = data._velocity_words[src]
+            data._life_cells[dst] = data._life_cells[src]
+            data._colour_words[dst] = data._colour_words[src]
             self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
         data._n = src
         self._version += 1

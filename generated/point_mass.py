@@ -29,6 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
     NIL,
+    Blocks,
+    Cells,
     Column,
     Columns,
     Entity,
@@ -71,6 +73,7 @@ from ._runtime import (
     remember,
     row_in_use,
     rows_in_use,
+    rows_last,
     saved_rows,
     sort_key,
     sort_order,
@@ -104,6 +107,7 @@ ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 LABEL_DEFAULT: Final = ""
 LABEL_CELL: Final = _LABEL.one(LABEL_DEFAULT)
 SORT_KEYS: Final = ("mass", "label")
+SIMULATE_DT_ARGUMENT: Final = FloatField("PointMass.simulate.dt", "f32")
 
 
 class PointMass(NamedTuple):
@@ -165,6 +169,7 @@ class PointMassData:
         "_buffer",
         "_entity_cells",
         "_entity_column",
+        "_kernels",
         "_label_column",
         "_mass_cells",
         "_mass_column",
@@ -179,6 +184,7 @@ class PointMassData:
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _kernels: dict[str, Blocks]
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _mass_column: NDArray[np.float32]
@@ -286,6 +292,18 @@ class PointMassData:
             return PointMassColdColumns(self.label)
         raise ValueError(f"PointMass has no tag {tag!r}; it has hot, cold")
 
+    def _simulate_blocks(self) -> Blocks:
+        """Cut the columns of `simulate` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            rows_last(self._velocity_column[:n]),
+            rows_last(self._acceleration_column[:n]),
+            rows_last(self._position_column[:n]),
+        )
+        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        self._kernels["simulate"] = blocks = Blocks(n, columns, working)
+        return blocks
+
     def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         """Cut the columns out of a buffer; O(1)."""
         self._buffer = buffer
@@ -304,6 +322,7 @@ class PointMassData:
         self._acceleration_items = items(self._acceleration_column)
         self._acceleration_cells = flat_cells(self._acceleration_column)
         self._label_column = cut(buffer, COLUMNS[5], capacity)
+        self._kernels = {}
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
         """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
@@ -324,15 +343,6 @@ class PointMassData:
     def _load(self, rows: dict[str, NDArray[Any]]) -> None:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
-
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._mass_cells[dst] = self._mass_cells[src]
-        self._position_items[dst] = self._position_items[src]
-        self._velocity_items[dst] = self._velocity_items[src]
-        self._acceleration_items[dst] = self._acceleration_items[src]
-        self._label_column[dst] = self._label_column[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -452,9 +462,10 @@ class PointMassManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map; O(1)."""
+        """Bytes that the manager holds: the buffer and the map and scratch; O(1)."""
         total = self.data._buffer.nbytes
         total += dict_bytes(self._rows)
+        total += sum(blocks.nbytes for blocks in self.data._kernels.values())
         return total
 
     @contextmanager
@@ -853,7 +864,9 @@ class PointMassManager:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
             raise locked(MANAGER)
-        row = self.lookup(entity)
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        row = self._rows.get(entity, NIL)
         if row == NIL:
             return 0
         return self._destroy_row(row)
@@ -878,7 +891,12 @@ class PointMassManager:
         del self._rows[data._entity_cells[row]]
         src, dst = data._n - 1, row
         if src != dst:
-            data._move_row(src, dst)
+            data._entity_cells[dst] = data._entity_cells[src]
+            data._mass_cells[dst] = data._mass_cells[src]
+            data._position_items[dst] = data._position_items[src]
+            data._velocity_items[dst] = data._velocity_items[src]
+            data._acceleration_items[dst] = data._acceleration_items[src]
+            data._label_column[dst] = data._label_column[src]
             self._rows[data._entity_cells[dst]] = dst
         data._n = src
         self._version += 1
@@ -991,3 +1009,22 @@ class PointMassManager:
         alive = self._entities.alive_many(owners)
         gone = np.flatnonzero(~alive)
         return self._destroy_rows(gone)
+
+    def simulate(self, dt: float) -> None:
+        """Advance every instance by dt seconds.
+
+        Reads velocity [m/s], acceleration [m/s^2], position [m]; writes velocity [m/s],
+        position [m]; `dt` is in s. O(n), n rows; no structural change.
+        """
+        _dt = np.float32(SIMULATE_DT_ARGUMENT.one(dt))
+        data = self.data
+        _blocks = data._kernels.get("simulate")
+        if _blocks is None or _blocks.rows != data._n:
+            _blocks = data._simulate_blocks()
+        for velocity, acceleration, position, _tmp in _blocks.views:
+            # velocity += acceleration * dt
+            np.multiply(acceleration, _dt, out=_tmp)
+            velocity += _tmp
+            # position += velocity * dt
+            np.multiply(velocity, _dt, out=_tmp)
+            position += _tmp

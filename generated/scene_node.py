@@ -75,6 +75,7 @@ from ._runtime import (
     parent_numbers,
     parents_given,
     permutation,
+    predecessors,
     put_cells,
     remap_family,
     row_in_use,
@@ -305,16 +306,6 @@ class SceneNodeData:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._local_items[dst] = self._local_items[src]
-        self._world_items[dst] = self._world_items[src]
-        self._parent_cells[dst] = self._parent_cells[src]
-        self._first_child_cells[dst] = self._first_child_cells[src]
-        self._next_sibling_cells[dst] = self._next_sibling_cells[src]
-        self._previous_sibling_cells[dst] = self._previous_sibling_cells[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -482,9 +473,9 @@ class SceneNodeManager:
             row = self._sparse_cells[entity & INDEX_MASK]
         except IndexError:
             return NIL
-        if row != NIL and self.data._entity_cells[row] == entity:
-            return row
-        return NIL
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
@@ -764,12 +755,10 @@ class SceneNodeManager:
         if highest >= len(self._sparse):
             self._set_map(grown_map(self._sparse, highest))
         with self._entities.dispatch:
-            heads = self._sparse[slots]
-            used = np.flatnonzero(heads != NIL)
-            stale = used[data._entity_column[heads[used]] != entities[used]]
-            if len(stale):  # rows of dead entities with the same indices
-                owners = np.unique(data._entity_column[heads[stale]])
-                self._destroy_rows(np.sort(self.lookup_many(owners)))
+            owners = data._entity_column[: data._n]
+            dead = predecessors(self._sparse, slots, owners, entities)
+            if len(dead):
+                self._destroy_rows(np.sort(self.lookup_many(dead)))
             n = data._n
             end = n + count
             span = slice(n, end)
@@ -788,7 +777,7 @@ class SceneNodeManager:
                 columns["world"],
             )
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             data._parent_column[span] = NIL
             data._first_child_column[span] = NIL
             data._next_sibling_column[span] = NIL
@@ -847,8 +836,13 @@ class SceneNodeManager:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
             raise locked(MANAGER)
-        row = self.lookup(entity)
-        if row == NIL:
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+        except IndexError:
+            return 0
+        if row == NIL or self.data._entity_cells[row] != entity:
             return 0
         return self._destroy_row(row)
 
@@ -878,7 +872,13 @@ class SceneNodeManager:
                 self._leave_parent(row)
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._local_items[dst] = data._local_items[src]
+                data._world_items[dst] = data._world_items[src]
+                data._parent_cells[dst] = data._parent_cells[src]
+                data._first_child_cells[dst] = data._first_child_cells[src]
+                data._next_sibling_cells[dst] = data._next_sibling_cells[src]
+                data._previous_sibling_cells[dst] = data._previous_sibling_cells[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
                 self._relink_family(src, dst)
             data._n = src

@@ -77,6 +77,7 @@ from ._runtime import (
     locked,
     missing,
     permutation,
+    predecessors,
     remap_links,
     resolve_ids,
     row_in_use,
@@ -433,18 +434,6 @@ class StatusEffectData:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._effect_cells[dst] = self._effect_cells[src]
-        self._strength_cells[dst] = self._strength_cells[src]
-        self._remaining_cells[dst] = self._remaining_cells[src]
-        self._next_cells[dst] = self._next_cells[src]
-        self._previous_cells[dst] = self._previous_cells[src]
-        self._id_slot_cells[dst] = self._id_slot_cells[src]
-        self._caster_cells[dst] = self._caster_cells[src]
-        self._icon_cells[dst] = self._icon_cells[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -689,9 +678,9 @@ class StatusEffectManager:
             row = self._sparse_cells[entity & INDEX_MASK]
         except IndexError:
             return NIL
-        if row != NIL and self.data._entity_cells[row] == entity:
-            return row
-        return NIL
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's first row, NIL where it has none, shape (k,); O(k)."""
@@ -925,12 +914,10 @@ class StatusEffectManager:
         highest = int(slots.max())
         if highest >= len(self._sparse):
             self._set_map(grown_map(self._sparse, highest))
-        heads = self._sparse[slots]
-        used = np.flatnonzero(heads != NIL)
-        stale = used[data._entity_column[heads[used]] != entities[used]]
-        if len(stale):  # rows of dead entities with the same indices
-            owners = np.unique(data._entity_column[heads[stale]])
-            self._destroy_rows(self._rows_of_many(owners))
+        owners = data._entity_column[: data._n]
+        dead = predecessors(self._sparse, slots, owners, entities)
+        if len(dead):
+            self._destroy_rows(self._rows_of_many(dead))
         taken = data._take_slots(count)
         n = data._n
         end = n + count
@@ -1035,7 +1022,15 @@ class StatusEffectManager:
         data._id_row_cells[slot] = NIL
         src, dst = data._n - 1, row
         if src != dst:
-            data._move_row(src, dst)
+            data._entity_cells[dst] = data._entity_cells[src]
+            data._effect_cells[dst] = data._effect_cells[src]
+            data._strength_cells[dst] = data._strength_cells[src]
+            data._remaining_cells[dst] = data._remaining_cells[src]
+            data._next_cells[dst] = data._next_cells[src]
+            data._previous_cells[dst] = data._previous_cells[src]
+            data._id_slot_cells[dst] = data._id_slot_cells[src]
+            data._caster_cells[dst] = data._caster_cells[src]
+            data._icon_cells[dst] = data._icon_cells[src]
             self._relink_row(src, dst)
             data._id_row_cells[data._id_slot_cells[dst]] = dst
         data._n = src

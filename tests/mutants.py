@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ecsgen.features import Mutant
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A file that all components share, and how it is broken."""
+
+    file: str
+    mutants: tuple[Mutant, ...]
+    tests: tuple[str, ...]  # files of the tests' folder; none means all
+
 
 # Not where the fields' accessors, called at once, check it again.
 ROW_CHECK = r"not 0 <= row < data\._n:(?!\n.*\n +return \w+\(\s*self\.)"
@@ -33,7 +45,7 @@ MANAGER = (
         r"grown_capacity(0, \1",
     ),
     Mutant("a default has another word", r"= word\((\w+), (\w+)\)$", r"= word(\1, \2) ^ 1"),
-    Mutant("two columns lie at the same place", r"COLUMNS\[2\]", "COLUMNS[1]"),
+    Mutant("two columns lie at the same place", r"(cut\(buffer, COLUMNS)\[2\]", r"\1[1]"),
     Mutant("cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
     Mutant("rows are lost when the buffer moves", r"copy_rows\(.*\)", "pass"),
     Mutant("held views are not reported", r"warn_if_viewed\(.*\)", "pass"),
@@ -63,10 +75,15 @@ MANAGER = (
 
 ENTITIES = (
     Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
+    Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1", "pass"),
+    Mutant(
+        "used-up indices stay alive", r"cells\[exhausted\] = .*", "cells[exhausted] = es[exhausted]"
+    ),
+    Mutant("the retired are not counted", r"self\._n_retired \+= .*", "pass"),
     Mutant(
         "an index is reused too early",
-        r"self\._free\.count > MIN_FREE",
-        "self._free.count >= MIN_FREE",
+        r"free\.count > MIN_FREE",
+        "free.count >= MIN_FREE",
     ),
     Mutant(
         "many reuse indices too late",
@@ -74,25 +91,66 @@ ENTITIES = (
         "self._free.count - MIN_FREE - 1",
     ),
     Mutant(
-        "a generation is skipped", r"\(e \+ ONE_GENERATION\) \^ 1", "(e + 2 * ONE_GENERATION) ^ 1"
+        "many reuse all indices first",
+        r"parts = \(reused\[:early\], created, reused\[early:\]\)",
+        "parts = (reused, created, reused[:0])",
     ),
-    Mutant("the dead stay alive", r"cells \^= 1$", "pass"),
-    Mutant("the retired are not counted", r"self\._n_retired \+= .*", "pass"),
-    Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
-    Mutant("the dead among many are accepted", r"if not alive\.all\(\):", "if False:"),
-    Mutant("nobody is told", r"self\._callbacks\.run\(es, .*\)", "pass"),
+    Mutant("reused indices stay free", r"self\._free\.drop\(n_reused\)", "pass"),
     Mutant("a freed index is lost", r"self\._free\.push\(index\)", "pass"),
     Mutant("used indices are given out again", r"self\._n_used \+= fresh", "pass"),
     Mutant("no index is ever missing", r"n_reused > self\._free\.count", "False"),
+    Mutant("a missing index is not noticed", r"if not free\.count:", "if False:"),
+    Mutant(
+        "a generation is skipped", r"\(e \+ ONE_GENERATION\) \^ 1", "(e + 2 * ONE_GENERATION) ^ 1"
+    ),
+    Mutant("the dead stay alive", r"cells \^= 1$", "pass"),
+    Mutant("null is alive at first", r"handles\[0\] = ONE_GENERATION \| 1", "pass"),
+    Mutant("the living are every other one", r"alive\[::2\] \^= True", "pass"),
+    Mutant("handles are lost when they grow", r"handles\[: self\._n_cells\] = .*", "pass"),
+    Mutant("it grows an entity too late", r"n > self\._n_cells", "n > self._n_cells + 1"),
+    Mutant("queued indices take no memory", r" \+ self\._free\.nbytes", ""),
+    Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
+    Mutant("the dead among many are accepted", r"if not alive\.all\(\):", "if False:"),
+    Mutant("nobody is told", r"self\._callbacks\.run\(es, .*\)", "pass"),
+    Mutant("nobody is asked first", r"self\._callbacks\.check\(\)", "pass"),
+    Mutant("one callback's changes are seen by others", r"es\.flags\.writeable = False", "pass"),
+    Mutant("the caller's array becomes read-only", r"\(es\.copy\(\)\)", "(es)"),
+    Mutant("nothing waits for its turn", r"if self\.dispatch\.depth:", "if False:"),
+    Mutant("the queued die again", r"es = es\[are_held\(.*\)\]", "pass"),
+    Mutant("what was taken back is not free", r"self\._free\.put_back\(.*\)", "pass"),
+    Mutant("what was taken back counts as used", r"self\._n_used = n_before", "pass"),
+    Mutant("what was taken back stays alive", r"= es \^ 1", "= es"),
+    Mutant("others' indices are taken back", r"\) >= n_before:", ") >= 0:"),
+    Mutant("saving loses the retired", r"self\._n_retired = state.*", "pass"),
+    Mutant("saving loses free indices", r"self\._free\.push_many\(state.*\)", "pass"),
+    Mutant("handles of other bits are loaded", r'if state\["bits"\] != bits:', "if False:"),
 )
 
 WORLD = (
-    Mutant("a manager is left out of the sum", r"gone \+= .*", "pass"),
     Mutant(
-        "a failing spawn keeps its entities",
-        r"entities\.create_many\(n\)$",
-        "entities.create_many(n + 1)[:n]",
+        "a manager has entities of its own",
+        r"Manager\(self\.entities\)",
+        "Manager(EntityManager())",
     ),
+    Mutant("a manager is not among all", r"^ +\(\w+, self\.\w+\),\n", ""),
+    Mutant("a component is not spawned", r"_parts\.append\(.*\)", "pass"),
+    Mutant("arguments count as held views", r"given\.extend\(.*\)", "pass"),
+    Mutant("values change while they wait", r"= \[\(\w+, _owned\(columns\)\) .*\]", "= parts"),
+    Mutant(
+        "there is room for the first only",
+        r"^( +)store\._make_room\(.*\)(?=\n +for)",
+        r"\1pass",
+    ),
+    Mutant(
+        "room is not made again",
+        r"store\._make_room\(.*\)(?=\n +store\._append)",
+        "pass",
+    ),
+    Mutant("a failing spawn leaves rows", r"store\.remove_many\(entities\)", "pass"),
+    Mutant("a failing spawn uses handles", r"self\.entities\._uncreate\(entities\)", "pass"),
+    Mutant("failures of a spawn are hidden", r"^ +raise$", ""),
+    Mutant("failures stop the others", r"with self\.entities\.dispatch:", "if True:"),
+    Mutant("a manager is left out of the sum", r"gone \+= .*", "pass"),
     Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
     Mutant("components that it does not have", r" if holder\.has\(entity\)", ""),
     Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
@@ -140,5 +198,24 @@ RUNTIME = (
     Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+    Mutant(
+        "joining rows keep another order",
+        r"rows\[moving\], displaced",
+        "np.sort(rows[moving]), displaced",
+    ),
+    Mutant(
+        "rows in the way are lost",
+        r"wanted\[moving\], rows\[outside\]",
+        "wanted[moving], displaced",
+    ),
+    Mutant("who lacks one mate's rows joins", r"found = \[earlier\[present\] .*\]", "pass"),
+    Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
+    Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
+)
+
+SHARED = (
+    Shared("entities.py", ENTITIES, ("test_entities.py",)),
+    Shared("world.py", WORLD, ("test_world.py",)),
+    Shared("_runtime.py", RUNTIME, ()),
 )

@@ -30,12 +30,12 @@ FEATURE = Feature(
         ),
         Mutant(
             "the highest index has no room",
-            r"highest >= data\._allocated",
-            "highest > data._allocated",
+            r"needed > data\._allocated",
+            "needed > data._allocated + 1",
         ),
         Mutant("other owners are found", r"data\._entity_cells\[row\] == entity and ", ""),
         Mutant("no entity is found in holes", r" and entity:", ":"),
-        Mutant("holes are taken for rows", r" or not _owners\[row\]:", ":"),
+        Mutant("holes are taken for rows", r"\s+or not data\._entity_cells\[row\]", ""),
         Mutant("holes among many are taken for rows", r"present_rows\(", "rows_in_use("),
     ),
 )

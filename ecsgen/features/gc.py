@@ -9,7 +9,7 @@ FEATURE = Feature(
         Mutant("three alive in a row are enough", r"alive_in_row < 4", "alive_in_row < 3"),
         Mutant("five alive in a row are needed", r"alive_in_row < 4", "alive_in_row <= 4"),
         Mutant("the alive need not be in a row", r"^( +)alive_in_row = 0$", r"\1pass"),
-        Mutant("rows are counted twice", r"collected \+= 1", "collected += 2"),
+        Mutant("rows are counted twice", r"collected \+= self", "collected += 1 + self"),
         Mutant(
             "the last row is never picked", r"pick\(\) \* data\._n\)", "pick() * (data._n - 1))"
         ),

@@ -9,15 +9,13 @@ FEATURE = Feature(
     roles=("map",),
     mutants=(
         Mutant("the map is not told", r"^( +)self\._sparse(?:_cells)?\[.*\] = .*", r"\1pass"),
-        Mutant(
-            "the owner is not checked", r" and self\.data\._entity_cells\[row\] == entity:", ":"
-        ),
+        Mutant("the owner is not checked", r" or self\.data\._entity_cells\[row\] != entity:", ":"),
         Mutant(
             "the dead stay",
             r"if _found != NIL and data\._entity_cells\[_found\] != entity:",
             "if False:",
         ),
-        Mutant("the dead among many stay", r"if len\(stale\):", "if False:"),
+        Mutant("the dead among many stay", r"if len\(dead\):", "if False:"),
         Mutant("the map does not grow", r"if _map is not None:", "if False:"),
         Mutant(
             "the map is too short for many",

@@ -30,6 +30,7 @@ class Scope:
     absent: Mapping[str, str] = field(default_factory=dict)  # other components → why not
     enums: Mapping[str, Enum] = field(default_factory=dict)
     arguments: Mapping[str, Argument] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()  # fields that not every row has
     has_parent: bool = False
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
@@ -100,6 +101,10 @@ class Scope:
         if type_ is None:
             message = f"a kernel cannot use {quote(field.name)}: it is of type {field.type.text}"
             raise KernelError("E803", message, node)
+        if (f"{owner}.{field.name}" if owner else field.name) in self.hidden:
+            message = f"a kernel cannot use {quote(field.name)}: it is in the second, cold buffer"
+            hint = "only some rows have it there; tag it hot, or keep it inline"
+            raise KernelError("E805", message, node, hint)
         return FieldValue(type_, field.name, owner)
 
     def names(self) -> Iterable[str]:

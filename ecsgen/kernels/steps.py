@@ -12,7 +12,7 @@ from ecsgen.kernels.operations import BINARY
 from ecsgen.kernels.rules import Operand, applied, cast, typed
 from ecsgen.kernels.scope import LINKS, Scope
 from ecsgen.kernels.syntax import Assignment, KernelError
-from ecsgen.kernels.tree import Constant, Element, Expression, FieldValue, Local, Step
+from ecsgen.kernels.tree import PARENT, Constant, Element, Expression, FieldValue, Local, Step
 from ecsgen.kernels.types import Type
 
 
@@ -33,14 +33,16 @@ def names_read(step: Assignment) -> Iterator[str]:
     return (node.id for node in ast.walk(step.value) if isinstance(node, ast.Name))
 
 
-def typed_step(step: Assignment, text: str, scope: Scope, writable: frozenset[str]) -> Step:
+def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
     typist = Typist(scope)
     node = target_of(step)
     if isinstance(node, ast.Name) and _is_local(node.id, scope):
         return _set_local(step, node, text, scope, typist)
     target, index, type_ = _field_target(node, scope, typist)
-    _check_writable(target, node, writable)
+    if target.owner == PARENT:
+        message = "a kernel cannot assign to the parent's row: only to its own"
+        raise KernelError("E805", message, node)
     value = _right_side(step, _read(target, index, type_), typist)
     return Step(target, fitted(value, type_, step.value), index, text)
 
@@ -111,18 +113,6 @@ def _what(found: Expression) -> str:
         case Element():
             return _what(found.base)
     return "an argument: it is the same for every row"
-
-
-def _check_writable(target: FieldValue, node: ast.expr, writable: frozenset[str]) -> None:
-    if target.text in writable:
-        return
-    if target.owner == "parent":
-        message = "a kernel cannot assign to the parent's row: only to its own"
-    else:
-        message = (
-            f"a kernel cannot assign to {quote(target.text)}: it is in the second, cold buffer"
-        )
-    raise KernelError("E805", message, node)
 
 
 def _read(target: FieldValue, index: tuple[int, ...], type_: Type) -> Expression:

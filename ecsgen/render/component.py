@@ -10,7 +10,7 @@ from ecsgen.model import Component
 from ecsgen.render.blocks import Step, indented, without_nothing
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
-from ecsgen.render.imports import import_lines
+from ecsgen.render.imports import compiled_names, import_lines
 
 MARKER = "<<imports>>"
 
@@ -20,8 +20,10 @@ def component_module(component: Component) -> str:
     steps = Steps(component)
     text = environment().get_template("manager.py.j2").render(steps.context)
     text = without_nothing(text)
-    enums = dict.fromkeys(steps.spelling.enums, ".enums")
-    return text.replace(MARKER, import_lines(text, enums))
+    own = dict.fromkeys(steps.spelling.enums, ".enums")
+    if component.backend == "numba":
+        own |= dict.fromkeys(compiled_names(), "._compiled")
+    return text.replace(MARKER, import_lines(text, own))
 
 
 class Steps(Step):
@@ -42,21 +44,20 @@ class Steps(Step):
             **{role: Role(self, role) for role in features.ROLES},
         }
         for feature in features.active(component):
-            blocks = Blocks(
-                self._module(feature.name), self._module(feature.base) if feature.base else None
-            )
+            context = {**self.context, "it": feature.subject(component)}
+            names = (feature.name, feature.base) if feature.base else (feature.name,)
+            blocks = Blocks(*(self._module(name, context) for name in names))
             self.modules[feature.name] = blocks
             self.roles |= dict.fromkeys(feature.roles, blocks)
 
-    def _module(self, name: str) -> Any:
-        template = environment().get_template(f"features/{name}.py.j2")
-        return template.make_module(self.context)
+    def _module(self, name: str, context: dict[str, Any]) -> Any:
+        return environment().get_template(f"features/{name}.py.j2").make_module(context)
 
 
 class Blocks:
     """The blocks of a feature's template, and of its base where the template has none."""
 
-    def __init__(self, module: Any, base: Any) -> None:
+    def __init__(self, module: Any, base: Any = None) -> None:
         self._module = module
         self._base = base
 

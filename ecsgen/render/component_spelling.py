@@ -63,9 +63,12 @@ class ComponentSpelling:
 
     @property
     def enums(self) -> list[str]:
-        """The enums that the fields use."""
-        types = (field.type for field in self.component.fields)
-        return sorted({kind.target for kind in types if kind.base is Base.ENUM})
+        """The enums that the fields, and the arguments of kernels, use."""
+        component = self.component
+        types = (field.type for field in component.fields)
+        used = {kind.target for kind in types if kind.base is Base.ENUM}
+        used |= {a.type.kind for kernel in component.kernels for a in kernel.program.arguments}
+        return sorted(used - {""})
 
     @property
     def data_attributes(self) -> list[str]:
@@ -105,6 +108,11 @@ class ComponentSpelling:
         entities = ["entities"] if self.component.owner == "entity" else []
         names = [*entities, *(s.name for s in self.fields if not s.is_object)]
         return collection("_borrowed = ", names, 8)[8:].replace("\n        ", "\n")
+
+    def default_of(self, column: Spelling) -> str:
+        """A column's default: its field's constant, or the value for a part of a split field."""
+        is_field = any(spelling.name == column.name for spelling in self.fields)
+        return column.default if is_field else column.default_literal
 
     @property
     def keywords(self) -> list[str]:

@@ -230,8 +230,11 @@ class _FloatPairField(_ShapedFloatField):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
-        if type(value) is tuple and len(value) == 2:
-            x, y = value
+        if type(value) is tuple:
+            try:
+                x, y = value
+            except ValueError:  # another length
+                return super().one(value)
             if type(x) is type(y) is float:
                 low, high = self._low, self._limit
                 if low < x < high and low < y < high:
@@ -243,8 +246,11 @@ class _FloatTripleField(_ShapedFloatField):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
-        if type(value) is tuple and len(value) == 3:
-            x, y, z = value
+        if type(value) is tuple:
+            try:
+                x, y, z = value
+            except ValueError:  # another length
+                return super().one(value)
             if type(x) is type(y) is type(z) is float:
                 low, high = self._low, self._limit
                 if low < x < high and low < y < high and low < z < high:
@@ -256,8 +262,11 @@ class _FloatQuadField(_ShapedFloatField):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
-        if type(value) is tuple and len(value) == 4:
-            x, y, z, w = value
+        if type(value) is tuple:
+            try:
+                x, y, z, w = value
+            except ValueError:  # another length
+                return super().one(value)
             if type(x) is type(y) is type(z) is type(w) is float:
                 low, high = self._low, self._limit
                 finite = low < x < high and low < y < high

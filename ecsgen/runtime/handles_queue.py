@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,17 +30,18 @@ class IndexQueue:
 
     def push(self, index: int) -> None:
         """Append one. O(1) amortised."""
-        if self.count > self._mask:
-            self._grow(self.count + 1)
-        self._cells[(self._head + self.count) & self._mask] = index
-        self.count += 1
+        count = self.count
+        if count > self._mask:
+            self._grow(count + 1)
+        self._cells[(self._head + count) & self._mask] = index
+        self.count = count + 1
 
     def pop(self) -> int:
         """Take the first one, which must exist. O(1)."""
-        index: int = self._cells[self._head & self._mask]
-        self._head += 1
+        head = self._head
+        self._head = head + 1
         self.count -= 1
-        return index
+        return self._cells[head & self._mask]
 
     def reserve(self, count: int) -> None:
         """Make room for `count` indices in all, so that pushing them can't fail."""
@@ -89,5 +88,5 @@ class IndexQueue:
 
     def _place(self, ring: NDArray[np.uint32]) -> None:
         self._ring = ring
-        self._cells: memoryview[Any] = ring.data
+        self._cells: memoryview[int] = ring.data
         self._mask = len(ring) - 1

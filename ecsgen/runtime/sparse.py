@@ -30,6 +30,24 @@ def indices(entities: EntityArray, index_mask: int) -> RowArray:
     return (entities & np.uint64(index_mask)).view(np.intp)
 
 
+def predecessors(
+    rows_of: NDArray[np.uint32],
+    indices: RowArray,
+    owners: EntityArray,
+    entities: EntityArray,
+) -> EntityArray:
+    """Return the owners, ascending, that have the index of one of the entities but are none.
+
+    They died, for the entities are alive. `owners` are the rows in use.
+    """
+    if len(owners) == 0:
+        return owners
+    heads = rows_of[indices]
+    used = np.flatnonzero(heads != NIL)
+    found = owners[heads[used]]
+    return np.unique(found[found != entities[used]])
+
+
 def sparse_lookup(
     rows_of: NDArray[np.uint32],
     owners: EntityArray,

@@ -12,7 +12,7 @@ from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.steps import effects, local_names, names_read, target_of, typed_step
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.kernels.tree import Argument, Expression, Folding, Program, Step, fields_in
-from ecsgen.model import Component, Enum, Field, Kernel, Reduction, World
+from ecsgen.model import Component, Enum, Kernel, Reduction, World
 from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
@@ -22,15 +22,14 @@ Enums = Mapping[str, Enum]
 def with_programs(component: Component, known: Known, diagnostics: Diagnostics) -> Component:
     """The component with compiled kernels and reductions; reports E112, E102 and E80x."""
     fields = {field.name: field for field in component.fields}
-    writable = frozenset(f.name for f in component.fields if not _is_indirect(component, f))
+    hidden = _hidden(component)
 
-    def scope() -> Scope:
-        return Scope(fields=fields, enums=_enums(known), has_parent=bool(component.hierarchy))
+    def scope(has_parent: bool) -> Scope:
+        return Scope(fields=fields, enums=_enums(known), hidden=hidden, has_parent=has_parent)
 
-    kernels = (
-        _kernel(kernel, scope(), writable, known, diagnostics) for kernel in component.kernels
-    )
-    reductions = (_reduction(one, scope(), diagnostics) for one in component.reductions)
+    has_parent = bool(component.hierarchy)
+    kernels = (_kernel(one, scope(has_parent), known, diagnostics) for one in component.kernels)
+    reductions = (_reduction(one, scope(False), diagnostics) for one in component.reductions)
     return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
 
 
@@ -41,14 +40,10 @@ def with_world_programs(
     kernels = []
     for kernel in world.kernels:
         members, absent = _members(world, kernel.over, components)
-        scope = Scope(components=members, absent=absent, enums=_enums(known))
-        writable = frozenset(
-            f"{name}.{field.name}"
-            for name, component in members.items()
-            for field in component.fields
-            if not _is_indirect(component, field)
-        )
-        kernels.append(_kernel(kernel, scope, writable, known, diagnostics))
+        hidden = {f"{name}.{field}" for name, c in members.items() for field in _hidden(c)}
+        enums = _enums(known)
+        scope = Scope(components=members, absent=absent, enums=enums, hidden=frozenset(hidden))
+        kernels.append(_kernel(kernel, scope, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
 
 
@@ -68,8 +63,11 @@ def _members(
     return {name: components[name] for name in names if name in components}, absent
 
 
-def _is_indirect(component: Component, field: Field) -> bool:
-    return component.cold == "indirect" and "cold" in field.tags
+def _hidden(component: Component) -> frozenset[str]:
+    """Fields of the second buffer, in which not every row has a place."""
+    if component.cold != "indirect":
+        return frozenset()
+    return frozenset(field.name for field in component.fields if "cold" in field.tags)
 
 
 def _enums(known: Known) -> Enums:
@@ -79,7 +77,6 @@ def _enums(known: Known) -> Enums:
 def _kernel(
     kernel: Kernel,
     scope: Scope,
-    writable: frozenset[str],
     known: Known,
     diagnostics: Diagnostics,
 ) -> Kernel:
@@ -92,12 +89,15 @@ def _kernel(
     steps: list[Step] = []
     for text, step in parsed:
         try:
-            steps.append(typed_step(step, " ".join(text.content.split()), scope, writable))
+            steps.append(typed_step(step, " ".join(text.content.split()), scope))
         except KernelError as error:
             text.report(error, diagnostics)
             target = target_of(step)
             if isinstance(target, ast.Name) and target.id in scope.later:
                 scope.wrong |= {target.id}
+    if len(steps) == len(kernel.steps) and not effects(tuple(steps)):
+        message = f"the kernel {quote(kernel.name)} assigns to no field"
+        diagnostics.add("E402", message, kernel.marks[""])
     reads = _texts(where, *(step.value for step in steps))
     arguments = tuple(scope.arguments.values())
     program = Program(arguments, where, tuple(steps), reads, effects(tuple(steps)))

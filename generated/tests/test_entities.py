@@ -25,6 +25,7 @@ from .. import (
     CapacityError,
     EntityManager,
     StaleEntityError,
+    StructureLockedError,
     entities,
 )
 
@@ -122,6 +123,13 @@ class _Machine(RuleBasedStateMachine):
         with pytest.raises(StaleEntityError):
             self.entities.destroy_many([*self.alive, dead])
 
+    @rule(count=st.integers(0, 20))
+    def take_back(self, count: int) -> None:
+        if count <= self.left():
+            es = self.entities.create_many(count)
+            self.entities._uncreate(es)
+            assert not self.entities.alive_many(es).any()
+
     @rule(copied=st.sampled_from([deepcopy, lambda e: pickle.loads(pickle.dumps(e))]))
     def copy(self, copied: Callable[[EntityManager], EntityManager]) -> None:
         self.entities = copied(self.entities)
@@ -157,6 +165,8 @@ def test_handles() -> None:
 
 def test_what_can_not_be_an_entity_is_not_alive() -> None:
     em = EntityManager()
+    assert not em.alive(NULL_ENTITY)
+    assert not em.alive_many([NULL_ENTITY]).any()
     entity = em.create()
     beyond = 2 ** (entities.INDEX_BITS + entities.GENERATION_BITS)
     odd = [NULL_ENTITY, entity + 1, -1, -entity, beyond + entity, 2**64, 2**70]
@@ -196,6 +206,57 @@ def test_repeated_entities_are_refused() -> None:
         em.create_many(-1)
 
 
+def test_taking_back_after_others_came() -> None:
+    em = EntityManager()
+    es = em.create_many(2)
+    other = em.create()
+    em._uncreate(es)
+    assert list(em) == [other]
+    assert not em.alive_many(es).any()
+    with patch.object(entities, "MIN_FREE", 0):
+        assert em.create_many(2).tolist() == es.tolist()
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 129])
+def test_room_for_all(count: int) -> None:
+    em = EntityManager()
+    count = min(count, entities.INDEX_COUNT - 1)
+    es = em.create_many(count).tolist()
+    es.append(em.create())
+    assert list(em) == es
+
+
+@pytest.mark.parametrize("as_many", [False, True])
+def test_an_index_without_generations_is_retired(as_many: bool) -> None:
+    em = EntityManager()
+    with (
+        patch.object(entities, "MIN_FREE", 0),
+        patch.object(entities, "LAST_GENERATION", 1 << entities.INDEX_BITS),
+    ):
+        entity = em.create()  # its index is 0, so this is the first of the last
+        if as_many:
+            em.destroy_many([entity])
+        else:
+            em.destroy(entity)
+        assert not em.alive(entity)
+        assert em.index(em.create()) == 1
+    assert len(em) == 1
+
+
+def test_queued_indices_count_as_memory() -> None:
+    em = EntityManager()
+    es = em.create_many(min(500, entities.INDEX_COUNT))
+    before = em.nbytes
+    em.destroy_many(es)
+    assert em.nbytes >= max(before, 8 * len(es) + 4 * len(es))
+
+
+def test_the_state_of_other_handles_is_refused() -> None:
+    em = EntityManager()
+    with pytest.raises(ValueError, match="bits"):
+        em.__setstate__(em.__getstate__() | {"bits": (1, 1)})
+
+
 def test_callbacks_hear_who_died() -> None:
     em = EntityManager()
     es = em.create_many(2)
@@ -210,6 +271,68 @@ def test_callbacks_hear_who_died() -> None:
     em.destroy(em.create())
     em.destroy_many([])
     assert len(died) == 2
+
+
+def test_callbacks_can_change_no_handles() -> None:
+    em = EntityManager()
+    es = em.create_many(3)
+    heard: list[Any] = []
+
+    def listen(gone: Any) -> None:
+        heard.append(gone)
+        if len(heard) == 1:
+            em.destroy(es[2])
+
+    em.on_destroy(listen)
+    two = es[:2].copy()
+    em.destroy_many(two)
+    assert [gone.tolist() for gone in heard] == [two.tolist(), [es[2]]]
+    assert not any(gone.flags.writeable for gone in heard)
+    assert two.flags.writeable
+
+
+class _Guard:
+    """What managers have that destroy their rows together with the entity."""
+
+    def __init__(self) -> None:
+        self.refuses = True
+        self.heard: list[list[int]] = []
+
+    def before(self) -> None:
+        if self.refuses:
+            raise StructureLockedError("not now")
+
+    def after(self, gone: Any) -> None:
+        self.heard.append(gone.tolist())
+
+
+def test_nobody_dies_while_a_manager_refuses() -> None:
+    em, guard = EntityManager(), _Guard()
+    em._attach(guard.before, guard.after)
+    es = em.create_many(2)
+    for call, given in ((em.destroy, es[0]), (em.destroy_many, es)):
+        with pytest.raises(StructureLockedError):
+            call(given)
+    assert em.alive_many(es).all()
+    assert guard.heard == []
+
+
+def test_nobody_queued_dies_while_a_manager_refuses() -> None:
+    em, guard = EntityManager(), _Guard()
+    em._attach(guard.before, guard.after)
+    first, second = em.create_many(2).tolist()
+    guard.refuses = False
+
+    def refuse(gone: Any) -> None:
+        em.destroy(second)
+        guard.refuses = True
+
+    em.on_destroy(refuse)
+    with pytest.raises(ExceptionGroup) as caught:
+        em.destroy(first)
+    assert list(map(type, caught.value.exceptions)) == [StructureLockedError]
+    assert em.alive(second)
+    assert guard.heard == [[first]]
 
 
 def test_callbacks_that_fail_lose_nothing() -> None:

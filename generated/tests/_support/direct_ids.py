@@ -8,9 +8,9 @@ import pytest
 
 from . import stable_ids
 from .base import State
-from .machine import Record
+from .machine import Record, through_pickle
 from .memory import LINE
-from .package import NIL, CapacityError
+from .package import NIL, CapacityError, StaleInstanceError
 
 
 class Rules(stable_ids.Rules):
@@ -47,8 +47,21 @@ class Cases(stable_ids.Cases):
         m.destroy_many([1, 3])
         assert m.resolve_many(ids).tolist() == [0, NIL, 2, NIL]
         assert [m.resolve(id) for id in ids] == [0, NIL, 2, NIL]
+        with pytest.raises(StaleInstanceError):
+            m.id_of(1)
+        with pytest.raises(StaleInstanceError):
+            m.id_of_many([1])
         m.create_many(es[[1, 3]])
         assert m.resolve_many(ids).tolist() == [0, NIL, 2, NIL]
+
+    def test_generations_are_saved_and_saved_again(self) -> None:
+        source, m, es = self.filled(3)
+        m.destroy(2)
+        for _ in range(2):
+            source, m = through_pickle((source, m))
+            m.shrink_to_fit()
+        self.check_values(m, [0, 1], [0, 1])
+        assert m.id_of(m.create(es[2])) >> 32 == 2
 
     def test_worn_out_rows_take_nothing(self) -> None:
         _, m, es = self.filled(3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .base import State
 from .fields import Field
 from .machine import Record, through_pickle
 from .memory import LINE, PAGE
-from .package import NIL, StaleInstanceError
+from .package import NIL, StaleInstanceError, StaleViewWarning
 from .subject import same
 
 
@@ -43,7 +44,7 @@ class Rules(machine.Machine):
         assert cold.n == len(rows) == len(self.cold)
         assert {self.at(row) for row in rows} == self.cold
         for field in fields:
-            expected = [field.stored(self.at(row).values[field.name]) for row in rows]
+            expected = [self.at(row).stored(field) for row in rows]
             assert same(self.subject.read_column(cold, field), expected)
 
 
@@ -225,6 +226,37 @@ class Cases(base.Cases):
         other.clear()
         assert m.data.cold.row.tolist() == seen
         self.check_values(m, [0], [2])
+
+    def test_held_views_of_places_warn(self) -> None:
+        source, m = self.new(2 * LINE)
+        m.reserve(2 * LINE)
+        self.add_places(source, m, 1)
+        view = m.data.cold.buffer[:1]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.add_places(source, m, LINE)
+        moved = not np.may_share_memory(view, m.data.cold.buffer)
+        assert [warning.category for warning in caught] == [StaleViewWarning] * moved
+        assert moved or self.subject.reserve
+
+    def test_places_are_arguments(self) -> None:
+        source, m = self.new(2 * LINE)
+        m.reserve(2 * LINE)
+        self.add_places(source, m, LINE)
+        apart = self.subject.split
+        whole = [f for f in self.subject.cold_fields if f.name not in apart]
+        views = {f.name: getattr(m.data.cold, f.name) for f in whole}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rows = self.add(source, m, LINE, **views)
+        for field in whole:
+            read = field.read(self.other(field))
+            assert same([getattr(m, field.name)(row) for row in rows], [read] * LINE)
+
+    def add_places(self, source: Any, m: Any, count: int) -> None:
+        """Create rows that take a place each."""
+        fields = self.subject.cold_fields
+        self.add(source, m, count, **{f.name: [self.other(f)] * count for f in fields})
 
     def test_places_count_as_memory(self) -> None:
         source, m = self.new(10 * LINE)

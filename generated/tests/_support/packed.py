@@ -55,7 +55,7 @@ class Rules(machine.Machine):
         if names:
             field = data.draw(st.sampled_from(names))
             self.manager.sort(field.name)
-            self.permute_by(lambda record: field.stored(record.values[field.name]))
+            self.permute_by(lambda record: record.stored(field))
 
     @rule(data=st.data())
     def sort_by_key(self, data: st.DataObject) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis.stateful import invariant, precondition, rule
 from . import packed
 from .base import State
 from .fields import Object
-from .machine import Record
+from .machine import Record, through_pickle
 from .package import NIL, StaleInstanceError, StructureLockedError
 from .subject import same
 
@@ -165,6 +166,13 @@ class Cases(packed.Cases):
         rows = [self.found(m, owner) for owner in owners]
         assert [m.is_active(row) for row in rows] == [True, True, False, False]
         self.check_values(m, rows, range(4))
+
+    def test_copies_keep_sides(self) -> None:
+        source, m, owners = self.parted(2, 3)
+        for copied in (through_pickle, deepcopy):
+            _, other = copied((source, m))
+            assert other.n_active == 2
+            self.check_rows(other, owners, range(5))
 
     def test_one_swap_changes_sides(self) -> None:
         _, m, owners = self.parted(2, 3)

@@ -12,6 +12,7 @@ from hypothesis.stateful import invariant, rule
 
 from . import machine, memory
 from .base import State
+from .fields import Field
 from .machine import through_pickle
 from .memory import LINE, PAGE
 from .package import CapacityError
@@ -132,7 +133,14 @@ class Cases(memory.Cases):
 
     def ones(self, count: int) -> dict[str, Any]:
         """Return columns with something in every row."""
-        return {f.name: f.array([f.sample(1)] * count) for f in self.subject.fields}
+        return {
+            f.name: f.array([self.something(f)] * count) for f in self.subject.fields
+        }
+
+    def something(self, field: Field) -> Any:
+        """Return a value whose bytes are not all zero."""
+        values = (field.sample(k) for k in range(4))
+        return next(v for v in values if any(field.array([v]).tobytes()))
 
     def test_saving_saves_what_is_in_use(self) -> None:
         source, m, _ = self.filled(3)

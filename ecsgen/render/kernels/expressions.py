@@ -1,0 +1,247 @@
+"""Typed expressions to numpy statements: one ufunc per operation, its result in working memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+
+from ecsgen.kernels.operations import TABLE, Rule
+from ecsgen.kernels.tree import (
+    Argument,
+    Cast,
+    Constant,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Operation,
+)
+from ecsgen.kernels.types import FLOATS, promote
+from ecsgen.render.calls import call
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.kernels.ufuncs import IN_PLACE, UFUNCS
+from ecsgen.render.kernels.values import Layout, Shape, Value, Working
+from ecsgen.render.quoting import literal
+
+_COMPARING = (Rule.ORDER, Rule.EQUALITY)
+
+
+@dataclass(slots=True)
+class Emitter:
+    """Writes the statements of one kernel: `before` the loop over blocks, and `lines` in it."""
+
+    view: Callable[[FieldValue], Value]  # of a field
+    indent: int
+    working: Working = field(default_factory=Working)
+    before: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    locals_: dict[str, Value] = field(default_factory=dict)
+    _uniforms: int = 0
+
+    def value(self, node: Expression, target: Value | None = None) -> Value:
+        """Statements that compute an expression, and where its value is then.
+
+        With a target the value may be written there at once, if that is as good.
+        """
+        match node:
+            case Constant():
+                text = literal(node.value)
+                return Value(text, node.type.scalar, (), Layout.UNIFORM, is_literal=True)
+            case Argument():
+                return Value(f"_{node.name}", node.type.scalar, node.type.shape, Layout.UNIFORM)
+            case FieldValue():
+                return self.view(node)
+            case Local():
+                return self.locals_[node.name]
+            case Element():
+                return self.value(node.base).part(node.index)
+            case Cast():
+                return self._cast(node, target)
+            case Operation():
+                return self._operation(node, target)
+
+    def layout(self, node: Expression) -> Layout:
+        """The layout that the value of an expression will have."""
+        match node:
+            case Constant() | Argument():
+                return Layout.UNIFORM
+            case FieldValue():
+                return self.view(node).layout
+            case Local():
+                return self.locals_[node.name].layout
+            case Cast():
+                return self.layout(node.operand)
+            case Element():
+                inner = self.layout(node.base)
+                planes = Layout.PLANES if node.type.shape else Layout.ROWS
+                return inner if inner is Layout.UNIFORM else planes
+        layouts = [self.layout(operand) for operand in node.operands]
+        shapes = [operand.type.shape for operand in node.operands]
+        if node.name in UFUNCS or node.name == "if":
+            if all(layout is Layout.UNIFORM for layout in layouts):
+                return Layout.UNIFORM
+            return common_layout(zip(layouts, shapes, strict=True), node.type.shape)
+        return Layout.PLANES if node.type.shape else Layout.ROWS
+
+    def write(self, line: str) -> None:
+        self.lines.append(" " * self.indent + line)
+
+    def run(self, function: str, *arguments: str) -> None:
+        """A statement that calls a function."""
+        self.lines.append(call(function, list(arguments), self.indent))
+
+    def uniform(self, text: str, scalar: str, shape: Shape = ()) -> Value:
+        """A value that is computed once, before the loop."""
+        self._uniforms += 1
+        name = f"_once{self._uniforms if self._uniforms > 1 else ''}"
+        self.before.append(f"{name} = {text}")
+        return Value(name, scalar, shape, Layout.UNIFORM)
+
+    # --- conversions ----------------------------------------------------------------------------
+
+    def _cast(self, node: Cast, target: Value | None) -> Value:
+        scalar, inner = node.type.scalar, node.operand
+        if scalar == inner.type.scalar:
+            return self.value(inner, target)
+        if target is not None and _by_ufunc(inner, target.scalar):
+            found = self.value(inner, target)
+            if found.text == target.text:
+                return found
+        else:
+            found = self.value(inner)
+        if found.is_uniform:
+            return self._uniform_cast(found, scalar)
+        out = self.place(scalar, found.shape, found.layout, (), target)
+        if inner.type.is_float and scalar not in (*FLOATS, "bool"):
+            self.write(f"{out.text}[...] = as_integers({found.text}, {NUMPY[scalar]})")
+        elif scalar == "bool":
+            self.run("np.not_equal", found.text, "0", f"out={out.text}")
+        else:
+            self.write(f"{out.text}[...] = {found.text}")
+        self.working.give_back(found)
+        return out
+
+    def _uniform_cast(self, found: Value, scalar: str) -> Value:
+        text = _typed(found)
+        if found.scalar in FLOATS and scalar not in (*FLOATS, "bool"):
+            return self.uniform(f"as_integers({text}, {NUMPY[scalar]})", scalar, found.shape)
+        return self.uniform(f"{text}.astype({NUMPY[scalar]})", scalar, found.shape)
+
+    # --- operations -----------------------------------------------------------------------------
+
+    def _operation(self, node: Operation, target: Value | None) -> Value:
+        from ecsgen.render.kernels.composed import COMPOSED
+
+        if node.name in COMPOSED:
+            return COMPOSED[node.name](self, node, target)
+        operands, scalar = self._operands(node)
+        if all(operand.is_uniform for operand in operands):
+            return self._uniform_operation(node, operands)
+        layout = self.layout(node)
+        out = self.place(node.type.scalar, node.type.shape, layout, operands, target)
+        natural = reduce(promote, _natural(operands, scalar)) if scalar != "bool" else "bool"
+        typed = [f"dtype={NUMPY[scalar]}"] if natural != scalar else []
+        texts = [operand.text for operand in operands]
+        if node.name in IN_PLACE and out.text == texts[0] and out.text.isidentifier() and not typed:
+            self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
+        else:
+            self.run(f"np.{UFUNCS[node.name]}", *texts, f"out={out.text}", *typed)
+        self.working.give_back(*(one for one in operands if one.slot != out.slot))
+        return out
+
+    def _operands(self, node: Operation) -> tuple[list[Value], str]:
+        """The operands, without conversions that numpy makes itself, and the type in which the
+        operation is done."""
+        scalar = node.operands[0].type.scalar
+        bare = [_without_cast(operand) for operand in node.operands]
+        if TABLE[node.name].rule in _COMPARING:
+            given = [one.type.scalar for one in bare if not isinstance(one, Constant)]
+            if not given or "bool" in given or reduce(promote, given) != scalar or scalar == "f64":
+                bare = list(node.operands)
+        return [self.value(operand) for operand in bare], scalar
+
+    def _uniform_operation(self, node: Operation, operands: list[Value]) -> Value:
+        texts = [_typed(operand) for operand in operands]
+        scalar = node.operands[0].type.scalar
+        typed = []
+        if TABLE[node.name].rule not in (*_COMPARING, Rule.LOGIC):
+            typed = [f"dtype={NUMPY[scalar]}"] if any(o.scalar != scalar for o in operands) else []
+        text = call(f"np.{UFUNCS[node.name]}", [*texts, *typed], 0)
+        return self.uniform(text, node.type.scalar, node.type.shape)
+
+    def place(
+        self,
+        scalar: str,
+        shape: Shape,
+        layout: Layout,
+        operands: tuple[Value, ...] | list[Value],
+        target: Value | None,
+    ) -> Value:
+        """Where a result goes: the target, the memory of an operand, or memory of its own."""
+        if target is not None and target.shape == shape and _fits_kind(scalar, target.scalar):
+            return target.held
+        for operand in operands:
+            if operand.is_free_for(scalar, shape, layout):
+                return operand
+        return self.working.take(scalar, shape, layout).value
+
+    def copied(self, value: Value, scalar: str, shape: Shape, layout: Layout) -> Value:
+        """A value in working memory of its own."""
+        if value.is_free_for(scalar, shape, layout):
+            return value
+        out = self.working.take(scalar, shape, layout).value
+        self.write(f"{out.text}[...] = {value.text}")
+        self.working.give_back(value)
+        return out
+
+
+def common_layout(operands: Iterable[tuple[Layout, Shape]], shape: Shape) -> Layout:
+    """The layout of a result: elements together only if all operands have them so."""
+    if not shape:
+        return Layout.ROWS
+    for layout, own in operands:
+        if layout is not Layout.TOGETHER and (own or layout is not Layout.UNIFORM):
+            return Layout.PLANES
+    return Layout.TOGETHER
+
+
+def _without_cast(operand: Expression) -> Expression:
+    """The operand of a conversion that numpy makes as well when types meet."""
+    if isinstance(operand, Cast):
+        inner, outer = operand.operand.type.scalar, operand.type.scalar
+        if "bool" not in (inner, outer) and promote(inner, outer) == outer:
+            return operand.operand
+    return operand
+
+
+def _natural(operands: list[Value], scalar: str) -> list[str]:
+    """The types from which numpy finds the type of an operation; literals have a weak one."""
+    found = [operand.scalar for operand in operands if not operand.is_literal]
+    weak_float = any(o.is_literal and o.scalar in FLOATS for o in operands)
+    if weak_float and not any(one in FLOATS for one in found):
+        found.append("f64")
+    if len(operands) == 1 and found[0] not in FLOATS and scalar in FLOATS:
+        return ["bool"]  # of a small integer numpy takes the root in f16
+    return found
+
+
+def _by_ufunc(node: Expression, scalar: str) -> bool:
+    """Whether an operation can write into an array of another type as it goes."""
+    if not isinstance(node, Operation) or node.name not in UFUNCS:
+        return False
+    return _fits_kind(node.type.scalar, scalar)
+
+
+def _fits_kind(given: str, wanted: str) -> bool:
+    """Whether a ufunc may write its result of one type into an array of the other."""
+    if given == wanted or (given in FLOATS and wanted in FLOATS):
+        return True
+    if given == "bool" or wanted == "bool" or given in FLOATS:
+        return False
+    return wanted in FLOATS or given[0] == wanted[0]
+
+
+def _typed(value: Value) -> str:
+    """A uniform value as a numpy scalar or array."""
+    return f"{NUMPY[value.scalar]}({value.text})" if value.is_literal else value.text

@@ -1,0 +1,82 @@
+"""The statements of a program: its mask, then step after step, over blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ecsgen.kernels.tree import Element, Expression, FieldValue, Local, Program, Step
+from ecsgen.render.kernels.expressions import Emitter
+from ecsgen.render.kernels.values import Layout, Slot, Value
+from ecsgen.render.quoting import comment_text
+
+
+class Statements:
+    """The statements of a program over blocks of rows."""
+
+    def __init__(self, program: Program, view: Callable[[FieldValue], Value], indent: int) -> None:
+        self._program = program
+        self._view_of = view
+        self._written = {step.target for step in program.steps}
+        self.emitter = Emitter(self._view, indent)
+        self.read: dict[FieldValue, None] = {}
+        if program.where is not None:
+            self._mask(program.where)
+        for step in program.steps:
+            if step.text:
+                self.emitter.write(f"# {comment_text(step.text)}")
+            if isinstance(step.target, Local):
+                self._set_local(step.target, step.value)
+            else:
+                self._assign(step, step.target)
+
+    def _view(self, field: FieldValue) -> Value:
+        self.read[field] = None
+        return self._view_of(field)
+
+    def _mask(self, where: Expression) -> None:
+        """Which rows match: found before the first step, whatever the steps change."""
+        emit = self.emitter
+        slot = emit.working.named("_where", "bool", (), Layout.ROWS)
+        self._fill(where, slot)
+        emit.write("if not _where.any():")
+        emit.write("    continue")
+
+    def _fill(self, node: Expression, slot: Slot) -> None:
+        found = self.emitter.value(node, slot.value.held)
+        if found.text != slot.name:
+            self.emitter.write(f"{slot.name}[...] = {found.text}")
+            self.emitter.working.give_back(found)
+
+    def _assign(self, step: Step, field: FieldValue) -> None:
+        emit = self.emitter
+        target = self._view(field)
+        if step.index:
+            target = target.part(step.index)
+        if self._program.where is not None:
+            found = emit.value(step.value)
+            emit.run("put_where", target.text, "_where", found.text)
+        else:
+            found = emit.value(step.value, target)
+            if found.text != target.text:
+                emit.write(f"{target.text}[...] = {found.text}")
+        if found.text != target.text:
+            emit.working.give_back(found)
+
+    def _set_local(self, local: Local, node: Expression) -> None:
+        emit = self.emitter
+        before = emit.locals_.get(local.name)
+        layout = emit.layout(node)
+        if layout is Layout.UNIFORM or self._is_fixed(node):
+            emit.locals_[local.name] = emit.value(node).held
+        elif before is not None and before.text == local.name:
+            self._fill(node, Slot(local.name, before.scalar, before.shape, before.layout))
+        else:
+            kind = local.type
+            slot = emit.working.named(local.name, kind.scalar, kind.shape, layout)
+            self._fill(node, slot)
+            emit.locals_[local.name] = slot.value.held
+
+    def _is_fixed(self, node: Expression) -> bool:
+        """Whether a local may be another name for a field that no step changes."""
+        base = node.base if isinstance(node, Element) else node
+        return isinstance(base, FieldValue) and base not in self._written

@@ -1,0 +1,66 @@
+"""Generated numpy kernels: bit for bit what the reference says, whatever is in the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.kernel_package import (
+    Subject,
+    arguments,
+    built,
+    columns_of,
+    differing,
+    filled,
+    forget,
+    schema,
+)
+from tests.kernel_reference import Reference
+
+KERNELS = 60
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+    folder = tmp_path_factory.mktemp("kernels")
+    schema(folder, "", KERNELS, first=0)
+    yield built(folder, "kernels_exact")
+    list(forget("kernels_exact"))
+
+
+def check(subject: Subject, number: int, rows: int, seed: int) -> None:
+    kernel = subject.component.kernels[number]
+    manager = filled(subject, rows, np.random.default_rng(seed))
+    expected = {name: c.copy() for name, c in columns_of(manager, subject.component).items()}
+    given = arguments(kernel)
+    with np.errstate(all="ignore"):
+        getattr(manager, kernel.name)(**given)
+    Reference(expected, given).run(kernel.program, range(rows))
+    for name, found in columns_of(manager, subject.component).items():
+        wrong = differing(found, expected[name])
+        assert not wrong.any(), (
+            f"{kernel.steps} where {kernel.where!r}: {name} at {np.argwhere(wrong)[0]}: "
+            f"{found[wrong][0]!r}, not {expected[name][wrong][0]!r}"
+        )
+
+
+@settings(deadline=None, max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    number=st.integers(0, KERNELS - 1),
+    rows=st.sampled_from([0, 1, 2, 7, 8, 9, 17, 40]),
+    seed=st.integers(0, 2**32),
+)
+def test_random_kernels_are_exact(subject: Subject, number: int, rows: int, seed: int) -> None:
+    check(subject, number, rows, seed)
+
+
+@pytest.mark.parametrize("number", range(KERNELS))
+def test_blocks_join(subject: Subject, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime: Any = subject.package._runtime
+    monkeypatch.setattr(runtime, "block_rows", lambda row_bytes: 8)
+    check(subject, number, 24 + number % 3, seed=number)

@@ -1,0 +1,36 @@
+"""The tool that breaks generated managers: it must not fall silent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ecsgen.features import Mutant
+from tests import mutants, mutate
+
+
+def test_every_mutant_breaks_something(tmp_path: Path) -> None:
+    folder = tmp_path / "package"
+    todo = list(mutate.jobs(mutate.build_all(folder), folder))
+    assert mutate.idle(todo) == []
+    for shared in mutants.SHARED:
+        assert sum(job.file == shared.file for job in todo) >= 10
+    without = [job for job in todo if job.mutant.says != "the dead stay alive"]
+    assert [line.split(":")[:2] for line in mutate.idle(without)] == [
+        ["entities.py", " the dead stay alive"]
+    ]
+
+
+def test_no_mutant_at_all_is_an_error() -> None:
+    with pytest.raises(SystemExit, match="no mutant"):
+        mutate.mutate(0, "no such title", workers=1)
+
+
+@pytest.mark.parametrize(("killed_by", "status"), [("test_a.py", 0), ("", 1), (mutate.BY_TIME, 0)])
+def test_only_kills_are_a_success(
+    killed_by: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = mutate.Job("a.py", 0, Mutant("it breaks", "whole", "broken"), "broken", ())
+    assert mutate.report([mutate.Outcome(job, killed_by, 1.0)]) == status
+    assert ("SURVIVED" in capsys.readouterr().out) == bool(status)
