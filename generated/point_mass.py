@@ -729,8 +729,6 @@ class PointMassManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, mass, position, velocity, acceleration, label)
@@ -749,16 +747,17 @@ class PointMassManager:
         label: ArrayLike = LABEL_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "mass": _MASS.many(mass, count, data._buffer),
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
             "acceleration": _ACCELERATION.many(acceleration, count, data._buffer),
             "label": _LABEL.many(label, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -23,7 +23,7 @@ MANAGER = (
     Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
     Mutant(
         "a lock is not respected",
-        r"(?<!_given, entities\)\n        )if self\._locks:$",
+        r"if self\._locks:$",
         "if False:",
     ),
     Mutant(
