@@ -465,8 +465,6 @@ class EnergyManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, stored)
@@ -481,12 +479,13 @@ class EnergyManager:
         stored: ArrayLike = STORED_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "stored": _STORED.many(stored, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
