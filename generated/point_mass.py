@@ -301,7 +301,8 @@ class PointMassData:
             rows_last(self._position_column[:n]),
         )
         working: tuple[Cells, ...] = (("f4", (3,), True),)
-        self._kernels["simulate"] = blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working)
+        self._kernels["simulate"] = blocks
         return blocks
 
     def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
@@ -1018,7 +1019,7 @@ class PointMassManager:
         _dt = np.float32(SIMULATE_DT_ARGUMENT.one(dt))
         data = self.data
         _blocks = data._kernels.get("simulate")
-        if _blocks is None or _blocks.rows != data._n:
+        if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
         for velocity, acceleration, position, _tmp in _blocks.views:
             # velocity += acceleration * dt
