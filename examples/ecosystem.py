@@ -213,9 +213,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     history = np.array(counts)
     for name, column in zip(("grazers", "hunters"), history.T, strict=True):
         low, high = column.min(), column.max()
-        print(f"{name:8} {column[-1]:6,} alive, from {low:,} to {high:,} in {options.ticks:,} ticks")
+        print(f"{name:8} {column[-1]:6,} alive, {low:,} to {high:,} in {options.ticks:,} ticks")
     levels = len(ecosystem.world.kin.levels())
-    print(f"families of up to {levels} generations; {1e3 * taken / options.ticks:.2f} ms per tick")
+    print(f"families of up to {levels} generations, {1e3 * taken / options.ticks:.2f} ms per tick")
     options.svg.write_text(picture(history), encoding="utf-8")
     print(f"wrote {options.svg}")
 
