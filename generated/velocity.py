@@ -32,6 +32,8 @@ from ._runtime import (
     FloatField,
     GroupMember,
     Instance,
+    QueryColumn,
+    QueryColumns,
     Remap,
     RowArray,
     StaleViewWarning,
@@ -252,6 +254,19 @@ class VelocityGroupedData:
         if not is_same_view(self.value, values):
             checked = _VALUE.many(values, data._n_grouped)
             data._value_column[: data._n_grouped] = checked
+
+
+class VelocityColumns(QueryColumns):
+    """The columns of Velocity in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    value = QueryColumn[np.float32]("value", _VALUE, VALUE_DEFAULT)
+    """The value of each row. [m/s] Shape (n, 3)."""
 
 
 class VelocityManager:
@@ -520,8 +535,6 @@ class VelocityManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, value)
@@ -538,12 +551,13 @@ class VelocityManager:
         value: ArrayLike = VALUE_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "value": _VALUE.many(value, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

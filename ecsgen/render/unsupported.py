@@ -21,7 +21,7 @@ def report_unsupported(project: Project, diagnostics: Diagnostics) -> None:
 
 def _component_keys(component: Component) -> Iterator[str]:
     asked = {
-        "reductions": component.reductions,
+        "reductions": component.reductions if component.backend == "numba" else (),
     }
     return (key for key, used in asked.items() if used)
 
