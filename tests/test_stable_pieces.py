@@ -58,7 +58,7 @@ def test_black_is_seldom_asked(tmp_path: Path) -> None:
 
     formatter = PieceFormatter(ask, 88, stable_pieces.known(88))
     pieces = 0
-    for output in render.outputs(project, load_options(schemas=tmp_path), diagnostics):
+    for output in render.outputs(project, load_options(schemas=tmp_path)):
         if output.path.endswith(".py"):
             made = output.make()
             pieces += len(list(cut(made)))
