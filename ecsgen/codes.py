@@ -172,6 +172,11 @@ CODES: Final[dict[str, Code]] = {
         "query without components",
         "A query needs at least one component in `all` or `any` to look for.",
     ),
+    "E511": Code(
+        "row larger than a chunk",
+        "An entity may have all components of the archetypes, and a row lies in one chunk, each "
+        "column on a cache line of its own.",
+    ),
     # --- generating
     "E601": Code(
         "not generated yet",

@@ -68,6 +68,19 @@ def table(component: Component, capacity: int = 64) -> str:
     return f"{_table(plan, capacity)}\n{_table(plan.cold, capacity, 'cold column')}"
 
 
+def chunk_table(component: Component) -> str:
+    """Return a component's columns in archetype chunks as text, a line per column."""
+    rows = [("column", "type", "bytes/row", "tags")]
+    for field in component.fields:
+        for c in field_columns(field):
+            nbytes = "beside" if c.is_object else str(c.nbytes)
+            rows.append((c.name, type_text(c), nbytes, " ".join(c.tags)))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [_line(row, widths) for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
 def _table(plan: Layout, capacity: int, heading: str = "column") -> str:
     rows = [(heading, "type", "bytes/row", f"offset ({capacity} rows)", "tags")]
     for column in plan.columns:

@@ -20,12 +20,17 @@ from ._runtime import (
     StructureLockedError,
 )
 from .ai_state import AiState, AiStateManager
+from .archetypes import ArchetypeChunk, Archetypes
+from .armor import Armor
+from .burning import Burning
 from .celestial_body import CelestialBody, CelestialBodyManager
 from .entities import EntityManager
-from .enums import Access, Animation, Effect, Loot, Mode
+from .enums import Access, Animation, Effect, Element, Loot, Mode
 from .every_type import EveryType, EveryTypeManager
+from .health import Health
 from .particle import Particle, ParticleManager
 from .point_mass import PointMass, PointMassManager
+from .position import Position, PositionManager
 from .scene_node import SceneNode, SceneNodeManager
 from .skinned_mesh import SkinnedMesh, SkinnedMeshManager
 from .sound_source import SoundSource, SoundSourceManager
@@ -35,28 +40,38 @@ from .status_effect import StatusEffect, StatusEffectManager
 from .texture import Texture, TextureManager
 from .tile import Tile, TileManager
 from .transform import Transform, TransformManager
+from .velocity import Velocity, VelocityManager
 from .villager import Villager, VillagerManager
-from .world import Game, Signature, World
+from .weapon import Weapon
+from .world import ActorsGroup, BodiesGroup, Game, Signature, World
 
 __all__ = [
     "NIL",
     "NULL_ENTITY",
     "Access",
+    "ActorsGroup",
     "AiState",
     "AiStateManager",
     "Animation",
+    "ArchetypeChunk",
+    "Archetypes",
+    "Armor",
+    "BodiesGroup",
+    "Burning",
     "CapacityError",
     "CelestialBody",
     "CelestialBodyManager",
     "DuplicateInstanceError",
     "EcsError",
     "Effect",
+    "Element",
     "Entity",
     "EntityArray",
     "EntityManager",
     "EveryType",
     "EveryTypeManager",
     "Game",
+    "Health",
     "HierarchyError",
     "Id",
     "Instance",
@@ -67,6 +82,8 @@ __all__ = [
     "ParticleManager",
     "PointMass",
     "PointMassManager",
+    "Position",
+    "PositionManager",
     "RowArray",
     "SceneNode",
     "SceneNodeManager",
@@ -92,7 +109,10 @@ __all__ = [
     "TileManager",
     "Transform",
     "TransformManager",
+    "Velocity",
+    "VelocityManager",
     "Villager",
     "VillagerManager",
+    "Weapon",
     "World",
 ]

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum, IntEnum, IntFlag
 from itertools import chain, pairwise
 from math import frexp, inf, isfinite, isinf, isnan, nextafter, prod
@@ -1268,6 +1269,132 @@ def sparse_lookup(
     return rows
 
 
+NOWHERE: Final = 0xFFFF_FFFF_FFFF_FFFF
+"""The place of an entity without a row."""
+
+POSITION_BITS: Final = 32
+POSITION_MASK: Final = (1 << POSITION_BITS) - 1
+
+
+class EntityPlaces:
+    """Sparse arrays by entity index: whose row it is, and `archetype << 32 | position`.
+
+    The whole handle decides, so stale handles find nothing.
+    """
+
+    __slots__ = ("_mask", "_owner_cells", "_owners", "_place_cells", "_places")
+
+    def __init__(self, index_mask: int) -> None:
+        self._mask = index_mask
+        self._hold(np.zeros(64, np.uint64), np.full(64, NOWHERE, np.uint64))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._owners.nbytes + self._places.nbytes
+
+    def get(self, entity: int) -> int:
+        """Return an entity's place, or NOWHERE; O(1)."""
+        index = entity & self._mask
+        if index < len(self._owners) and self._owner_cells[index] == entity:
+            place: int = self._place_cells[index]
+            return place
+        return NOWHERE
+
+    def get_many(self, entities: EntityArray) -> NDArray[np.uint64]:
+        """Return each entity's place; O(k)."""
+        index = indices(entities, self._mask)
+        places: NDArray[np.uint64] = self._places.take(index, mode="clip")
+        others = self._owners.take(index, mode="clip") != entities
+        np.putmask(places, others, np.uint64(NOWHERE))
+        return places
+
+    def set(self, entity: int, place: int) -> None:
+        """Remember an entity's place; its index was covered before."""
+        index = entity & self._mask
+        self._owner_cells[index] = entity
+        self._place_cells[index] = place
+
+    def set_many(self, entities: EntityArray, places: NDArray[np.uint64]) -> None:
+        """Remember each entity's place; O(k)."""
+        index = indices(entities, self._mask)
+        self._owners[index] = entities
+        self._places[index] = places
+
+    def forget(self, entity: int) -> None:
+        """An entity has no row any more."""
+        index = entity & self._mask
+        self._owner_cells[index] = 0
+        self._place_cells[index] = NOWHERE
+
+    def forget_many(self, entities: EntityArray) -> None:
+        """These entities have no rows any more; O(k)."""
+        index = indices(entities, self._mask)
+        self._owners[index] = 0
+        self._places[index] = NOWHERE
+
+    def cover(self, entity: int) -> int:
+        """Make room for an entity and return whose row its index leads to, or 0; O(1) amortised."""
+        index = entity & self._mask
+        if index >= len(self._owners):
+            self._grow(index)
+        owner: int = self._owner_cells[index]
+        return owner
+
+    def cover_many(self, entities: EntityArray) -> EntityArray:
+        """Make room for entities and return the others that their indices lead to; O(k)."""
+        if len(entities) == 0:
+            return entities
+        index = indices(entities, self._mask)
+        last = int(index.max())
+        if last >= len(self._owners):
+            self._grow(last)
+        owners = self._owners[index]
+        others: EntityArray = owners[(owners != 0) & (owners != entities)]
+        return others
+
+    def _grow(self, index: int) -> None:
+        size = max(2 * len(self._owners), index + 1)
+        owners, places = np.zeros(size, np.uint64), np.full(size, NOWHERE, np.uint64)
+        owners[: len(self._owners)] = self._owners
+        places[: len(self._places)] = self._places
+        self._hold(owners, places)
+
+    def _hold(self, owners: EntityArray, places: NDArray[np.uint64]) -> None:
+        self._owners = owners
+        self._places = places
+        self._owner_cells: memoryview[Any] = owners.data
+        self._place_cells: memoryview[Any] = places.data
+
+
+def by_archetype(
+    places: NDArray[np.uint64],
+) -> Iterator[tuple[int, RowArray | None, RowArray]]:
+    """Yield (archetype, which, positions) for each archetype that places lead to.
+
+    `which` are the places concerned, in order of position, or None for all of them as they stand;
+    the positions ascend. O(k log k), O(k) if the places ascend. NOWHERE is an archetype, too.
+    """
+    if len(places) == 0:
+        return
+    order = None
+    if not bool((places[1:] >= places[:-1]).all()):
+        order = np.argsort(places)
+        places = places[order]
+        order[np.searchsorted(places, np.uint64(NOWHERE)) :].sort()  # only these tie
+    first, last = int(places[0]), int(places[-1])
+    positions = (places & np.uint64(POSITION_MASK)).view(np.intp)
+    if first >> POSITION_BITS == last >> POSITION_BITS:
+        yield first >> POSITION_BITS, order, positions
+        return
+    numbers = places >> np.uint64(POSITION_BITS)
+    bounds = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    edges = [0, *bounds.tolist(), len(places)]
+    for start, stop in pairwise(edges):
+        which = np.arange(start, stop) if order is None else order[start:stop]
+        yield int(numbers[start]), which, positions[start:stop]
+
+
 CACHE_LINE: Final = 64
 """Columns start on cache lines, so the capacity is a multiple of 64 rows."""
 
@@ -2331,6 +2458,122 @@ def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
     return order
 
 
+_OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
+
+
+class RowCount:
+    """How many rows of a chunk are in use: known to the chunk and to all its columns."""
+
+    __slots__ = ("n",)
+
+    def __init__(self) -> None:
+        self.n = 0
+
+
+class ChunkColumns:
+    """The columns of one component in one chunk; a generated class for each adds the fields."""
+
+    __slots__ = ("_rows",)
+
+    _ROW: ClassVar[type[tuple[Any, ...]]]
+    _FIELDS: ClassVar[Mapping[str, Field | ObjectField]]
+    LAYOUT: ClassVar[tuple[Column, ...]]
+
+    _one: ClassVar[Callable[..., tuple[Any, ...]]]
+    """Checks the fields of one new row."""
+
+    _many: ClassVar[Callable[..., tuple[NDArray[Any], ...]]]
+    """Checks fields for so many new rows and returns an array for each column."""
+
+    def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def _known(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return fields by name, or raise TypeError for one that there is not."""
+        for name in fields:
+            if name not in cls._FIELDS:
+                names = ", ".join(cls._FIELDS) or "none"
+                raise TypeError(
+                    f"{cls._ROW.__name__} has no field {name!r}; it has {names}"
+                )
+        return fields
+
+    @classmethod
+    def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Check values for some fields of a row."""
+        known = cls._known(fields).items()
+        return {name: cls._FIELDS[name].one(value) for name, value in known}
+
+    def _put(self, row: int, values: tuple[Any, ...]) -> None:
+        """Write what `_one` returned to a row."""
+        raise NotImplementedError
+
+    def _set(self, row: int, values: dict[str, Any]) -> None:
+        """Write what `_some` returned to a row."""
+        raise NotImplementedError
+
+    def _row(self, row: int) -> Any:
+        """Return a copy of a row."""
+        raise NotImplementedError
+
+
+class ChunkPlace(NamedTuple):
+    """Where one column lies in the chunks of an archetype."""
+
+    column: Column
+    offset: int
+    """Its first byte; -1 for objects, which lie beside the buffer."""
+    item: np.dtype[Any]
+    """One cell as one opaque item, which moves in half the time."""
+
+
+class ChunkLayout:
+    """What the chunks of one archetype look like: the owner, then each component's columns."""
+
+    __slots__ = ("bits", "capacity", "components", "objects", "places", "starts")
+
+    def __init__(
+        self, bits: int, parts: Sequence[type[ChunkColumns]], size: int
+    ) -> None:
+        self.bits = bits
+        self.components = {k: part for k, part in enumerate(parts) if bits >> k & 1}
+        self.starts: dict[int, int] = {}
+        columns = [_OWNER]
+        for component, part in self.components.items():
+            self.starts[component] = len(columns)
+            columns += part.LAYOUT
+        self.capacity = _rows_in(size, columns)
+        self.places = _placed(columns, self.capacity)
+        self.objects = tuple(k for k, p in enumerate(self.places) if p.offset < 0)
+
+
+def _rows_in(size: int, columns: Sequence[Column]) -> int:
+    """Return how many rows fit into a chunk, each column starting on a cache line."""
+    rows = size // sum(column.nbytes for column in columns)
+    while sum(_whole_lines(rows * column.nbytes) for column in columns) > size:
+        rows -= 1
+    return rows
+
+
+def _placed(columns: Sequence[Column], capacity: int) -> tuple[ChunkPlace, ...]:
+    places = []
+    offset = 0
+    for column in columns:
+        is_object = column.dtype.hasobject
+        item = column.dtype
+        if column.shape:
+            word = column.nbytes in (1, 2, 4, 8)
+            item = np.dtype(f"{'u' if word else 'V'}{column.nbytes}")
+        places.append(ChunkPlace(column, -1 if is_object else offset, item))
+        offset += _whole_lines(capacity * column.nbytes)
+    return tuple(places)
+
+
+def _whole_lines(nbytes: int) -> int:
+    return -(-nbytes // CACHE_LINE) * CACHE_LINE
+
+
 def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
     """Return a field's default, given as the bytes of its cell, as an array of the cell's shape."""
     return np.frombuffer(stored, field.dtype).reshape(field.shape)
@@ -2778,7 +3021,7 @@ def _as_array(rows: RowsOrSlice) -> RowArray:
 
 def _as_slice(rows: RowsOrSlice) -> RowsOrSlice:
     """Return rows that follow each other as a slice, others as they are."""
-    if isinstance(rows, slice) or len(rows) == 0:
+    if isinstance(rows, slice) or len(rows) == 0 or rows[0] == NIL:
         return rows
     first, end = int(rows[0]), int(rows[-1]) + 1
     if end - first == len(rows) and np.array_equal(rows, np.arange(first, end)):
@@ -2940,6 +3183,151 @@ def _by_depth(depth: NDArray[np.int32]) -> RowArray:
     if upper.any():
         order = order[np.argsort(upper.astype(np.uint16)[order], kind="stable")]
     return order
+
+
+class ChunkParts(dict[int, Any]):
+    """The columns of a chunk by component number, made when they are first asked for."""
+
+    __slots__ = ("_columns", "_layout", "_rows")
+
+    def __init__(
+        self, layout: ChunkLayout, rows: RowCount, columns: Sequence[NDArray[Any]]
+    ) -> None:
+        self._layout = layout
+        self._rows = rows
+        self._columns = columns
+
+    def __missing__(self, component: int) -> ChunkColumns:
+        part = self._layout.components.get(component)
+        if part is None:
+            names = (part._ROW.__name__ for part in self._layout.components.values())
+            raise AttributeError(f"the rows of this chunk have {', '.join(names)}")
+        start = self._layout.starts[component]
+        found = part(self._rows, self._columns[start : start + len(part.LAYOUT)])
+        self[component] = found
+        return found
+
+
+class ChunkBase:
+    """One buffer with rows of one archetype; the generated class adds the components.
+
+    Its rows, and views of them, are good until the next structural change.
+    """
+
+    __slots__ = (
+        "_buffer",
+        "_cells",
+        "_columns",
+        "_items",
+        "_layout",
+        "_parts",
+        "_rows",
+    )
+
+    def __init__(self, layout: ChunkLayout, buffer: NDArray[np.uint8]) -> None:
+        self._layout = layout
+        self._buffer = buffer
+        self._rows = RowCount()
+        capacity = layout.capacity
+        columns = [_cut_chunk(buffer, place, capacity) for place in layout.places]
+        self._columns: list[NDArray[Any]] = columns
+        # `_items` for many rows, `_cells` for one: the fastest way to copy a cell as it is.
+        self._items: list[NDArray[Any]] = [
+            items(column) if column.ndim > 1 else column for column in columns
+        ]
+        self._cells: list[Any] = [
+            item if item.dtype.kind in "SVO" else cells(item) for item in self._items
+        ]
+        self._parts = ChunkParts(layout, self._rows, columns)
+
+    def __len__(self) -> int:
+        """Return the number of rows; O(1)."""
+        return self._rows.n
+
+    @property
+    def n(self) -> int:
+        """Rows in use."""
+        return self._rows.n
+
+    @property
+    def capacity(self) -> int:
+        """Rows that fit into the chunk."""
+        return self._layout.capacity
+
+    @property
+    def buffer(self) -> NDArray[np.uint8]:
+        """The one buffer that all columns but objects are cut from."""
+        return self._buffer
+
+    @property
+    def entity(self) -> EntityArray:
+        """The owner of each row, shape (n,); read-only."""
+        column = self._columns[0][: self._rows.n]
+        column.flags.writeable = False
+        return column
+
+    @property
+    def components(self) -> tuple[type[tuple[Any, ...]], ...]:
+        """The row classes of the components that each row has."""
+        return tuple(part._ROW for part in self._layout.components.values())
+
+    def has(self, component: type[tuple[Any, ...]], /) -> bool:
+        """Return whether the rows have a component, given by its row class."""
+        return component in self.components
+
+
+def _cut_chunk(
+    buffer: NDArray[np.uint8], place: ChunkPlace, capacity: int
+) -> NDArray[Any]:
+    column = place.column
+    if place.offset < 0:
+        return np.full(capacity, None, np.object_)
+    shape = (capacity, *column.shape)
+    return np.ndarray(shape, column.dtype, buffer, place.offset)
+
+
+class ChunkPool:
+    """Makes the chunks of all archetypes, and keeps those that became empty for any of them."""
+
+    __slots__ = ("_free", "_kind", "_size", "_taken")
+
+    def __init__(self, kind: type[ChunkBase], size: int) -> None:
+        self._kind = kind
+        self._size = size
+        self._free: list[ChunkBase] = []
+        self._taken = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all chunks, the empty ones included."""
+        return self._size * (self._taken + len(self._free))
+
+    def take(self, layout: ChunkLayout) -> Any:
+        """Return an empty chunk: an old one of this archetype or of another, or a new one."""
+        if self._free:
+            chunk = self._free.pop()
+            if chunk._layout is not layout:
+                chunk = self._kind(layout, chunk._buffer)
+        else:
+            chunk = self._kind(layout, _chunk_buffer(self._size))
+        self._taken += 1
+        return chunk
+
+    def give(self, chunk: ChunkBase) -> None:
+        """Take an empty chunk back."""
+        self._taken -= 1
+        self._free.append(chunk)
+
+    def clear(self) -> None:
+        """Give the memory of empty chunks back to the system."""
+        self._free.clear()
+
+
+def _chunk_buffer(size: int) -> NDArray[np.uint8]:
+    """Return a buffer that starts on a cache line; its bytes are whatever they are."""
+    raw = np.empty(size + CACHE_LINE, np.uint8)
+    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
+    return raw[start : start + size]
 
 
 _MANY: Final = 16
@@ -3189,11 +3577,902 @@ class QueryColumn(Generic[_Cell]):
 def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
     """Write some rows' cells: checked values that broadcast to them; O(k).
 
-    Shaped cells go as one item each, in a third of the time.
+    Shaped cells go as one item each, which takes a tenth of the time.
     """
     if column.ndim == 1:
         column[rows] = values
-    elif values.shape == (len(rows), *column.shape[1:]):
-        items(column)[rows] = items(np.ascontiguousarray(values))
+        return
+    cells = items(column)
+    if values.shape != (len(rows), *column.shape[1:]):
+        put_cells(column, cells, rows, values)
+    elif cells.dtype.kind == "V":
+        np.put(cells, rows, items(np.ascontiguousarray(values)), mode="clip")
     else:
-        put_cells(column, items(column), rows, values)
+        cells[rows] = items(np.ascontiguousarray(values))
+
+
+ChunkRun = tuple[Any, slice | RowArray, slice]
+"""A chunk, some of its rows, and their part of the whole."""
+
+
+class ArchetypeEdge:
+    """The way to the archetype with one component more or less."""
+
+    __slots__ = ("archetype", "shared")
+
+    def __init__(self, archetype: int, shared: tuple[tuple[int, int], ...]) -> None:
+        self.archetype = archetype
+        self.shared = shared
+        """The columns that both have: which of the one, which of the other."""
+
+
+class Archetype:
+    """All rows of one signature; row k of chunk c is position `c * capacity + k`."""
+
+    __slots__ = ("_pool", "capacity", "chunks", "edges", "layout", "n")
+
+    def __init__(self, layout: ChunkLayout, pool: ChunkPool) -> None:
+        self._pool = pool
+        self.layout = layout
+        self.capacity = layout.capacity
+        self.n = 0
+        self.chunks: list[Any] = []
+        self.edges: dict[int, ArchetypeEdge] = {}
+
+    def has(self, component: int) -> bool:
+        """Whether the rows have a component."""
+        return bool(self.layout.bits >> component & 1)
+
+    def used(self) -> list[Any]:
+        """The chunks that have rows."""
+        return self.chunks[: -(-self.n // self.capacity)]
+
+    def reserve(self, rows: int) -> None:
+        """Have chunks for so many rows in all: all that can fail in what comes then."""
+        if rows >= NIL:
+            raise CapacityError(f"{rows} rows are more than an archetype can number")
+        while len(self.chunks) * self.capacity < rows:
+            self.chunks.append(self._pool.take(self.layout))
+
+    def trim(self) -> None:
+        """Give back the chunks without rows."""
+        kept = -(-self.n // self.capacity)
+        while len(self.chunks) > kept:
+            self._pool.give(self.chunks.pop())
+
+    # --- one row -----------------------------------------------------------------------
+
+    def at(self, position: int) -> tuple[ChunkBase, int]:
+        """Return a position's chunk and row; O(1)."""
+        number, row = divmod(position, self.capacity)
+        return self.chunks[number], row
+
+    def push(self, entity: int) -> tuple[ChunkBase, int]:
+        """Append a row, which only has its owner yet, to chunks with room for it; O(1)."""
+        number, row = divmod(self.n, self.capacity)
+        chunk: ChunkBase = self.chunks[number]
+        chunk._cells[0][row] = entity
+        chunk._rows.n = row + 1
+        self.n += 1
+        return chunk, row
+
+    def pull(self, position: int) -> int:
+        """Remove a row and return whose row moved there from the end, or 0; O(columns)."""
+        last = self.n - 1
+        chunk, row = self.at(last)
+        moved = 0
+        if position != last:
+            hole, place = self.at(position)
+            for source, target in zip(chunk._cells, hole._cells, strict=True):
+                target[place] = source[row]
+            moved = hole._cells[0][place]
+        for column in self.layout.objects:
+            chunk._columns[column][row] = None
+        chunk._rows.n = row
+        self.n = last
+        if row == 0:
+            self.trim()
+        return moved
+
+    # --- many rows ---------------------------------------------------------------------
+
+    def extend(self, entities: EntityArray) -> RowArray:
+        """Append a row for each entity and return the positions; only the owners are written."""
+        start, end = self.n, self.n + len(entities)
+        for chunk, rows, part in self._spans(start, end):
+            chunk._columns[0][rows] = entities[part]
+            chunk._rows.n = rows.stop
+        self.n = end
+        return np.arange(start, end)
+
+    def write(self, column: int, start: int, values: NDArray[Any]) -> None:
+        """Fill a column from a position on: with one value per row, or with the same for all."""
+        count = self.n - start
+        each = values.ndim > len(self.layout.places[column].column.shape)
+        each = each and len(values) == count
+        for chunk, rows, part in self._spans(start, self.n):
+            given = values[part] if each else values
+            if chunk._columns[column].ndim > 1:
+                put_cells(chunk._columns[column], chunk._items[column], rows, given)
+            else:
+                chunk._columns[column][rows] = given
+
+    def take(self, column: int, count: int, runs: list[ChunkRun]) -> NDArray[Any]:
+        """Return the cells of `count` rows, one item each; O(k)."""
+        items = np.empty(count, self.layout.places[column].item)
+        for chunk, rows, part in runs:
+            if isinstance(rows, slice):
+                items[part] = chunk._items[column][rows]
+            else:
+                chunk._items[column].take(rows, out=items[part], mode="clip")
+        return items
+
+    def paste(self, column: int, start: int, items: NDArray[Any]) -> None:
+        """Fill a column from a position on with items of another archetype's."""
+        for chunk, rows, part in self._spans(start, self.n):
+            chunk._items[column][rows] = items[part]
+
+    def cut_out(self, gone: RowArray) -> tuple[EntityArray, RowArray]:
+        """Remove the rows at ascending positions; return whose rows moved, and where to; O(k).
+
+        The last rows move into the holes, ascending into ascending.
+        """
+        kept = self.n - len(gone)
+        src, dst = fill(gone, self.n)
+        sources, targets = self.runs(src), self.runs(dst)
+        moved = np.empty(0, np.uint64)
+        for column in range(len(self.layout.places) if len(src) else 0):
+            items = self.take(column, len(src), sources)
+            for chunk, rows, part in targets:
+                chunk._items[column][rows] = items[part]
+            if column == 0:
+                moved = items
+        for chunk, rows, _ in self._spans(kept, self.n):
+            for column in self.layout.objects:
+                chunk._columns[column][rows] = None
+            chunk._rows.n = rows.start
+        self.n = kept
+        self.trim()
+        return moved, dst
+
+    def whole(self, column: int) -> NDArray[Any]:
+        """Return a copy of a column of all rows, shape (n, *shape)."""
+        place = self.layout.places[column].column
+        cells = np.empty((self.n, *place.shape), place.dtype)
+        for chunk, rows, part in self._spans(0, self.n):
+            cells[part] = chunk._columns[column][rows]
+        return cells
+
+    def _spans(self, start: int, end: int) -> Iterator[tuple[Any, slice, slice]]:
+        """Yield (chunk, its rows, their part of the whole) for the positions from start to end."""
+        position = start
+        while position < end:
+            number, row = divmod(position, self.capacity)
+            count = min(self.capacity - row, end - position)
+            part = slice(position - start, position - start + count)
+            yield self.chunks[number], slice(row, row + count), part
+            position += count
+
+    def runs(self, positions: RowArray) -> list[ChunkRun]:
+        """Return ascending positions chunk by chunk."""
+        if len(positions) == 0:
+            return []
+        first, last = (int(positions[k]) // self.capacity for k in (0, -1))
+        starts = np.arange(first, last + 2) * self.capacity
+        bounds = np.searchsorted(positions, starts)
+        found: list[ChunkRun] = []
+        for k in np.flatnonzero(bounds[1:] > bounds[:-1]).tolist():
+            part = slice(int(bounds[k]), int(bounds[k + 1]))
+            rows = positions[part] - int(starts[k])
+            low, high = int(rows[0]), int(rows[-1]) + 1
+            dense = high - low == len(rows)
+            found.append(
+                (self.chunks[first + k], slice(low, high) if dense else rows, part)
+            )
+        return found
+
+
+NewColumns = Mapping[int, Sequence[NDArray[Any]]]
+"""By component: an array for each of its columns."""
+
+ROOT_ARCHETYPE = 0
+"""The archetype of entities without components, which has no rows."""
+
+
+class ArchetypeTable:
+    """Rows in chunks, found by entity. What can fail in a change comes before its first write."""
+
+    __slots__ = ("_by_bits", "_found", "archetypes", "parts", "places", "pool", "size")
+
+    def __init__(
+        self,
+        kind: type[ChunkBase],
+        parts: Sequence[type[ChunkColumns]],
+        size: int,
+        index_mask: int,
+    ) -> None:
+        self.parts = parts
+        self.size = size
+        self.pool = ChunkPool(kind, size)
+        self.places = EntityPlaces(index_mask)
+        self.archetypes: list[Archetype] = []
+        self._by_bits: dict[int, int] = {}
+        self._found: dict[tuple[int, int, int], list[Archetype]] = {}
+        self.number(0)
+
+    # --- archetypes --------------------------------------------------------------------
+
+    def number(self, bits: int) -> int:
+        """Return the number of the archetype of some components, a new one if need be."""
+        found = self._by_bits.get(bits)
+        if found is None:
+            found = len(self.archetypes)
+            layout = ChunkLayout(bits, self.parts, self.size)
+            self.archetypes.append(Archetype(layout, self.pool))
+            self._by_bits[bits] = found
+            self._found.clear()
+        return found
+
+    def edge(self, archetype: Archetype, component: int) -> ArchetypeEdge:
+        """Return the way to the archetype with a component more, or less if it is there."""
+        found = archetype.edges.get(component)
+        if found is None:
+            number = self.number(archetype.layout.bits ^ 1 << component)
+            here, there = archetype.layout, self.archetypes[number].layout
+            shared = [
+                (here.starts[other] + k, there.starts[other] + k)
+                for other, part in here.components.items()
+                if other in there.starts
+                for k in range(len(part.LAYOUT))
+            ]
+            found = archetype.edges[component] = ArchetypeEdge(number, tuple(shared))
+        return found
+
+    def matching(self, all: int, any: int, none: int) -> list[Archetype]:
+        """Return the archetypes with all components, any of them and none of them."""
+        found = self._found.get((all, any, none))
+        if found is None:
+            found = self._found[all, any, none] = [
+                archetype
+                for archetype in self.archetypes
+                if archetype.layout.bits & all == all
+                and (not any or archetype.layout.bits & any)
+                and not archetype.layout.bits & none
+            ]
+        return found
+
+    def of(self, entity: int) -> tuple[Archetype, int]:
+        """Return the archetype and position of an entity; the root if it has no row."""
+        place = self.places.get(entity)
+        if place == NOWHERE:
+            return self.archetypes[ROOT_ARCHETYPE], 0
+        return self.archetypes[place >> POSITION_BITS], place & POSITION_MASK
+
+    def having(self, places: NDArray[np.uint64], component: int) -> NDArray[np.bool_]:
+        """Return at which of k places rows have a component; O(k)."""
+        flags = np.fromiter(
+            (archetype.has(component) for archetype in self.archetypes), np.bool_
+        )
+        numbers = (places >> np.uint64(POSITION_BITS)).view(np.intp)
+        numbers[places == np.uint64(NOWHERE)] = ROOT_ARCHETYPE
+        having: NDArray[np.bool_] = flags[numbers]
+        return having
+
+    # --- one entity --------------------------------------------------------------------
+
+    def toggle(self, entity: int, component: int) -> tuple[ChunkBase, int] | None:
+        """Move a row to the archetype with a component more, or less; O(columns).
+
+        Returns its chunk and row, where the new component's cells are still to be written, or None
+        if no component is left.
+        """
+        source, position = self.of(entity)
+        edge = self.edge(source, component)
+        target = self.archetypes[edge.archetype]
+        if edge.archetype == ROOT_ARCHETYPE:
+            self.drop(entity)
+            return None
+        self._admit(entity)
+        target.reserve(target.n + 1)
+        place = edge.archetype << POSITION_BITS | target.n
+        chunk, row = target.push(entity)
+        if source.layout.bits:
+            old, at = source.at(position)
+            for here, there in edge.shared:
+                chunk._cells[there][row] = old._cells[here][at]
+            self._pull(source, position)
+        self.places.set(entity, place)
+        return chunk, row
+
+    def drop(self, entity: int) -> bool:
+        """Remove an entity's row, if it has one; O(columns)."""
+        place = self.places.get(entity)
+        if place == NOWHERE:
+            return False
+        archetype = self.archetypes[place >> POSITION_BITS]
+        self._pull(archetype, place & POSITION_MASK)
+        self.places.forget(entity)
+        return True
+
+    def _pull(self, archetype: Archetype, position: int) -> None:
+        moved_from = archetype.n - 1
+        moved = archetype.pull(position)
+        if moved:
+            place = self.places.get(moved)
+            self.places.set(moved, place - moved_from + position)
+
+    def _admit(self, entity: int) -> None:
+        """Let an entity have a row: a dead one of the same index loses its own."""
+        other = self.places.cover(entity)
+        if other and other != entity:
+            self.drop(other)
+
+    # --- many entities -----------------------------------------------------------------
+
+    def append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
+        """Give entities without rows one each, of some components; O(k)."""
+        if bits and len(entities):
+            number = self.number(bits)
+            self.make_room(bits, entities)
+            self._append(number, entities, columns)
+
+    def make_room(self, bits: int, entities: EntityArray) -> None:
+        """Have chunks and places for new rows of entities: what can fail in `append`."""
+        archetype = self.archetypes[self.number(bits)]
+        self._admit_many(entities)
+        archetype.reserve(archetype.n + len(entities))
+
+    def _append(self, number: int, entities: EntityArray, columns: NewColumns) -> None:
+        archetype = self.archetypes[number]
+        start = archetype.n
+        self.settle(number, entities, archetype.extend(entities))
+        self._write(archetype, start, columns)
+
+    def _write(self, archetype: Archetype, start: int, columns: NewColumns) -> None:
+        for component, arrays in columns.items():
+            first = archetype.layout.starts[component]
+            for column, values in enumerate(arrays, first):
+                archetype.write(column, start, values)
+
+    def toggle_many(
+        self,
+        entities: EntityArray,
+        places: NDArray[np.uint64],
+        component: int,
+        columns: Sequence[NDArray[Any]],
+    ) -> None:
+        """Move k rows to the archetypes with a component more, or less; O(k).
+
+        Rows of one archetype keep their order. `columns` are the new component's.
+        """
+        self._admit_many(entities)
+        moves = [
+            (self._source(number), which, positions)
+            for number, which, positions in by_archetype(places)
+        ]
+        for source, _, positions in moves:
+            target = self.archetypes[self.edge(source, component).archetype]
+            if target.layout.bits:
+                target.reserve(target.n + len(positions))
+        for source, which, positions in moves:
+            some = entities if which is None else entities[which]
+            new = columns
+            if which is not None:
+                layout = self.parts[component].LAYOUT
+                new = [
+                    _picked(v, c, which) for v, c in zip(columns, layout, strict=False)
+                ]
+            edge = self.edge(source, component)
+            self._move(source, positions, some, edge, {component: new})
+
+    def _move(
+        self,
+        source: Archetype,
+        positions: RowArray,
+        entities: EntityArray,
+        edge: ArchetypeEdge,
+        columns: NewColumns,
+    ) -> None:
+        target = self.archetypes[edge.archetype]
+        start = target.n
+        if edge.archetype != ROOT_ARCHETYPE:
+            rows = target.extend(entities)
+            if source.layout.bits:
+                runs = source.runs(positions)
+                for here, there in edge.shared:
+                    items = source.take(here, len(positions), runs)
+                    target.paste(there, start, items)
+            if target.layout.bits > source.layout.bits:
+                self._write(target, start, columns)
+        if source.layout.bits:
+            self._cut_out(source, positions)
+        if edge.archetype == ROOT_ARCHETYPE:
+            self.places.forget_many(entities)
+        else:
+            self.settle(edge.archetype, entities, rows)
+
+    def drop_many(self, entities: EntityArray) -> int:
+        """Remove the rows of distinct entities and return how many went; O(k)."""
+        places = self.places.get_many(entities)
+        present = places != np.uint64(NOWHERE)
+        if not present.all():
+            entities, places = entities[present], places[present]
+        for number, _, positions in by_archetype(places):
+            self._cut_out(self.archetypes[number], positions)
+        self.places.forget_many(entities)
+        return len(entities)
+
+    def clear(self) -> int:
+        """Remove all rows and return how many went; O(n)."""
+        return sum(self.drop_many(archetype.whole(0)) for archetype in self.archetypes)
+
+    def _cut_out(self, archetype: Archetype, gone: RowArray) -> None:
+        number = self._by_bits[archetype.layout.bits]
+        moved, positions = archetype.cut_out(gone)
+        self.settle(number, moved, positions)
+
+    def settle(self, number: int, entities: EntityArray, positions: RowArray) -> None:
+        """Remember the positions of entities in an archetype."""
+        start = np.uint64(number << POSITION_BITS)
+        self.places.set_many(entities, positions.view(np.uint64) + start)
+
+    def _admit_many(self, entities: EntityArray) -> None:
+        others = self.places.cover_many(entities)
+        if len(others):
+            self.drop_many(others)
+
+    def _source(self, number: int) -> Archetype:
+        is_nowhere = number == NOWHERE >> POSITION_BITS
+        return self.archetypes[ROOT_ARCHETYPE if is_nowhere else number]
+
+
+def _picked(values: NDArray[Any], column: Column, which: RowArray) -> NDArray[Any]:
+    """Return a new column's values for some of its rows; one for all stays as it is."""
+    each = values.ndim > len(column.shape) and len(values) > 1
+    return values[which] if each else values
+
+
+SavedArchetype = tuple[tuple[str, ...], list[NDArray[Any]]]
+"""The names of its components, then its owners and the columns of each component."""
+
+
+def saved_archetypes(table: ArchetypeTable) -> list[SavedArchetype]:
+    """Return copies of all rows, in order; O(n)."""
+    return [
+        (
+            tuple(part._ROW.__name__ for part in a.layout.components.values()),
+            [a.whole(column) for column in range(len(a.layout.places))],
+        )
+        for a in table.archetypes
+    ]
+
+
+def load_archetypes(table: ArchetypeTable, saved: Iterable[SavedArchetype]) -> None:
+    """Fill an empty table with saved rows; O(n)."""
+    bits_of = {part._ROW.__name__: 1 << k for k, part in enumerate(table.parts)}
+    for names, (entities, *columns) in saved:
+        number = table.number(sum(bits_of[name] for name in names))
+        archetype = table.archetypes[number]
+        archetype.reserve(len(entities))
+        table.places.cover_many(entities)
+        table.settle(number, entities, archetype.extend(entities))
+        for column, values in enumerate(columns, 1):
+            archetype.write(column, 0, values)
+
+
+ChunkT = TypeVar("ChunkT", bound=ChunkBase)
+
+RowClass = type[tuple[Any, ...]]
+"""A component is named by the class of its rows."""
+
+
+class LiveEntities(Protocol):
+    """What archetypes need of the entity manager."""
+
+    def create_many(self, n: SupportsIndex) -> EntityArray: ...
+
+    def require(self, e: SupportsIndex) -> Entity: ...
+
+    def require_many(self, es: ArrayLike) -> EntityArray: ...
+
+    def _uncreate(self, es: EntityArray) -> None: ...
+
+    def _attach(self, before: Any, after: Any) -> Subscription: ...
+
+
+class ArchetypeView(Generic[ChunkT]):
+    """The rows in chunks, found by entity or by component; what changes them comes later."""
+
+    __slots__ = ("__weakref__", "_entities", "_locks", "_numbers", "_table", "_version")
+
+    def __init__(
+        self,
+        entities: LiveEntities,
+        kind: type[ChunkT],
+        parts: Sequence[type[ChunkColumns]],
+        size: int,
+        index_mask: int,
+    ) -> None:
+        self._entities = entities
+        self._locks = 0
+        self._version = 0
+        self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
+        self._table = ArchetypeTable(kind, parts, size, index_mask)
+        self._attach()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the callbacks, for pickle and deepcopy."""
+        return {
+            "version": self._version,
+            "entities": self._entities,
+            "archetypes": saved_archetypes(self._table),
+        }
+
+    def _load(self, state: dict[str, Any]) -> None:
+        self._version = state["version"]
+        load_archetypes(self._table, state["archetypes"])
+
+    def __len__(self) -> int:
+        """Return the number of entities with components here; O(archetypes)."""
+        return sum(archetype.n for archetype in self._table.archetypes)
+
+    @property
+    def version(self) -> int:
+        """How many structural changes there were; views and chunks are good until the next."""
+        return self._version
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held: all chunks, the empty ones included, and the map of entities; O(1)."""
+        return self._table.pool.nbytes + self._table.places.nbytes
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let structural changes raise StructureLockedError inside the `with` block.
+
+        Destroying an entity counts as one, whatever components it has.
+        """
+        self._locks += 1
+        try:
+            yield
+        finally:
+            self._locks -= 1
+
+    def _refuse_locked(self) -> None:
+        if self._locks:
+            raise locked("Archetypes")
+
+    def _attach(self) -> None:
+        """Register with the entity manager."""
+        raise NotImplementedError
+
+    # --- finding -----------------------------------------------------------------------
+
+    def chunks(
+        self,
+        *,
+        all: Iterable[RowClass] = (),
+        any: Iterable[RowClass] = (),
+        none: Iterable[RowClass] = (),
+    ) -> Iterator[ChunkT]:
+        """Iterate over the chunks with rows of all, any and none of some components.
+
+        An empty `any` asks for nothing. A structural change ends the iteration with
+        RuntimeError; `with archetypes.locked()` refuses the change itself.
+        """
+        found = self._table.matching(self._bits(all), self._bits(any), self._bits(none))
+        return self._iterate(
+            [chunk for archetype in found for chunk in archetype.used()], self._version
+        )
+
+    def _iterate(self, chunks: list[ChunkT], version: int) -> Iterator[ChunkT]:
+        for chunk in chunks:
+            if self._version != version:
+                raise RuntimeError(
+                    "archetypes changed while their chunks were iterated"
+                )
+            yield chunk
+
+    def has(self, entity: Entity, component: RowClass, /) -> bool:
+        """Return whether an entity has a component; O(1)."""
+        number = self._number(component)
+        return self._table.of(index(entity))[0].has(number)
+
+    def has_many(
+        self, entities: ArrayLike, component: RowClass, /
+    ) -> NDArray[np.bool_]:
+        """Return which of k entities have a component, shape (k,); O(k)."""
+        number = self._number(component)
+        places = self._table.places.get_many(as_entities(entities))
+        return self._table.having(places, number)
+
+    def components(self, entity: Entity, /) -> tuple[RowClass, ...]:
+        """Return the row classes of the components that an entity has; O(components)."""
+        archetype, _ = self._table.of(index(entity))
+        return tuple(part._ROW for part in archetype.layout.components.values())
+
+    def _number(self, component: RowClass) -> int:
+        try:
+            return self._numbers[component]
+        except (KeyError, TypeError):
+            names = ", ".join(row.__name__ for row in self._numbers)
+            raise TypeError(f"archetypes hold {names}, not {component!r}") from None
+
+    def _bits(self, components: Iterable[RowClass]) -> int:
+        bits = 0
+        for component in components:
+            bits |= 1 << self._number(component)
+        return bits
+
+    def _find(self, entity: Entity, component: RowClass) -> tuple[Any, int]:
+        """Return the columns and the row of a live entity's component."""
+        entity = self._entities.require(entity)
+        number = self._number(component)
+        archetype, position = self._table.of(entity)
+        if not archetype.has(number):
+            raise missing(component.__name__, entity)
+        chunk, row = archetype.at(position)
+        return chunk._parts[number], row
+
+    def _get(self, entity: Entity, component: RowClass) -> Any:
+        columns, row = self._find(entity, component)
+        return columns._row(row)
+
+    def _set(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
+        part = self._table.parts[self._number(component)]
+        try:
+            values = part._some(fields)  # first: values may be objects that run code
+        except Exception:
+            self._find(entity, component)
+            raise
+        columns, row = self._find(entity, component)
+        columns._set(row, values)
+
+
+class ArchetypeStore(ArchetypeView[ChunkT]):
+    """All rows in chunks; the generated class adds what is typed by component.
+
+    An entity's row goes when the entity dies, before `entities.destroy` returns. Rows, chunks and
+    views are good until the next structural change; `version` counts those. Not thread-safe.
+    """
+
+    __slots__ = ()
+
+    def remove(self, entity: Entity, component: RowClass, /) -> None:
+        """Take a component from an entity, which may end with none; O(columns).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            MissingInstanceError: it does not have the component.
+            StructureLockedError: the archetypes are locked.
+        """
+        entity = self._entities.require(entity)
+        self._refuse_locked()
+        number = self._number(component)
+        if not self._table.of(entity)[0].has(number):
+            raise missing(component.__name__, entity)
+        self._table.toggle(entity, number)
+        self._version += 1
+
+    def remove_many(self, entities: ArrayLike, component: RowClass, /) -> None:
+        """Take a component from each of k entities; O(k). Raises what `remove` does.
+
+        An entity that is there twice is a MissingInstanceError.
+        """
+        entities = self._entities.require_many(entities)
+        self._refuse_locked()
+        number = self._number(component)
+        places = self._table.places.get_many(entities)
+        lacking = ~self._table.having(places, number)
+        lacking |= _is_repeat(entities)
+        if lacking.any():
+            raise missing(component.__name__, int(entities[lacking.argmax()]))
+        if len(entities):
+            self._table.toggle_many(_own(entities), places, number, ())
+            self._version += 1
+
+    def clear(self) -> None:
+        """Remove every row; the entities live on. The chunks are kept for new rows. O(n)."""
+        self._refuse_locked()
+        if self._table.clear():
+            self._version += 1
+
+    def shrink_to_fit(self) -> None:
+        """Give back the memory of empty chunks; O(chunks)."""
+        self._refuse_locked()
+        for archetype in self._table.archetypes:
+            archetype.trim()
+        self._table.pool.clear()
+
+    def _create(
+        self, components: Iterable[RowClass], n: SupportsIndex, given: Mapping[int, Any]
+    ) -> EntityArray:
+        """Create n entities; `given`: fields by component, or None."""
+        count = index(n)
+        if count < 0:
+            raise ValueError(f"can't create {count} entities")
+        self._refuse_locked()
+        numbers = [self._number(component) for component in components]
+        for k, number in enumerate(numbers):
+            if number in numbers[:k]:
+                name = self._name(number)
+                raise DuplicateInstanceError(
+                    f"{name} stands twice among the components"
+                )
+        for number, fields in given.items():
+            if fields is not None and number not in numbers:
+                name = self._name(number)
+                raise TypeError(f"{name} is given, but not one of the components")
+        columns = {
+            k: self._converted(k, count, given[k] or {}) for k in sorted(numbers)
+        }
+        entities = self._entities.create_many(count)
+        try:
+            self._append(self._bits_of(numbers), entities, columns)
+        except BaseException:
+            self._entities._uncreate(entities)
+            raise
+        return entities
+
+    def _add(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
+        number = self._number(component)
+        part = self._table.parts[number]
+        try:
+            values = part._one(**part._known(fields))  # first: they may run code
+        except Exception:
+            self._addable(entity, number)
+            raise
+        entity = self._addable(entity, number)
+        placed = self._table.toggle(entity, number)
+        if placed is not None:
+            chunk, row = placed
+            chunk._parts[number]._put(row, values)
+        self._version += 1
+
+    def _addable(self, given: SupportsIndex, number: int) -> Entity:
+        """Return a live entity without a component, or raise what `add` does."""
+        entity = self._entities.require(given)
+        self._refuse_locked()
+        if self._table.of(entity)[0].has(number):
+            raise duplicate_instance(self._name(number), entity)
+        return entity
+
+    def _add_many(
+        self, given: ArrayLike, component: RowClass, fields: dict[str, Any]
+    ) -> None:
+        number = self._number(component)
+        entities = _own(as_entities(given))
+        try:
+            columns = self._converted(number, len(entities), fields)
+        except Exception:
+            self._addable_many(entities, number)
+            raise
+        places = self._addable_many(entities, number)
+        if len(entities):
+            self._table.toggle_many(entities, places, number, columns)
+            self._version += 1
+
+    def _addable_many(self, entities: EntityArray, number: int) -> NDArray[np.uint64]:
+        """Return the places of live entities without a component, or raise what `add` does."""
+        self._entities.require_many(entities)
+        self._refuse_locked()
+        first_repeated(self._name(number), entities)
+        places = self._table.places.get_many(entities)
+        having = self._table.having(places, number)
+        if having.any():
+            raise duplicate_instance(self._name(number), int(entities[having.argmax()]))
+        return places
+
+    def _name(self, number: int) -> str:
+        return self._table.parts[number]._ROW.__name__
+
+    def _converted(
+        self, number: int, count: int, fields: Mapping[str, Any]
+    ) -> tuple[NDArray[Any], ...]:
+        part = self._table.parts[number]
+        arrays = part._many(count, **part._known(fields))
+        return tuple(_own(array) for array in arrays)
+
+    def _append(
+        self,
+        bits: int,
+        entities: EntityArray,
+        columns: NewColumns,
+    ) -> None:
+        """Give new entities a row each."""
+        if bits and len(entities):
+            self._table.append(bits, entities, columns)
+            self._version += 1
+
+    def _bits_of(self, numbers: Iterable[int]) -> int:
+        return sum(1 << number for number in numbers)
+
+    def _attach(self) -> None:
+        self._entities._attach(self._before_destroy, self._entities_destroyed)
+
+    def _before_destroy(self) -> None:
+        """Refuse the destruction of entities while the archetypes are locked."""
+        self._refuse_locked()
+
+    def _entities_destroyed(self, entities: EntityArray) -> None:
+        """Remove the rows of entities that have just died."""
+        self._drop_many(entities)
+
+    def _drop_many(self, entities: EntityArray) -> int:
+        """Remove the rows of distinct entities and return how many went; O(k)."""
+        if len(entities) == 1:
+            gone = int(self._table.drop(int(entities[0])))
+        else:
+            gone = self._table.drop_many(entities)
+        if gone:
+            self._version += 1
+        return gone
+
+
+def _own(array: NDArray[Any]) -> NDArray[Any]:
+    """Copy a view: what it looks at may move before it is used."""
+    return array if array.base is None else array.copy()
+
+
+def _is_repeat(entities: EntityArray) -> NDArray[np.bool_]:
+    """Return which of k entities stand further up already; O(k) if ascending."""
+    repeats = np.zeros(len(entities), np.bool_)
+    if len(entities) > 1 and not bool((entities[1:] > entities[:-1]).all()):
+        _, first = np.unique(entities, return_index=True)
+        repeats[:] = True
+        repeats[first] = False
+    return repeats
+
+
+class ArchetypeHolder:
+    """Knows who has one component, as managers do of theirs."""
+
+    __slots__ = ("_component", "_store")
+
+    def __init__(self, store: ArchetypeStore[Any], component: RowClass) -> None:
+        self._store = store
+        self._component = component
+
+    def has(self, entity: Entity, /) -> bool:
+        """Return whether an entity has the component; O(1)."""
+        return self._store.has(entity, self._component)
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
+        """Return which of k entities have the component, shape (k,); O(k)."""
+        return self._store.has_many(entities, self._component)
+
+
+class SpawnedRows:
+    """Checked rows of some components for entities that are about to be created."""
+
+    __slots__ = ("_bits", "_columns", "_store")
+
+    def __init__(
+        self,
+        store: ArchetypeStore[Any],
+        count: int,
+        given: Mapping[RowClass, Mapping[str, Any] | None],
+    ) -> None:
+        self._store = store
+        self._bits = 0
+        self._columns: dict[int, Sequence[NDArray[Any]]] = {}
+        for component, fields in given.items():
+            if fields is not None:
+                number = store._number(component)
+                self._bits |= 1 << number
+                self._columns[number] = store._converted(number, count, fields)
+        if self._bits:
+            store._refuse_locked()
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Take the rows back; O(k)."""
+        return self._store._drop_many(as_entities(entities))
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None:
+        if self._bits:
+            self._store._table.make_room(self._bits, entities)
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
+        self._store._append(self._bits, entities, self._columns)

@@ -39,6 +39,17 @@ class Effect(IntEnum):
     shield = 4
 
 
+class Element(IntEnum):
+    """Kinds of damage.
+
+    Stored as u8, blunt by default.
+    """
+
+    blunt = 0
+    fire = 1
+    frost = 2
+
+
 class Loot(IntEnum):
     """What a dead enemy drops.
 

@@ -312,14 +312,6 @@ class ParticleData:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._position_words[dst] = self._position_words[src]
-        self._velocity_words[dst] = self._velocity_words[src]
-        self._life_cells[dst] = self._life_cells[src]
-        self._colour_words[dst] = self._colour_words[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -845,7 +837,11 @@ class ParticleManager:
         self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
         src, dst = data._n - 1, row
         if src != dst:
-            data._move_row(src, dst)
+            data._entity_cells[dst] = data._entity_cells[src]
+            data._position_words[dst] = data._position_words[src]
+            data._velocity_words[dst] = data._velocity_words[src]
+            data._life_cells[dst] = data._life_cells[src]
+            data._colour_words[dst] = data._colour_words[src]
             self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
         data._n = src
         self._version += 1

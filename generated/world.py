@@ -10,27 +10,47 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
+    ArchetypeHolder,
     Columns,
     ComponentFlags,
     ComponentHolder,
     Entity,
     EntityArray,
+    Group,
+    GroupMember,
     Instance,
     QueryJoin,
     QueryListMember,
     QueryMember,
     RowArray,
+    SpawnedRows,
     as_entities,
     signature_words,
 )
-from .ai_state import AiState, AiStateColumns, AiStateFields, AiStateManager
+from .ai_state import (
+    AiState,
+    AiStateColumns,
+    AiStateFields,
+    AiStateGroupedData,
+    AiStateManager,
+)
+from .archetypes import Archetypes
+from .armor import Armor, ArmorFields
+from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .entities import EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
+from .health import Health, HealthFields
 from .particle import Particle, ParticleFields, ParticleManager
 from .point_mass import PointMass, PointMassColumns, PointMassFields, PointMassManager
+from .position import Position, PositionFields, PositionGroupedData, PositionManager
 from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager
-from .skinned_mesh import SkinnedMesh, SkinnedMeshFields, SkinnedMeshManager
+from .skinned_mesh import (
+    SkinnedMesh,
+    SkinnedMeshFields,
+    SkinnedMeshGroupedData,
+    SkinnedMeshManager,
+)
 from .sound_source import SoundSource, SoundSourceFields, SoundSourceManager
 from .spark import SparkManager
 from .static import Static, StaticFields, StaticManager
@@ -43,7 +63,9 @@ from .status_effect import (
 from .texture import TextureManager
 from .tile import Tile, TileFields, TileManager
 from .transform import Transform, TransformColumns, TransformFields, TransformManager
-from .villager import Villager, VillagerFields, VillagerManager
+from .velocity import Velocity, VelocityFields, VelocityGroupedData, VelocityManager
+from .villager import Villager, VillagerFields, VillagerGroupedData, VillagerManager
+from .weapon import Weapon, WeaponFields
 
 
 class Signature(ComponentFlags):
@@ -54,17 +76,31 @@ class Signature(ComponentFlags):
     EVERY_TYPE = 1 << 2
     PARTICLE = 1 << 3
     POINT_MASS = 1 << 4
-    SCENE_NODE = 1 << 5
-    SKINNED_MESH = 1 << 6
-    SOUND_SOURCE = 1 << 7
-    STATIC = 1 << 8
-    STATUS_EFFECT = 1 << 9
-    TILE = 1 << 10
-    TRANSFORM = 1 << 11
-    VILLAGER = 1 << 12
+    POSITION = 1 << 5
+    SCENE_NODE = 1 << 6
+    SKINNED_MESH = 1 << 7
+    SOUND_SOURCE = 1 << 8
+    STATIC = 1 << 9
+    STATUS_EFFECT = 1 << 10
+    TILE = 1 << 11
+    TRANSFORM = 1 << 12
+    VELOCITY = 1 << 13
+    VILLAGER = 1 << 14
+    ARMOR = 1 << 15
+    BURNING = 1 << 16
+    HEALTH = 1 << 17
+    WEAPON = 1 << 18
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
-    HERO = AI_STATE | POINT_MASS | SKINNED_MESH | SOUND_SOURCE | TRANSFORM
+    HERO = (
+        AI_STATE
+        | HEALTH
+        | POINT_MASS
+        | SKINNED_MESH
+        | SOUND_SOURCE
+        | TRANSFORM
+        | WEAPON
+    )
 
 
 class MoversRows(NamedTuple):
@@ -272,6 +308,50 @@ class AfflictedQuery:
         return PointMassColumns(self._join, 2)
 
 
+class BodiesGroup(Group):
+    """The entities that have Position and Velocity, in the first rows of each."""
+
+    __slots__ = ("position", "velocity")
+
+    def __init__(
+        self,
+        position: PositionManager,
+        velocity: VelocityManager,
+        n: int = 0,
+    ) -> None:
+        _members: dict[str, GroupMember] = {
+            "position": position,
+            "velocity": velocity,
+        }
+        super().__init__("bodies", _members, n)
+        self.position = PositionGroupedData(position.data)
+        self.velocity = VelocityGroupedData(velocity.data)
+
+
+class ActorsGroup(Group):
+    """The entities that have AiState, SkinnedMesh and Villager, in the first rows of
+    each."""
+
+    __slots__ = ("ai_state", "skinned_mesh", "villager")
+
+    def __init__(
+        self,
+        ai_state: AiStateManager,
+        skinned_mesh: SkinnedMeshManager,
+        villager: VillagerManager,
+        n: int = 0,
+    ) -> None:
+        _members: dict[str, GroupMember] = {
+            "ai_state": ai_state,
+            "skinned_mesh": skinned_mesh,
+            "villager": villager,
+        }
+        super().__init__("actors", _members, n)
+        self.ai_state = AiStateGroupedData(ai_state.data)
+        self.skinned_mesh = SkinnedMeshGroupedData(skinned_mesh.data)
+        self.villager = VillagerGroupedData(villager.data)
+
+
 class Game:
     """A small game of all shipped components.
 
@@ -286,6 +366,7 @@ class Game:
         self.every_type = EveryTypeManager(self.entities)
         self.particle = ParticleManager(self.entities)
         self.point_mass = PointMassManager(self.entities)
+        self.position = PositionManager(self.entities)
         self.scene_node = SceneNodeManager(self.entities)
         self.skinned_mesh = SkinnedMeshManager(self.entities)
         self.sound_source = SoundSourceManager(self.entities)
@@ -293,9 +374,11 @@ class Game:
         self.status_effect = StatusEffectManager(self.entities)
         self.tile = TileManager(self.entities)
         self.transform = TransformManager(self.entities)
+        self.velocity = VelocityManager(self.entities)
         self.villager = VillagerManager(self.entities)
         self.spark = SparkManager()
         self.texture = TextureManager()
+        self.archetypes = Archetypes(self.entities)
         self.movers = MoversQuery(
             self.entities,
             self.transform,
@@ -316,6 +399,8 @@ class Game:
             self.ai_state,
             self.point_mass,
         )
+        self.bodies = BodiesGroup(self.position, self.velocity)
+        self.actors = ActorsGroup(self.ai_state, self.skinned_mesh, self.villager)
 
     def spawn(
         self,
@@ -326,6 +411,7 @@ class Game:
         every_type: EveryTypeFields | None = None,
         particle: ParticleFields | None = None,
         point_mass: PointMassFields | None = None,
+        position: PositionFields | None = None,
         scene_node: SceneNodeFields | None = None,
         skinned_mesh: SkinnedMeshFields | None = None,
         sound_source: SoundSourceFields | None = None,
@@ -333,7 +419,12 @@ class Game:
         status_effect: StatusEffectFields | None = None,
         tile: TileFields | None = None,
         transform: TransformFields | None = None,
+        velocity: VelocityFields | None = None,
         villager: VillagerFields | None = None,
+        armor: ArmorFields | None = None,
+        burning: BurningFields | None = None,
+        health: HealthFields | None = None,
+        weapon: WeaponFields | None = None,
     ) -> EntityArray:
         """Create n entities with an instance of each component given; O(n) for each.
 
@@ -370,6 +461,10 @@ class Game:
             _columns = self.point_mass._convert(n, **point_mass)
             _parts.append((self.point_mass, _columns))
             _given.extend(point_mass.values())
+        if position is not None:
+            _columns = self.position._convert(n, **position)
+            _parts.append((self.position, _columns))
+            _given.extend(position.values())
         if scene_node is not None:
             _columns = self.scene_node._convert(n, **scene_node)
             _parts.append((self.scene_node, _columns))
@@ -394,10 +489,25 @@ class Game:
             _columns = self.transform._convert(n, **transform)
             _parts.append((self.transform, _columns))
             _given.extend(transform.values())
+        if velocity is not None:
+            _columns = self.velocity._convert(n, **velocity)
+            _parts.append((self.velocity, _columns))
+            _given.extend(velocity.values())
         if villager is not None:
             _columns = self.villager._convert(n, **villager)
             _parts.append((self.villager, _columns))
             _given.extend(villager.values())
+        _rows = SpawnedRows(
+            self.archetypes,
+            n,
+            {
+                Armor: armor,
+                Burning: burning,
+                Health: health,
+                Weapon: weapon,
+            },
+        )
+        _parts.append((_rows, {}))
         return self._spawn(n, _parts, tuple(_given))
 
     def destroy(self, entity: Entity, /) -> None:
@@ -420,10 +530,12 @@ class Game:
             gone += self.every_type.gc()
             gone += self.particle.gc()
             gone += self.point_mass.gc()
+            gone += self.position.gc()
             gone += self.static.gc()
             gone += self.status_effect.gc()
             gone += self.tile.gc()
             gone += self.transform.gc()
+            gone += self.velocity.gc()
             gone += self.villager.gc()
         return gone
 
@@ -439,10 +551,12 @@ class Game:
             gone += self.every_type.collect()
             gone += self.particle.collect()
             gone += self.point_mass.collect()
+            gone += self.position.collect()
             gone += self.static.collect()
             gone += self.status_effect.collect()
             gone += self.tile.collect()
             gone += self.transform.collect()
+            gone += self.velocity.collect()
             gone += self.villager.collect()
         return gone
 
@@ -519,10 +633,12 @@ class Game:
         n: int,
         *,
         ai_state: AiStateFields | None = None,
+        health: HealthFields | None = None,
         point_mass: PointMassFields | None = None,
         skinned_mesh: SkinnedMeshFields | None = None,
         sound_source: SoundSourceFields | None = None,
         transform: TransformFields | None = None,
+        weapon: WeaponFields | None = None,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
@@ -532,10 +648,12 @@ class Game:
         return self.spawn(
             n,
             ai_state={} if ai_state is None else ai_state,
+            health={} if health is None else health,
             point_mass={} if point_mass is None else point_mass,
             skinned_mesh={} if skinned_mesh is None else skinned_mesh,
             sound_source={} if sound_source is None else sound_source,
             transform={} if transform is None else transform,
+            weapon={} if weapon is None else weapon,
         )
 
     def _members(self) -> list[tuple[type[Any], ComponentHolder]]:
@@ -546,6 +664,7 @@ class Game:
             (EveryType, self.every_type),
             (Particle, self.particle),
             (PointMass, self.point_mass),
+            (Position, self.position),
             (SceneNode, self.scene_node),
             (SkinnedMesh, self.skinned_mesh),
             (SoundSource, self.sound_source),
@@ -553,7 +672,12 @@ class Game:
             (StatusEffect, self.status_effect),
             (Tile, self.tile),
             (Transform, self.transform),
+            (Velocity, self.velocity),
             (Villager, self.villager),
+            (Armor, ArchetypeHolder(self.archetypes, Armor)),
+            (Burning, ArchetypeHolder(self.archetypes, Burning)),
+            (Health, ArchetypeHolder(self.archetypes, Health)),
+            (Weapon, ArchetypeHolder(self.archetypes, Weapon)),
         ]
 
     def _spawn(

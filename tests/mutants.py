@@ -82,8 +82,8 @@ ENTITIES = (
     Mutant("the retired are not counted", r"self\._n_retired \+= .*", "pass"),
     Mutant(
         "an index is reused too early",
-        r"self\._free\.count > MIN_FREE",
-        "self._free.count >= MIN_FREE",
+        r"free\.count > MIN_FREE",
+        "free.count >= MIN_FREE",
     ),
     Mutant(
         "many reuse indices too late",
@@ -99,7 +99,7 @@ ENTITIES = (
     Mutant("a freed index is lost", r"self\._free\.push\(index\)", "pass"),
     Mutant("used indices are given out again", r"self\._n_used \+= fresh", "pass"),
     Mutant("no index is ever missing", r"n_reused > self\._free\.count", "False"),
-    Mutant("a missing index is not noticed", r"if not self\._free\.count:", "if False:"),
+    Mutant("a missing index is not noticed", r"if not free\.count:", "if False:"),
     Mutant(
         "a generation is skipped", r"\(e \+ ONE_GENERATION\) \^ 1", "(e + 2 * ONE_GENERATION) ^ 1"
     ),
@@ -198,6 +198,19 @@ RUNTIME = (
     Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+    Mutant(
+        "joining rows keep another order",
+        r"rows\[moving\], displaced",
+        "np.sort(rows[moving]), displaced",
+    ),
+    Mutant(
+        "rows in the way are lost",
+        r"wanted\[moving\], rows\[outside\]",
+        "wanted[moving], displaced",
+    ),
+    Mutant("who lacks one mate's rows joins", r"found = \[earlier\[present\] .*\]", "pass"),
+    Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
+    Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
 )
 

@@ -251,6 +251,14 @@ def test_absent_optional_components_have_defaults() -> None:
     assert not hasattr(query.named, "note")  # few rows have a cell of it
 
 
+def test_one_absent_row_is_no_slice() -> None:
+    world = new_world()
+    world.spawn(1, body={}, hashed={})
+    assert world.bodies.listed.damage.tolist() == [3]
+    world.bodies.listed.damage = 5
+    assert world.bodies.direct.x.tolist() == [0.0]
+
+
 def test_what_is_assigned_is_checked() -> None:
     world, _ = shuffled(12)
     for query in (world.movers, world.bodies):

@@ -24,7 +24,9 @@ FEATURE = Feature(
             "one row too many is kept", r"data\._n = n - len\(gone\)", "data._n = n - len(gone) + 1"
         ),
         Mutant(
-            "a column does not move", r"^( +)(self\._\w+\[dst\] = self\._\w+\[src\])", r"\1pass"
+            "a column does not move",
+            r"^( +)((self|data)\._\w+\[dst\] = (self|data)\._\w+\[src\])",
+            r"\1pass",
         ),
         Mutant(
             "clearing spares the last row",

@@ -91,7 +91,7 @@ class _Field(Spelling):
             cell = f"{self.struct}.unpack({self.default_constant})"
             if not self.is_nested:
                 return cell
-            scalars = f"map({self.scalar_type}, {cell})" if self._is_enum else cell
+            scalars = f"map({self.scalar_type}, {cell})" if self.is_enum else cell
             return f"nested({scalars}, {literal(self.column.shape)})"
         assert self.field is not None
         value = self.field.default

@@ -76,7 +76,7 @@ class ColumnSpelling:
     @property
     def is_nested(self) -> bool:
         """Whether the scalars of a cell are more than what `struct` returns."""
-        return self.is_packed and (self._is_enum or len(self.column.shape) > 1)
+        return self.is_packed and (self.is_enum or len(self.column.shape) > 1)
 
     @property
     def is_object(self) -> bool:
@@ -107,7 +107,7 @@ class ColumnSpelling:
         return f"{self.name}_{'cells' if self.has_cells else 'column'}"
 
     @property
-    def _is_enum(self) -> bool:
+    def is_enum(self) -> bool:
         return self.field is not None and self.field.type.base is Base.ENUM
 
     @property
@@ -237,7 +237,7 @@ class ColumnSpelling:
     @property
     def cell_type(self) -> str:
         """What the column's memoryview holds."""
-        if self._is_enum:
+        if self.is_enum:
             return "int"
         return self.scalar_type
 

@@ -109,6 +109,11 @@ class ComponentSpelling:
         names = [*entities, *(s.name for s in self.fields if not s.is_object)]
         return collection("_borrowed = ", names, 8)[8:].replace("\n        ", "\n")
 
+    def default_of(self, column: Spelling) -> str:
+        """A column's default: its field's constant, or the value for a part of a split field."""
+        is_field = any(spelling.name == column.name for spelling in self.fields)
+        return column.default if is_field else column.default_literal
+
     @property
     def keywords(self) -> list[str]:
         """The fields as keyword arguments of a call."""

@@ -7,27 +7,43 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from ecsgen.render.bundle import runtime_source
+from ecsgen.render.bundle import compiled_source, runtime_source
 from ecsgen.render.calls import import_line
 
 STANDARD = {
     "Callable": "collections.abc",
+    "Iterable": "collections.abc",
     "Iterator": "collections.abc",
+    "Mapping": "collections.abc",
+    "Sequence": "collections.abc",
     "contextmanager": "contextlib",
     "IntFlag": "enum",
     "index": "operator",
     "Random": "random",
     "Struct": "struct",
     **dict.fromkeys(
-        ("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypedDict", "overload"),
+        (
+            *("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypeVar"),
+            *("TypedDict", "Unpack", "overload"),
+        ),
         "typing",
     ),
 }
-NUMPY = {"ArrayLike": "numpy.typing", "NDArray": "numpy.typing"}
-PACKAGE = {"EntityManager": ".entities", "INDEX_MASK": ".entities"}
+NUMPY = {
+    "ArrayLike": "numpy.typing",
+    "NDArray": "numpy.typing",
+    "njit": "numba",
+    "prange": "numba",
+}
+PACKAGE = {
+    "Archetypes": ".archetypes",
+    "EntityManager": ".entities",
+    "INDEX_MASK": ".entities",
+}
 
 # Names count where they stand as code: not in strings or comments, nor as attributes or keywords.
 _TEXT = re.compile(r'""".*?"""|"(?:\\.|[^"\\\n])*"|#[^\n]*', re.DOTALL)
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _NAME = re.compile(r"(?<![\w.])[A-Za-z]\w*")
 
 
@@ -36,7 +52,8 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
 
     `own`: where in the package the names are that schemas give rise to.
     """
-    used = set(_NAME.findall(_TEXT.sub("", text)))
+    code = _TEXT.sub("", text)
+    used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
     package = PACKAGE | dict.fromkeys(runtime_names(), "._runtime") | dict(own)
     groups = [
         _from_lines(STANDARD, used),
@@ -53,8 +70,18 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
 @cache
 def runtime_names() -> frozenset[str]:
     """Return the public names that `_runtime.py` defines."""
+    return _public_names(runtime_source())
+
+
+@cache
+def compiled_names() -> frozenset[str]:
+    """Return the public names that `_compiled.py` defines."""
+    return _public_names(compiled_source())
+
+
+def _public_names(source: str) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.parse(runtime_source()).body:
+    for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             names.add(node.name)
         elif isinstance(node, ast.Assign):

@@ -11,8 +11,14 @@ from ecsgen.config import Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Enum, Project, World
 from ecsgen.render import tests
-from ecsgen.render.bundle import runtime_source
+from ecsgen.render.archetypes import (
+    archetype_subjects,
+    archetypes_module,
+    chunked_components,
+)
+from ecsgen.render.bundle import compiled_source, runtime_source
 from ecsgen.render.calls import import_line, isort_key
+from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
@@ -54,22 +60,30 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
 
 
 def _package(project: Project) -> Iterator[Output]:
-    names = tuple((c.name, c.module) for c in project.components)
+    chunked = chunked_components(project.components, project.world.archetypes)
+    names = tuple((c.name, c.module, c in chunked) for c in project.components)
     enums = tuple(enum.name for enum in project.enums)
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
+    if any(component.kernels for component in project.components) and project.backend == "numba":
+        yield _output("_compiled.py", compiled_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
     yield _output("world.py", world_module, parts)
+    if chunked:
+        subjects = archetype_subjects(chunked, project.world.chunk)
+        yield _output("archetypes.py", archetypes_module, *subjects)
     if project.enums:
         yield _output("enums.py", enums_module, project.enums)
 
 
 def _managers(project: Project) -> Iterator[Output]:
+    chunked = chunked_components(project.components, project.world.archetypes)
     for component in project.components:
-        yield _output(f"{component.module}.py", component_module, component)
+        make = chunked_module if component in chunked else component_module
+        yield _output(f"{component.module}.py", make, component)
 
 
 def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
@@ -102,18 +116,22 @@ def enums_module(enums: tuple[Enum, ...]) -> str:
 
 
 def package_module(
-    components: tuple[tuple[str, str], ...],
+    components: tuple[tuple[str, str, bool], ...],
     enums: tuple[str, ...],
     world: str,
     of_world: tuple[str, ...],
 ) -> str:
     """Return the package's `__init__`: everything that users import.
 
-    `of_world`: what `world.py` has for them.
+    `components`: name and module of each, and whether it lives in archetype chunks. `of_world`:
+    what `world.py` has for them.
     """
     origins = {"._runtime": list(EXPORTED), ".entities": ["EntityManager"]}
     origins[".world"] = sorted(set(of_world))
-    origins |= {f".{module}": [name, f"{name}Manager"] for name, module in components}
+    for name, module, is_chunked in components:
+        origins[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]
+    if any(is_chunked for _, _, is_chunked in components):
+        origins[".archetypes"] = ["ArchetypeChunk", "Archetypes"]
     if enums:
         origins[".enums"] = list(enums)
     names = sorted((name for found in origins.values() for name in found), key=isort_key)

@@ -34,7 +34,7 @@ class Spelling(ColumnSpelling):
     @property
     def default_lines(self) -> str:
         """The constants of the default: the value, and the cell and its word where they differ."""
-        lines = [display(f"{self.default}: Final = ", self._default_literal)]
+        lines = [display(f"{self.default}: Final = ", self.default_literal)]
         if self._default_cell != self.default:
             lines.append(
                 call(f"{self._default_cell}: Final = {self.constant}.one", [self.default], 0)
@@ -47,7 +47,7 @@ class Spelling(ColumnSpelling):
     @property
     def _default_cell(self) -> str:
         """The constant of the converted default."""
-        is_other = self._type.base is Base.STR or self._is_enum or len(self.column.shape) > 1
+        is_other = self._type.base is Base.STR or self.is_enum or len(self.column.shape) > 1
         return f"{self.name.upper()}_CELL" if is_other else self.default
 
     @property
@@ -55,7 +55,7 @@ class Spelling(ColumnSpelling):
         return f"{self.name.upper()}_WORD"
 
     @property
-    def _default_literal(self) -> str:
+    def default_literal(self) -> str:
         """The default as a literal; enums are spelled as members, handles by their types."""
         assert self.field is not None
         value = self.field.default
@@ -86,7 +86,7 @@ class Spelling(ColumnSpelling):
             return f"{self.struct}.unpack_from({self._cells}, {self.nbytes} * {self.place})"
         if self.has_cells:
             stored = f"{self._cells}[{self.place}]"
-            return f"{self.scalar_type}({stored})" if self._is_enum else stored
+            return f"{self.scalar_type}({stored})" if self.is_enum else stored
         stored = f"{self.holder}._{self.name}_column[{self.place}]"
         if self.is_object:
             return stored
@@ -100,7 +100,7 @@ class Spelling(ColumnSpelling):
         """The statements that return one cell."""
         if not self.is_nested:
             return f"        return {self.cell()}"
-        values = f"map({self.scalar_type}, cell)" if self._is_enum else "cell"
+        values = f"map({self.scalar_type}, cell)" if self.is_enum else "cell"
         shape = literal(self.column.shape)
         return f"        cell = {self.cell()}\n        return nested({values}, {shape})"
 

@@ -60,6 +60,12 @@ class ComponentTests:
         return import_line(f"{self.package}{dot}{self.component.module}", taken)
 
     @property
+    def imported_row(self) -> str:
+        """The row class as an import names it."""
+        name = self.spelling.name
+        return name if name == self.row else f"{name} as {self.row}"
+
+    @property
     def row(self) -> str:
         """The row class as the tests name it."""
         name = self.spelling.name

@@ -16,6 +16,7 @@ from typing import Any
 from ecsgen import features, fingerprint, world_features
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
+from ecsgen.render.archetypes import chunked_components
 from ecsgen.render.blocks import without_nothing
 from ecsgen.render.calls import import_line
 from ecsgen.render.component_spelling import ComponentSpelling
@@ -27,6 +28,8 @@ from ecsgen.render.world import Parts, Steps
 PARENT = ".."
 """Where the tests find the package when they are inside of it."""
 
+SUPPORT_OF_CHUNKS = ("chunks", "chunks_machine", "chunks_structure", "machine", "subject")
+
 
 def outputs(project: Project, options: Options) -> Iterator[Output]:
     """Return the files of the tests' folder; those of a moved folder import the package by name."""
@@ -36,13 +39,21 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
         yield _output("tests/conftest.py", conftest_module, package, parent)
-    of_policies = {name for component in project.components for name in policies(component)}
+    chunked = project.world.archetypes
+    managed = [component for component in project.components if component.name not in chunked]
+    of_policies = {name for component in managed for name in policies(component)}
+    of_chunks = SUPPORT_OF_CHUNKS if chunked else ()
     of_world = {f.name for f in world_features.active(project)} & _available()
-    for name in support_modules({"cases", "machine", "spawning", *of_policies, *of_world}):
+    shared = {"cases", "machine", "spawning", *of_policies, *of_world, *of_chunks}
+    for name in support_modules(shared):
         yield _output(f"tests/_support/{name}.py", support_module, name, package)
     yield _output("tests/test_entities.py", entities_tests, package)
     yield _output("tests/test_world.py", world_tests, Parts.of(project), package)
-    for component in project.components:
+    if chunked:
+        members = chunked_components(project.components, chunked)
+        world = project.world.name
+        yield _output("tests/test_archetypes.py", archetypes_tests, world, members, package)
+    for component in managed:
         path = f"tests/test_{component.module}.py"
         yield _output(path, component_tests, component, package)
 
@@ -101,6 +112,21 @@ def component_tests(component: Component, package: str) -> str:
         package=package,
         c=ComponentSpelling(component),
         t=ComponentTests(component, package, policies(component)),
+    )
+
+
+def archetypes_tests(world: str, components: tuple[Component, ...], package: str) -> str:
+    """Return the tests of the components whose rows live in chunks."""
+    members = [ComponentTests(component, package, []) for component in components]
+    enums = ["enums"] if any(t.spelling.enums for t in members) else []
+    has_fields = ["fields"] if any(t.component.fields for t in members) else []
+    names = [world, "archetypes", *enums, *(t.imported_row for t in members)]
+    return _render(
+        "archetypes.py.j2",
+        world=world,
+        members=members,
+        support_import=import_line("._support", [*SUPPORT_OF_CHUNKS, *has_fields]),
+        package_import=import_line(package, names),
     )
 
 

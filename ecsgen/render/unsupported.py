@@ -21,7 +21,6 @@ def report_unsupported(project: Project, diagnostics: Diagnostics) -> None:
 
 def _component_keys(component: Component) -> Iterator[str]:
     asked = {
-        "kernels": component.kernels if component.backend == "numba" else (),
         "reductions": component.reductions if component.backend == "numba" else (),
     }
     return (key for key, used in asked.items() if used)
@@ -30,7 +29,6 @@ def _component_keys(component: Component) -> Iterator[str]:
 def _world_keys(world: World) -> Iterator[str]:
     asked = {
         "kernels": world.kernels,
-        "archetypes": world.archetypes,
     }
     return (key for key, used in asked.items() if used)
 

@@ -281,7 +281,7 @@ def _as_array(rows: RowsOrSlice) -> RowArray:
 
 def _as_slice(rows: RowsOrSlice) -> RowsOrSlice:
     """Return rows that follow each other as a slice, others as they are."""
-    if isinstance(rows, slice) or len(rows) == 0:
+    if isinstance(rows, slice) or len(rows) == 0 or rows[0] == NIL:
         return rows
     first, end = int(rows[0]), int(rows[-1]) + 1
     if end - first == len(rows) and np.array_equal(rows, np.arange(first, end)):

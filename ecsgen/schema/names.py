@@ -30,7 +30,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError HierarchyError StructureLockedError CapacityError "
-        "StaleViewWarning"
+        "StaleViewWarning Archetypes ArchetypeChunk"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -48,6 +48,12 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "IndexQueue IntField LAST_GENERATION LevelBlocks LevelCache Links ObjectField OwnedRows "
         "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
     ),
+    "what their runtime defines for archetypes": _words(
+        "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
+        "ChunkBase ChunkColumns ChunkLayout ChunkParts ChunkPlace ChunkPool ChunkRun ChunkT "
+        "EntityPlaces LiveEntities NewColumns NOWHERE POSITION_BITS POSITION_MASK ROOT_ARCHETYPE "
+        "RowClass RowCount SavedArchetype SpawnedRows"
+    ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder QueriedEntities QueriedManager QueryColumn QueryColumns "
         "QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS"
@@ -64,7 +70,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
 # A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "GroupedData", "Columns")
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData", "Columns")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -90,7 +96,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "functions that creations call": _words(
         "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
         "first_present first_repeated grown_capacity grown_map present_row row_in_use "
-        "rows_spanned whole_count without_views worn_out"
+        "rows_spanned unshared whole_count without_views worn_out"
     ),
     "functions that kernels call": _words(
         "added as_integers averaged gather largest planes put_where rows_below rows_last scatter "
@@ -120,7 +126,9 @@ WORLD_PREFIXES: Final = ("spawn_",)
 MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
-    | frozenset(("entity", "rows", "sort", "reorder", "count", "index")),
+    | frozenset(
+        ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
+    ),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)

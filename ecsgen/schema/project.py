@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, Mark, Project, World
+from ecsgen.schema.archetypes import check_chunk
 from ecsgen.schema.components import build_component, has_ids
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
@@ -43,6 +44,10 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
     if not diagnostics:  # else kernels would be blamed for what is missing
         members = {component.name: component for component in built}
         worlds = [with_world_programs(world, members, known, diagnostics) for world in worlds]
+    if diagnostics:
+        return None
+    for draft in drafts.worlds:
+        check_chunk(draft, built, diagnostics)
     if diagnostics:
         return None
     world = worlds[0] if worlds else World()

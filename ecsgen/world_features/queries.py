@@ -109,7 +109,11 @@ FEATURE = WorldFeature(
     mutants=(
         Mutant("a first instance is any", r"QueryListMember\(", "QueryMember("),
         Mutant("those that it must not have do not matter", r"none_of=\(.*\),", "none_of=(),"),
-        Mutant("those that it may have do not matter", r"any_of=\(.*\),", "any_of=(),"),
+        Mutant(
+            "those that it may have do not matter",
+            r"any_of=\((?:.*|[\s\S]*?\n +)\),",
+            "any_of=(),",
+        ),
         Mutant("columns of another member", r"Columns\(self\._join, 1\)", "Columns(self._join, 0)"),
         Mutant("a length of nothing", r"return self\._join\.count\(\)", "return 0"),
     ),

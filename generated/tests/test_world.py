@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import Game, Signature
+from .. import ActorsGroup, BodiesGroup, Game, Signature
 from . import (
     test_ai_state,
     test_celestial_body,
     test_every_type,
     test_particle,
     test_point_mass,
+    test_position,
     test_scene_node,
     test_skinned_mesh,
     test_sound_source,
@@ -20,9 +21,10 @@ from . import (
     test_texture,
     test_tile,
     test_transform,
+    test_velocity,
     test_villager,
 )
-from ._support import bundles, queries, signature, spawning
+from ._support import bundles, groups, queries, signature, spawning
 
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
@@ -30,6 +32,7 @@ SUBJECTS = {
     "every_type": test_every_type.under_test,
     "particle": test_particle.under_test,
     "point_mass": test_point_mass.under_test,
+    "position": test_position.under_test,
     "scene_node": test_scene_node.under_test,
     "skinned_mesh": test_skinned_mesh.under_test,
     "sound_source": test_sound_source.under_test,
@@ -37,6 +40,7 @@ SUBJECTS = {
     "status_effect": test_status_effect.under_test,
     "tile": test_tile.under_test,
     "transform": test_transform.under_test,
+    "velocity": test_velocity.under_test,
     "villager": test_villager.under_test,
 }
 
@@ -65,7 +69,15 @@ class TestBundles(bundles.Cases):
     bundles: ClassVar = {
         "prop": ("skinned_mesh", "transform"),
         "creature": ("ai_state", "skinned_mesh", "transform"),
-        "hero": ("ai_state", "point_mass", "skinned_mesh", "sound_source", "transform"),
+        "hero": (
+            "ai_state",
+            "health",
+            "point_mass",
+            "skinned_mesh",
+            "sound_source",
+            "transform",
+            "weapon",
+        ),
     }
 
 
@@ -92,3 +104,52 @@ class TestQueries(queries.Cases):
             "optional": ("point_mass",),
         },
     }
+
+
+BODIES_MEMBERS = {
+    "position": SUBJECTS["position"],
+    "velocity": SUBJECTS["velocity"],
+}
+
+
+class TestBodiesGroup(groups.Cases):
+    world = Game
+    kind = BodiesGroup
+    group = "bodies"
+    members: ClassVar = BODIES_MEMBERS
+
+
+class _BodiesGroupMachine(groups.Rules):
+    world = Game
+    kind = BodiesGroup
+    group = "bodies"
+    members: ClassVar = BODIES_MEMBERS
+
+
+TestBodiesGroupMachine = _BodiesGroupMachine.TestCase
+TestBodiesGroupMachine.settings = groups.SETTINGS
+
+
+ACTORS_MEMBERS = {
+    "ai_state": SUBJECTS["ai_state"],
+    "skinned_mesh": SUBJECTS["skinned_mesh"],
+    "villager": SUBJECTS["villager"],
+}
+
+
+class TestActorsGroup(groups.Cases):
+    world = Game
+    kind = ActorsGroup
+    group = "actors"
+    members: ClassVar = ACTORS_MEMBERS
+
+
+class _ActorsGroupMachine(groups.Rules):
+    world = Game
+    kind = ActorsGroup
+    group = "actors"
+    members: ClassVar = ACTORS_MEMBERS
+
+
+TestActorsGroupMachine = _ActorsGroupMachine.TestCase
+TestActorsGroupMachine.settings = groups.SETTINGS

@@ -6,30 +6,24 @@ from functools import cached_property
 
 from ecsgen.kernels.tree import Cast, Expression, FieldValue, Operation, walk
 from ecsgen.model import Component, Kernel
-from ecsgen.render.calls import call, collection, exploded
-from ecsgen.render.kernels.arguments import argument_spellings
+from ecsgen.render.calls import collection, exploded
+from ecsgen.render.kernel_method import Method, number_constants
 from ecsgen.render.kernels.statements import Statements
 from ecsgen.render.kernels.ufuncs import COMPLAINING
 from ecsgen.render.kernels.values import Layout, Slot
 from ecsgen.render.kernels.views import FieldViews
-from ecsgen.render.quoting import WIDTH, docstring_text, literal
-from ecsgen.render.wording import sentence
+from ecsgen.render.quoting import WIDTH, literal
 
 CODES = {"bool": "?", "f32": "f4", "f64": "f8"}
 CODES |= {f"{kind}{bits}": f"{kind}{bits // 8}" for kind in "iu" for bits in (8, 16, 32, 64)}
 
 
-class KernelMethod:
+class KernelMethod(Method):
     """A kernel as its template lays it out."""
 
     def __init__(self, component: Component, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.name = kernel.name
-        self._component = component
-        self._program = kernel.program
+        super().__init__(component, kernel)
         self._views = FieldViews(component)
-        self.arguments = argument_spellings(component, kernel)
-        self.rows = "_n_active" if kernel.rows == "active" else "_n"
         arguments = {argument.name: argument.text for argument in self.arguments}
         indent = self.loop_indent + 4
         self.statements = Statements(self._program, self._views.value, arguments, indent)
@@ -49,39 +43,6 @@ class KernelMethod:
     @property
     def loop_indent(self) -> int:
         return 12 if self.is_quiet else 8
-
-    # --- the method ------------------------------------------------------------------------------
-
-    @property
-    def signature(self) -> str:
-        parameters = ["self", *(argument.parameter for argument in self.arguments)]
-        return call(f"def {self.name}", parameters, 4, " -> None:").lstrip()
-
-    @property
-    def docstring(self) -> str:
-        """What it does, then fields, units and cost."""
-        summary = sentence(self.kernel.doc or f"Run the kernel `{self.name}` over the rows")
-        texts = (docstring_text(summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8))
-        return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
-
-    @property
-    def _effects(self) -> str:
-        reads, writes = self._program.reads, self._program.writes
-        read = f"Reads {self._with_units(reads)}; writes" if reads else "Writes"
-        which = "active rows" if self.rows == "_n_active" else "rows"
-        given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
-        said = [f"{read} {self._with_units(writes)}", *given]
-        return f"{'; '.join(said)}. O(n), n {which}; no structural change."
-
-    def _with_units(self, names: tuple[str, ...]) -> str:
-        units = {field.name: field.unit for field in self._component.fields}
-        shown = (f"{n} [{units[n]}]" if units.get(n) else n for n in names)
-        return ", ".join(shown)
-
-    @property
-    def conversions(self) -> list[str]:
-        """The statements that check the arguments."""
-        return [f"{a.text} = {a.conversion}" for a in self.arguments]
 
     @property
     def body(self) -> str:
@@ -202,10 +163,7 @@ class Kernels:
 
     def __init__(self, component: Component) -> None:
         self.methods = [_method(component, kernel) for kernel in component.kernels]
-        seen: dict[str, int] = {}
-        for argument in (one for method in self.methods for one in method.arguments):
-            count = seen[argument.constant] = seen.get(argument.constant, 0) + 1
-            argument.constant += f"_{count}" if count > 1 else ""
+        number_constants(self.methods)
 
     @property
     def constants(self) -> list[str]:

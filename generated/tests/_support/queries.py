@@ -125,6 +125,20 @@ class Cases:
                 getattr(w, module).ensure(entities[0])
                 self.check(w)
 
+    def test_several_instances_count_once(self) -> None:
+        for query, clauses, w in self.populated():
+            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
+            for module in modules:
+                manager = getattr(w, module)
+                if not hasattr(manager, "first"):
+                    continue
+                first, second = getattr(w, query).rows().entity[:2]
+                w.spawn(9, **{name: {} for name in modules if name != module})
+                manager.create_many([first, first, second, first])
+                self.check(w)
+                manager.reorder(np.arange(len(manager))[::-1])
+                self.check(w)
+
     def test_dead_entities_are_missed_at_once(self) -> None:
         for query, _, w in self.populated():
             assert len(getattr(w, query)) > 0

@@ -1,8 +1,9 @@
-"""Arguments of kernels: converted like fields, once per call."""
+"""A kernel as a method of a manager, whatever it is compiled to: its arguments and docstring."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from ecsgen.columns import Column
@@ -10,8 +11,9 @@ from ecsgen.kernels.tree import Argument
 from ecsgen.model import Base, Component, Field, FieldType, Kernel
 from ecsgen.render.calls import call
 from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.quoting import literal
+from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.spelling import Spelling
+from ecsgen.render.wording import sentence
 
 _OWN_NAMES: Final = re.compile(r"(tmp|once)\d*|where|blocks|rows|parents|(all|parent)_.*")
 """Arguments whose converted values would have the names of something else in the method."""
@@ -53,7 +55,7 @@ class ArgumentSpelling:
         return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
 
 
-def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
+def _arguments(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
     """The arguments of a kernel, each with a name of its own for its converted value."""
     units = {name: unit for name, _, unit in kernel.args}
     found = [
@@ -67,3 +69,54 @@ def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpe
                 argument.text += "_"
             taken.add(argument.text)
     return found
+
+
+class Method:
+    """What is the same for every backend."""
+
+    def __init__(self, component: Component, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.name = kernel.name
+        self._component = component
+        self._program = kernel.program
+        self.arguments = _arguments(component, kernel)
+        self.rows = "_n_active" if kernel.rows == "active" else "_n"
+
+    @property
+    def signature(self) -> str:
+        parameters = ["self", *(argument.parameter for argument in self.arguments)]
+        return call(f"def {self.name}", parameters, 4, " -> None:").lstrip()
+
+    @property
+    def docstring(self) -> str:
+        """What it does, then fields, units and cost."""
+        summary = sentence(self.kernel.doc or f"Run the kernel `{self.name}` over the rows")
+        texts = (docstring_text(summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8))
+        return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
+
+    @property
+    def _effects(self) -> str:
+        reads, writes = self._program.reads, self._program.writes
+        read = f"Reads {self._with_units(reads)}; writes" if reads else "Writes"
+        which = "active rows" if self.rows == "_n_active" else "rows"
+        given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        said = [f"{read} {self._with_units(writes)}", *given]
+        return f"{'; '.join(said)}. O(n), n {which}; no structural change."
+
+    def _with_units(self, names: tuple[str, ...]) -> str:
+        units = {field.name: field.unit for field in self._component.fields}
+        shown = (f"{n} [{units[n]}]" if units.get(n) else n for n in names)
+        return ", ".join(shown)
+
+    @property
+    def conversions(self) -> list[str]:
+        """The statements that check the arguments."""
+        return [f"{a.text} = {a.conversion}" for a in self.arguments]
+
+
+def number_constants(methods: Iterable[Method]) -> None:
+    """Give arguments of different kernels different constants."""
+    seen: dict[str, int] = {}
+    for argument in (one for method in methods for one in method.arguments):
+        count = seen[argument.constant] = seen.get(argument.constant, 0) + 1
+        argument.constant += f"_{count}" if count > 1 else ""

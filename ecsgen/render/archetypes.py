@@ -1,0 +1,63 @@
+"""Makes the module of the archetypes: the store of all components that live in chunks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ecsgen.chunks import chunk_rows
+from ecsgen.model import Component
+from ecsgen.render.calls import call, collection
+from ecsgen.render.environment import environment
+from ecsgen.render.imports import import_lines
+from ecsgen.render.quoting import WIDTH
+
+MARKER = "<<imports>>"
+SUFFIXES = ("", "Data", "Fields", "Values")
+
+
+class ArchetypeMember(NamedTuple):
+    """What the archetypes must know of a component."""
+
+    name: str
+    module: str
+
+
+def chunked_components(
+    components: tuple[Component, ...], names: tuple[str, ...]
+) -> tuple[Component, ...]:
+    """Return the components that live in archetype chunks, by name."""
+    return tuple(component for component in components if component.name in names)
+
+
+def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: int) -> str:
+    """Return the module of the archetypes; `rows` with all components fit into a chunk."""
+    names = [m.name for m in members]
+    bound = names[0] if len(names) == 1 else f'"{" | ".join(names)}"'
+    given = ", ".join(f"{k}: {m.module}" for k, m in enumerate(members))
+    line = f"        given = {{{given}}}"
+    if len(line) > WIDTH:
+        entries = [f"            {k}: {m.module},\n" for k, m in enumerate(members)]
+        line = f"        given = {{\n{''.join(entries)}        }}"
+    text = (
+        environment()
+        .get_template("archetypes.py.j2")
+        .render(
+            parts=members,
+            chunk=chunk,
+            imports_marker=MARKER,
+            parts_line=collection("PARTS: Final = ", [f"{name}Data" for name in names], 0),
+            row_line=call("_Row = TypeVar", ['"_Row"', f"bound={bound}"], 0),
+            given_line=line,
+            summary=f"{rows} rows with all of them fit into a chunk.",
+        )
+    )
+    own = {m.name + suffix: f".{m.module}" for m in members for suffix in SUFFIXES}
+    return text.replace(MARKER, import_lines(text, own))
+
+
+def archetype_subjects(
+    components: tuple[Component, ...], chunk: int
+) -> tuple[tuple[ArchetypeMember, ...], int, int]:
+    """Return what `archetypes_module` is made from."""
+    members = tuple(ArchetypeMember(c.name, c.module) for c in components)
+    return members, chunk, chunk_rows(components, chunk)

@@ -1,0 +1,169 @@
+"""Makes the module of a component whose rows live in archetype chunks."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ecsgen.layout import Layout, chunk_table
+from ecsgen.model import Component
+from ecsgen.render.calls import call, collection
+from ecsgen.render.component_spelling import ComponentSpelling
+from ecsgen.render.environment import environment
+from ecsgen.render.imports import import_lines
+from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.spelling import Spelling
+from ecsgen.render.split_spelling import SplitSpelling, ndindex, row_field
+from ecsgen.render.wording import literal_names, literal_shape
+
+MARKER = "<<imports>>"
+
+
+class ChunkColumn(Spelling):
+    """A column of a component in chunks."""
+
+    __slots__ = ()
+    holder = "self"
+
+    @property
+    def has_words(self) -> bool:
+        return False
+
+
+class ChunkedSpelling(ComponentSpelling):
+    """A component in chunks as its templates see it."""
+
+    def __init__(self, component: Component) -> None:
+        super().__init__(component)
+        plan = self.layout
+        columns = tuple(column for column in plan.columns if column.field)
+        self.layout = Layout(columns, plan.objects)
+        self.stored = [ChunkColumn(c, self.name, self.layout.before(c)) for c in columns]
+        self.objects = [ChunkColumn(c, self.name, self.layout.row_bytes) for c in plan.objects]
+        self.columns = [*self.stored, *self.objects]
+        self.row_columns = self.field_columns = self.columns
+        by_name = {spelling.name: spelling for spelling in self.columns}
+        self.fields = [row_field(field, self.name, by_name) for field in component.fields]
+        self.row_fields = self.fields
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes of the class of columns."""
+        names = [f"_{s.name}_{kind}" for s in self.columns for kind in ("column", "view")]
+        return sorted([*names, *(f"_{s.name}_cells" for s in self.columns if s.has_cells)])
+
+    @property
+    def layout_lines(self) -> str:
+        """The constant of the columns."""
+        entries = [s.layout_arguments for s in self.columns]
+        if not entries:
+            return "COLUMNS: Final[tuple[Column, ...]] = ()"
+        if len(entries) == 1:
+            return f"COLUMNS: Final = ({call('Column', entries[0], 0)},)"
+        lines = [call("Column", entry, 4, ",") for entry in entries]
+        return "\n".join(["COLUMNS: Final = (", *lines, ")"])
+
+    @property
+    def converters_lines(self) -> str:
+        """The constant of the fields' converters, by name."""
+        items = [f"{literal(f.name)}: {f.constant}" for f in self.fields]
+        head = "_FIELDS: Final[Mapping[str, Field | ObjectField]] = "
+        line = f"{head}{{{', '.join(items)}}}"
+        if len(line) <= WIDTH:
+            return line
+        return "\n".join([f"{head}{{", *(f"    {item}," for item in items), "}"])
+
+    @property
+    def checked_line(self) -> str:
+        """The statement that returns the checked fields of one row."""
+        return collection("return ", [f.name if f.is_object else f.local for f in self.fields], 8)
+
+    @property
+    def unpacked_line(self) -> str:
+        """The statement that takes them apart again."""
+        names = [f.local for f in self.fields]
+        line = f"        {', '.join(names)} = values"
+        if len(names) > 1 and len(line) <= WIDTH:
+            return line
+        return collection("", names, 8) + " = values"
+
+    @property
+    def row_line(self) -> str:
+        """The statement that returns a copy of a row."""
+        cells = [cell_expression(field) for field in self.fields]
+        lines = call(f"return {self.name}", cells, 8).split("\n")
+        for field, cell in zip(self.fields, cells, strict=True):
+            line = f"            {cell},"
+            if field.is_nested and len(line) > WIDTH and line in lines:
+                lines[lines.index(line)] = _nested_lines(field, 12)
+        return "\n".join(lines)
+
+    @property
+    def split_fields(self) -> list[SplitSpelling]:
+        """The fields that are converted as a whole and stored by element."""
+        return [f for f in self.fields if isinstance(f, SplitSpelling)]
+
+    @cached_property
+    def arrays(self) -> list[str]:
+        """The expressions for the columns of checked fields, in the layout's order."""
+        parts = {
+            part.name: f"{f.local}[:, {', '.join(map(str, place))}]"
+            for f in self.split_fields
+            for place, part in zip(ndindex(f.column.shape), f.parts, strict=True)
+        }
+        return [parts.get(s.name, f"{s.constant}.many({s.name}, count)") for s in self.columns]
+
+    @property
+    def arrays_line(self) -> str:
+        """The statement that returns them."""
+        return collection("return ", self.arrays, 8)
+
+    def broadcast_line(self, field: SplitSpelling) -> str:
+        """The statement that checks a split field for all rows."""
+        checked = f"{field.constant}.many({field.name}, count)"
+        shape = literal_shape("count", field.column.shape)
+        return call(f"{field.local} = np.broadcast_to", [checked, shape], 8)
+
+
+def cell_expression(spelling: Spelling) -> str:
+    """Return the expression that reads one cell as users see it."""
+    if spelling.is_nested:
+        return f"nested({', '.join(nested_arguments(spelling))})"
+    return _flat_cell(spelling)
+
+
+def nested_arguments(spelling: Spelling) -> list[str]:
+    """Return the scalars of a cell, and its shape, as arguments of `nested`."""
+    cell = _flat_cell(spelling)
+    values = f"map({spelling.scalar_type}, {cell})" if _is_packed_enum(spelling) else cell
+    return [values, literal(spelling.column.shape)]
+
+
+def _nested_lines(spelling: Spelling, indent: int) -> str:
+    """Return the call of `nested` over several lines."""
+    lines = call("nested", nested_arguments(spelling), indent, ",").split("\n")
+    if _is_packed_enum(spelling) and len(lines[1]) > WIDTH:
+        arguments = [spelling.scalar_type, _flat_cell(spelling)]
+        lines[1] = call("map", arguments, indent + 4, ",")
+    return "\n".join(lines)
+
+
+def _is_packed_enum(spelling: Spelling) -> bool:
+    return spelling.is_enum and not isinstance(spelling, SplitSpelling)
+
+
+def _flat_cell(spelling: Spelling) -> str:
+    if isinstance(spelling, SplitSpelling):
+        return literal_names([part.cell() for part in spelling.parts])
+    return spelling.cell()
+
+
+def chunked_module(component: Component) -> str:
+    """Return the unformatted module of a component whose rows live in chunks."""
+    spelling = ChunkedSpelling(component)
+    text = (
+        environment()
+        .get_template("chunked.py.j2")
+        .render(c=spelling, imports_marker=MARKER, columns_table=chunk_table(component))
+    )
+    own = dict.fromkeys(spelling.enums, ".enums")
+    return text.replace(MARKER, import_lines(text, own))

@@ -1,0 +1,143 @@
+"""Fields as parameters of a compiled function: an array per column, and where a row is in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ecsgen.columns import split_parts
+from ecsgen.kernels.tree import PARENT, FieldValue
+from ecsgen.kernels.types import Type
+from ecsgen.model import Component, Default, Field
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.numba.code import Code, Names, number
+from ecsgen.render.numba.values import UNROLLED, Emitter, Place, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of the function, and what the method passes for it."""
+
+    name: str
+    annotation: str
+    passed: str
+
+    @property
+    def declared(self) -> str:
+        return f"{self.name}: {self.annotation}"
+
+
+class Fields:
+    """The columns that a function works on, in order of their first use."""
+
+    def __init__(self, component: Component, names: Names, is_flat: bool) -> None:
+        self.component = component
+        self.is_flat = is_flat
+        self.row = names.take("i", "_i")
+        self.parameters: dict[str, Parameter] = {}  # by what the method passes
+        self.constants: dict[str, Field] = {}
+        """Large defaults, which are arrays."""
+        self.preamble: list[str] = []
+        """Statements at the beginning of each row."""
+        self._names = names
+        self._fields = {one.name: one for one in component.fields}
+        self._starts: dict[tuple[str, int], str] = {}
+        self._loaded: dict[FieldValue, Value] = {}
+        self._parent_row = ""
+
+    def value(self, emit: Emitter, node: FieldValue) -> Value:
+        """The elements of a field of this row or of its parent."""
+        found = self._fields[node.name]
+        if node.owner == PARENT:
+            if node not in self._loaded:
+                self._loaded[node] = self._of_parent(emit, node, found)
+            return self._loaded[node]
+        return self._elements(node.type, found, self.row)
+
+    def _array(self, name: str, scalar: str, passed: str) -> str:
+        """The parameter for a column."""
+        if passed not in self.parameters:
+            annotation = f"NDArray[{NUMPY[scalar]}]"
+            self.parameters[passed] = Parameter(self._names.claim(name), annotation, passed)
+        return self.parameters[passed].name
+
+    def _elements(self, type_: Type, found: Field, row: str) -> Value:
+        if found.split:
+            arrays = [
+                self._array(part.name, type_.scalar, f"data._{part.name}_column")
+                for part in split_parts(found)
+            ]
+            return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
+        if not type_.shape:
+            array = self._array(found.name, type_.scalar, f"data._{found.name}_column")
+            return Value(type_, lambda place: Code(f"{array}[{row}]"))
+        array = self._array(found.name, type_.scalar, f"data._{found.name}_flat")
+        if self.is_flat:
+            return Value(type_, lambda place: Code(f"{array}[{row}]"))
+        start = self.start(row, type_.elements)
+        return Value(type_, lambda place: Code(f"{array}[{_sum(start, place)}]"))
+
+    def start(self, row: str, elements: int) -> str:
+        """The variable that says where a row of so many elements begins."""
+        if (row, elements) not in self._starts:
+            wishes = ("j", f"j{elements}") if row == self.row else ("q", f"q{elements}")
+            self._starts[row, elements] = name = self._names.take(*wishes)
+            self.preamble.append(f"{name} = {elements} * {row}")
+        return self._starts[row, elements]
+
+    # --- the parent's row ----------------------------------------------------------------------
+
+    def _of_parent(self, emit: Emitter, node: FieldValue, found: Field) -> Value:
+        """Elements that are read at the beginning of a row: the default for a root's parent.
+
+        A kernel never writes them.
+        """
+        there = self._elements(node.type, found, self._parent())
+        default = self._root_default(node.type, found)
+        held = emit.variables(node.type, f"parent_{found.name}")
+
+        def write() -> None:
+            with emit.block(f"if {self._parent()} == NIL"):
+                emit.store(default, held)
+            with emit.block("else"):
+                emit.store(there, held)
+
+        self.preamble += emit.captured(write)
+        return held
+
+    def _parent(self) -> str:
+        """The variable with the parent's row."""
+        if not self._parent_row:
+            array = self._array("parent", "u32", "data._parent_column")
+            self._parent_row = self._names.take("p", "_p")
+            self.preamble.append(f"{self._parent_row} = np.intp({array}[{self.row}])")
+        return self._parent_row
+
+    def _root_default(self, type_: Type, found: Field) -> Value:
+        scalars = root_default(found)
+        numbers = [number(one, type_.scalar) for one in scalars]
+        if len(numbers) <= UNROLLED:
+            return Value(type_, lambda place: numbers[int(place)])
+        constant = f"{found.name.upper()}_OF_NO_PARENT"
+        array = self._array(f"no_parent_{found.name}", type_.scalar, constant)
+        self.constants[constant] = found
+        return Value(type_, lambda place: Code(f"{array}[{place}]"))
+
+
+def flat(value: Default) -> list[bool | int | float]:
+    """The scalars of a nested default, in C order."""
+    if isinstance(value, tuple):
+        return [scalar for item in value for scalar in flat(item)]
+    assert not isinstance(value, str | bytes)
+    return [0 if value is None else value]
+
+
+def root_default(found: Field) -> list[bool | int | float]:
+    """What a root reads as its parent's: the default, or the identity of square matrices."""
+    scalars, shape = flat(found.default), found.type.shape
+    if len(shape) == 2 and shape[0] == shape[1] and not any(scalars):
+        return [int(row == column) for row in range(shape[0]) for column in range(shape[0])]
+    return scalars
+
+
+def _sum(start: str, place: Place) -> str:
+    return start if place == 0 else f"{start} + {place}"

@@ -1,0 +1,151 @@
+"""A kernel as a compiled function, and the method that calls it with the columns."""
+
+from __future__ import annotations
+
+from ecsgen.kernels.tree import Argument
+from ecsgen.model import Component, Kernel
+from ecsgen.render.calls import call, collection
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.kernel_method import ArgumentSpelling, Method, number_constants
+from ecsgen.render.numba.fields import Parameter, root_default
+from ecsgen.render.numba.loops import Loop
+from ecsgen.render.quoting import docstring_text, literal
+from ecsgen.render.wording import sentence
+
+PASSED_AS_THEY_ARE = {"bool": "bool", "i64": "int", "f64": "float"}
+"""Scalars that Python's own types are to numba."""
+
+
+class CompiledKernel(Method):
+    """A kernel as its template lays it out."""
+
+    def __init__(self, component: Component, kernel: Kernel) -> None:
+        super().__init__(component, kernel)
+        self.loop = Loop(component, kernel.name, kernel.program)
+        self.loop.write_steps()
+
+    # --- the function ----------------------------------------------------------------------------
+
+    @property
+    def decorator(self) -> str:
+        """What compiles it: as numpy divides, with no fusing of operations."""
+        options = ["cache=True", 'error_model="numpy"']
+        if self.is_parallel:
+            options.append("parallel=True")
+        return f"@njit({', '.join(options)})"
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether rows are shared out among the cores; levels of a hierarchy are not."""
+        return self.kernel.parallel and not self.loop.reads_parents
+
+    @property
+    def header(self) -> str:
+        declared = [parameter.declared for parameter in self.parameters]
+        return call(f"def _{self.name}", declared, 0, " -> None:")
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        loop = self.loop
+        rows = [Parameter(loop.rows, "int", f"data.{self.rows}")]
+        if loop.reads_parents:
+            order = Parameter(loop.order, "RowArray", "self._levels.rows")
+            rows = [*rows, order] if self.is_partial else [order]
+        arguments = [self._argument(argument, name) for argument, name in loop.arguments.items()]
+        return [*rows, *arguments, *loop.fields.parameters.values()]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some rows of a hierarchy are left out."""
+        return self.rows == "_n_active"
+
+    def _argument(self, argument: Argument, name: str) -> Parameter:
+        scalar = argument.type.scalar
+        annotation = PASSED_AS_THEY_ARE.get(scalar, NUMPY[scalar])
+        if argument.type.shape:
+            annotation = f"NDArray[{NUMPY[scalar]}]"
+        return Parameter(name, annotation, f"_{argument.name}")
+
+    @property
+    def function_docstring(self) -> str:
+        summary = sentence(self.kernel.doc or f"Run the kernel `{self.name}`")
+        return docstring_text(summary, 81).replace("\n", "\n    ")
+
+    @property
+    def body(self) -> str:
+        """The function's statements."""
+        loop, pad = self.loop, " " * 4
+        arrays = [] if self.is_parallel else loop.emit.arrays
+        lines = [*loop.setup, *arrays, self._head]
+        if loop.reads_parents and self.is_partial:
+            lines += [f"{pad}if {loop.fields.row} >= {loop.rows}:", f"{pad}    continue"]
+        inside = [*(loop.emit.arrays if self.is_parallel else ()), *loop.fields.preamble]
+        lines += [pad + line for line in (*inside, *loop.emit.lines)]
+        return "\n".join(pad + line for line in lines)
+
+    @property
+    def _head(self) -> str:
+        loop = self.loop
+        if loop.reads_parents:
+            return f"for {loop.fields.row} in {loop.order}:"
+        return f"for {loop.fields.row} in {'p' if self.is_parallel else ''}range({loop.count}):"
+
+    # --- the method ------------------------------------------------------------------------------
+
+    @property
+    def conversions(self) -> list[str]:
+        """The statements that check the arguments."""
+        used = {argument.name for argument in self.loop.arguments}
+        return [
+            f"_{one.name} = {_passed(one)}" if one.name in used else _checked(one)
+            for one in self.arguments
+        ]
+
+    @property
+    def run(self) -> str:
+        """The statement that calls the function."""
+        passed = [parameter.passed for parameter in self.parameters]
+        return call(f"_{self.name}", passed, 8)[4:].replace("\n    ", "\n")
+
+    @property
+    def constants(self) -> list[str]:
+        """Large defaults of roots' parents."""
+        lines = []
+        for name, field in self.loop.fields.constants.items():
+            scalars = [literal(one) for one in root_default(field)]
+            values = collection("", scalars, 0)
+            lines.append(f"{name}: Final = np.array({values}, {NUMPY[field.type.scalar]})")
+        return lines
+
+
+def _checked(argument: ArgumentSpelling) -> str:
+    return f"{argument.constant}.one({argument.name})"
+
+
+def _passed(argument: ArgumentSpelling) -> str:
+    """The expression for an argument as the function takes it."""
+    checked, scalar = _checked(argument), argument.type.scalar
+    if argument.type.shape:
+        return f"np.array({checked}, {NUMPY[scalar]}).reshape(-1)"
+    return checked if scalar in PASSED_AS_THEY_ARE else f"{NUMPY[scalar]}({checked})"
+
+
+class CompiledKernels:
+    """The kernels of a component."""
+
+    def __init__(self, component: Component) -> None:
+        self.methods = [CompiledKernel(component, kernel) for kernel in component.kernels]
+        number_constants(self.methods)
+        found = dict.fromkeys(line for method in self.methods for line in method.constants)
+        self.constants = list(found)
+
+    @property
+    def flat(self) -> list[tuple[str, str]]:
+        """Shaped columns that functions see element after element, and their types."""
+        found = {}
+        for method in self.methods:
+            for parameter in method.loop.fields.parameters.values():
+                if parameter.passed.endswith("_flat"):
+                    name = parameter.passed.removeprefix("data._").removesuffix("_flat")
+                    found[name] = parameter.annotation
+        return sorted(found.items())

@@ -1,0 +1,354 @@
+"""Expressions as codes of their elements, and the statements that have to come before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.kernels.tree import (
+    Argument,
+    Cast,
+    Constant,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Operation,
+)
+from ecsgen.kernels.types import Type
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.numba.code import Code, Level, Names, called, cut, infix, number
+from ecsgen.render.numba.elementwise import cast_of, element_of, product_of, sum_of
+
+UNROLLED: Final = 16
+"""Shapes of up to this many elements are written out; longer ones become inner loops."""
+
+Place = int | str
+"""The place of an element in C order: a number, or the variable of an inner loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression's elements."""
+
+    type: Type
+    at: Callable[[Place], Code]
+    is_split: bool = False
+    """Whether each element is in a column of its own, so that no inner loop can reach it."""
+
+
+def _plus(place: Place, offset: int) -> Place:
+    """A place further on."""
+    if isinstance(place, int):
+        return place + offset
+    return f"{place} + {offset}" if offset else place
+
+
+class Emitter:
+    """Writes the statements of a function's loop.
+
+    `field` and `argument` give the elements of such; in a flat loop every shape is one element.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        field: Callable[[FieldValue], Value],
+        argument: Callable[[Argument], Value],
+        is_flat: bool,
+    ) -> None:
+        self.names = names
+        self.lines: list[str] = []
+        self.arrays: list[str] = []
+        """Statements that make working memory, outside of the loop over rows."""
+        self.locals_: dict[str, Value] = {}
+        self.indent = 0
+        self._field = field
+        self._argument = argument
+        self._is_flat = is_flat
+
+    def write(self, line: str) -> None:
+        self.lines.append(" " * self.indent + line)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Statements below `head:`, further in."""
+        self.write(f"{head}:")
+        self.indent += 4
+        yield
+        self.indent -= 4
+
+    def count(self, type_: Type) -> int:
+        """How many elements a value of the type has in this loop."""
+        return 1 if self._is_flat else type_.elements
+
+    @contextmanager
+    def looped(self, count: int, is_unrolled: bool = False) -> Iterator[list[Place]]:
+        """The places of so many elements: written out, or that of an inner loop."""
+        if count <= UNROLLED or is_unrolled:
+            yield list(range(count))
+            return
+        variable = self.names.take("e", "k", "_e")
+        with self.block(f"for {variable} in range({count})"):
+            yield [variable]
+        self.names.taken.discard(variable)
+
+    # --- expressions -----------------------------------------------------------------------------
+
+    def value(self, node: Expression) -> Value:
+        """The elements of an expression."""
+        match node:
+            case Constant():
+                code = number(node.value, node.type.scalar)
+                return Value(node.type, lambda place: code)
+            case Argument():
+                return self._argument(node)
+            case Local():
+                return self.locals_[node.name]
+            case FieldValue():
+                return self._field(node)
+            case Element():
+                return self._part(node)
+            case Cast():
+                operand = self.value(node.operand)
+                return Value(
+                    node.type, lambda place: cast_of(node, operand.at(place)), operand.is_split
+                )
+            case Operation():
+                composer = _COMPOSERS.get(node.name)
+                return composer(self, node) if composer else self._elementwise(node)
+
+    def _part(self, node: Element) -> Value:
+        base, shape = self.value(node.base), node.base.type.shape
+        start = 0
+        for axis, index in enumerate(node.index):
+            start = start * shape[axis] + index
+        start *= node.type.elements
+        return Value(node.type, lambda place: base.at(_plus(place, start)), base.is_split)
+
+    def _elementwise(self, node: Operation) -> Value:
+        operands = [self.spread(operand, node.type) for operand in node.operands]
+        if node.name == "square":
+            operands = [self.named(operand) for operand in operands]
+        return Value(
+            node.type,
+            lambda place: element_of(node, [operand.at(place) for operand in operands]),
+            any(operand.is_split for operand in operands),
+        )
+
+    def spread(self, operand: Expression, type_: Type) -> Value:
+        """An operand; one number for many elements is computed once."""
+        value = self.value(operand)
+        if self.count(type_) > 1 and not operand.type.shape:
+            return self.kept(value)
+        return value
+
+    # --- names for what is needed more than once ---------------------------------------------
+
+    def kept(self, value: Value, *wishes: str) -> Value:
+        """One number under a name, if it is not at hand anyway."""
+        code = cut(value.at(0), value.type.scalar)
+        if not code.is_at_hand:
+            code = self.assign(code, *wishes)
+        return Value(value.type, lambda place: code)
+
+    def assign(self, code: Code, *wishes: str) -> Code:
+        """A new name for a number."""
+        name = self.names.take(*wishes, "t", "u", "w", "_t")
+        self.write(f"{name} = {code.text}")
+        return Code(name)
+
+    def named(self, value: Value) -> Value:
+        """All elements under names, if they are not at hand anyway."""
+        if self.count(value.type) == 1 and not value.type.shape:
+            return self.kept(value)
+        if self.count(value.type) <= UNROLLED:
+            codes = [value.at(place) for place in range(self.count(value.type))]
+            if all(code.is_at_hand for code in codes):
+                return value
+        elif not value.is_split and value.at("_").is_at_hand:
+            return value
+        return self.stored(value, "t", "u", "w", "_t")
+
+    def stored(self, value: Value, *wishes: str) -> Value:
+        """All elements in variables of their own, or in working memory."""
+        held = self.variables(value.type, *wishes)
+        self.store(value, held)
+        return held
+
+    def variables(self, type_: Type, *wishes: str) -> Value:
+        """New variables, one per element, or working memory for many."""
+        count = self.count(type_)
+        if count > UNROLLED:
+            return self.memory(type_, *wishes)
+        name = self.names.take(*wishes)
+        if not type_.shape or self._is_flat:
+            return Value(type_, lambda place: Code(name))
+        parts = [self.names.take(f"{name}_{place}") for place in range(count)]
+        return Value(type_, lambda place: Code(parts[int(place)]))
+
+    def in_memory(self, value: Value, *wishes: str) -> Value:
+        """All elements in an array, where inner loops find them."""
+        held = self.memory(value.type, *wishes)
+        self.store(value, held)
+        return held
+
+    def memory(self, type_: Type, *wishes: str) -> Value:
+        """An array for the elements of one row."""
+        name = self.names.take(*wishes)
+        self.arrays.append(f"{name} = np.empty({self.count(type_)}, {NUMPY[type_.scalar]})")
+        return Value(type_, lambda place: Code(f"{name}[{place}]"))
+
+    def indexable(self, value: Value) -> Value:
+        """The elements where inner loops find them."""
+        if self.count(value.type) <= UNROLLED:
+            return self.in_memory(value, "t", "u", "w", "_t")
+        return self.named(value)
+
+    def store(self, value: Value, held: Value, sign: str = "=") -> None:
+        """Write the elements of a value, or one for all, over those of another."""
+        if self.count(held.type) > 1 and not value.type.shape:
+            value = self.kept(value)
+        with self.looped(self.count(held.type), value.is_split or held.is_split) as places:
+            for place in places:
+                code = cut(value.at(place), value.type.scalar)
+                self.write(f"{held.at(place).text} {sign} {code.text}")
+
+    def captured(self, act: Callable[[], None]) -> list[str]:
+        """The statements that something writes, which do not go where the others do."""
+        lines, indent = self.lines, self.indent
+        self.lines, self.indent = [], 0
+        act()
+        found, self.lines, self.indent = self.lines, lines, indent
+        return found
+
+
+# --- operations that are more than one element at a time -----------------------------------------
+
+Composer = Callable[[Emitter, Operation], Value]
+
+
+def _one(type_: Type, code: Code) -> Value:
+    return Value(type_, lambda place: code)
+
+
+def _sum_of_products(
+    emit: Emitter,
+    type_: Type,
+    count: int,
+    pair: Callable[[Place], tuple[Code, Code]],
+) -> Code:
+    """From left to right, each product and each sum rounded."""
+    if count <= UNROLLED:
+        total = product_of(type_, *pair(0))
+        for place in range(1, count):
+            total = sum_of(type_, total, product_of(type_, *pair(place)))
+        return total
+    first = cut(product_of(type_, *pair(0)), type_.scalar)
+    name = emit.names.take("total", "_total")
+    emit.write(f"{name} = {first.text}")
+    variable = emit.names.take("k", "_k")
+    with emit.block(f"for {variable} in range(1, {count})"):
+        code = cut(sum_of(type_, Code(name), product_of(type_, *pair(variable))), type_.scalar)
+        emit.write(f"{name} = {code.text}")
+    emit.names.taken.discard(variable)
+    return Code(name)
+
+
+def _dot(emit: Emitter, node: Operation) -> Value:
+    left, right = (emit.named(emit.value(operand)) for operand in node.operands)
+    count = node.operands[0].type.shape[0]
+    return _one(
+        node.type,
+        _sum_of_products(emit, node.type, count, lambda k: (left.at(k), right.at(k))),
+    )
+
+
+def _length(emit: Emitter, vector: Value) -> Code:
+    type_ = Type(vector.type.scalar)
+    count = vector.type.shape[0]
+    square = _sum_of_products(emit, type_, count, lambda k: (vector.at(k), vector.at(k)))
+    return called("np.sqrt", square)
+
+
+def _norm(emit: Emitter, node: Operation) -> Value:
+    return _one(node.type, _length(emit, emit.named(emit.value(node.operands[0]))))
+
+
+def _normalize(emit: Emitter, node: Operation) -> Value:
+    vector = emit.named(emit.value(node.operands[0]))
+    length = emit.assign(_length(emit, vector), "length", "_length")
+    with emit.block(f"if {length.text} == 0"):
+        emit.write(f"{length.text} = {number(1.0, node.type.scalar).text}")
+    return Value(
+        node.type,
+        lambda place: infix("/", Level.PRODUCT, vector.at(place), length),
+        vector.is_split,
+    )
+
+
+def _cross(emit: Emitter, node: Operation) -> Value:
+    a, b = (emit.named(emit.value(operand)) for operand in node.operands)
+    type_ = Type(node.type.scalar)
+
+    def at(place: Place) -> Code:
+        i, j = ((1, 2), (2, 0), (0, 1))[int(place)]
+        minuend = product_of(type_, a.at(i), b.at(j))
+        subtrahend = product_of(type_, a.at(j), b.at(i))
+        return infix("-", Level.SUM, minuend, subtrahend, minuend.is_wide)
+
+    return Value(node.type, at)
+
+
+def _matrix_product(emit: Emitter, node: Operation) -> Value:
+    """Each element from left to right; large ones in three loops over working memory."""
+    left, right = (emit.named(emit.value(operand)) for operand in node.operands)
+    inner = node.operands[0].type.shape[-1]
+    columns = 1 if len(right.type.shape) == 1 else right.type.shape[1]
+    type_ = Type(node.type.scalar)
+    if max(emit.count(one.type) for one in (left, right)) <= UNROLLED >= node.type.elements:
+
+        def at(place: Place) -> Code:
+            row, column = divmod(int(place), columns)
+            return _sum_of_products(
+                emit,
+                type_,
+                inner,
+                lambda k: (left.at(row * inner + int(k)), right.at(int(k) * columns + column)),
+            )
+
+        return Value(node.type, at)
+    return _large_product(emit, node, left, right)
+
+
+def _large_product(emit: Emitter, node: Operation, left: Value, right: Value) -> Value:
+    inner, columns = node.operands[0].type.shape[-1], right.type.elements // right.type.shape[0]
+    left, right = emit.indexable(left), emit.indexable(right)
+    type_ = Type(node.type.scalar)
+    product = emit.memory(node.type, "product", "_product")
+    row, column = emit.names.take("r", "_r"), emit.names.take("c", "_c")
+    with (
+        emit.block(f"for {row} in range({node.type.elements // columns})"),
+        emit.block(f"for {column} in range({columns})"),
+    ):
+
+        def pair(k: Place) -> tuple[Code, Code]:
+            start = columns * k if isinstance(k, int) else f"{columns} * {k}"
+            return left.at(f"{inner} * {row} + {k}"), right.at(f"{start} + {column}")
+
+        total = _sum_of_products(emit, type_, inner, pair)
+        target = product.at(f"{columns} * {row} + {column}").text
+        emit.write(f"{target} = {cut(total, type_.scalar).text}")
+    emit.names.taken -= {row, column}
+    return product
+
+
+_COMPOSERS: Final[dict[str, Composer]] = {
+    "dot": _dot,
+    "norm": _norm,
+    "normalize": _normalize,
+    "cross": _cross,
+    "@": _matrix_product,
+}

@@ -1,0 +1,20 @@
+"""Archetypes: components that live in chunks of one signature instead of managers."""
+
+from ecsgen.features import Mutant
+from ecsgen.model import Project
+from ecsgen.render.archetypes import ArchetypeMember, chunked_components
+from ecsgen.world_features._base import WorldFeature
+
+
+def _members(project: Project) -> tuple[ArchetypeMember, ...]:
+    components = chunked_components(project.components, project.world.archetypes)
+    return tuple(ArchetypeMember(c.name, c.module) for c in components)
+
+
+FEATURE = WorldFeature(
+    name="archetypes",
+    applies=lambda project: bool(project.world.archetypes),
+    order=20,
+    subject=_members,
+    mutants=(Mutant("spawned rows are forgotten", r"_parts\.append\(\(_rows, \{\}\)\)", "pass"),),
+)

@@ -1,0 +1,187 @@
+"""Armor: rows in archetype chunks.
+
+Takes a part of every hit.
+
+3 bytes per row, each column on its own in a chunk:
+
+    column   type     bytes/row  tags
+    -------  -------  ---------  ----
+    points   u16              2   hot
+    element  Element          1   hot
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime import (
+    ChunkColumns,
+    Column,
+    EnumField,
+    Field,
+    IntField,
+    ObjectField,
+    RowCount,
+    cells,
+)
+from .enums import Element
+
+COLUMNS: Final = (
+    Column("points", np.dtype(np.uint16), (), 2, ("hot",), 0),
+    Column("element", np.dtype(np.uint8), (), 1, ("hot",), 2),
+)
+_POINTS: Final = IntField("Armor.points", "u16")
+_ELEMENT: Final = EnumField("Armor.element", Element, "u8")
+POINTS_DEFAULT: Final = 10
+ELEMENT_DEFAULT: Final = Element(0)
+ELEMENT_CELL: Final = _ELEMENT.one(ELEMENT_DEFAULT)
+_FIELDS: Final[Mapping[str, Field | ObjectField]] = {
+    "points": _POINTS,
+    "element": _ELEMENT,
+}
+
+
+class Armor(NamedTuple):
+    """One row of an archetype chunk, copied out."""
+
+    points: int
+    """Hits that it still takes."""
+
+    element: Element
+    """What it is made against."""
+
+
+class ArmorFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    points: ArrayLike
+    element: ArrayLike
+
+
+class ArmorHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+    points: NDArray[np.uint16]
+    element: NDArray[np.uint8]
+
+
+class ArmorValues(TypedDict, total=False):
+    """Fields of one row; what is left out takes its default, or stays."""
+
+    points: int
+    element: Element | int
+
+
+class ArmorData(ChunkColumns):
+    """Armor in one chunk: its columns as views of the rows in use.
+
+    A view is good until the next structural change. Assigning to a column writes its
+    rows, after the same checks as everywhere: `chunk.armor.x = 2.0`.
+    """
+
+    _ROW: ClassVar = Armor
+    _FIELDS: ClassVar = _FIELDS
+    LAYOUT: ClassVar = COLUMNS
+
+    __slots__ = (
+        "_element_cells",
+        "_element_column",
+        "_element_view",
+        "_points_cells",
+        "_points_column",
+        "_points_view",
+    )
+    _points_column: NDArray[np.uint16]
+    _points_view: NDArray[np.uint16]
+    _points_cells: memoryview[int]
+    _element_column: NDArray[np.uint8]
+    _element_view: NDArray[np.uint8]
+    _element_cells: memoryview[int]
+
+    def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
+        self._rows = rows
+        self._points_column = columns[0]
+        self._points_view = columns[0]
+        self._points_cells = cells(columns[0])
+        self._element_column = columns[1]
+        self._element_view = columns[1]
+        self._element_cells = cells(columns[1])
+
+    @property
+    def points(self) -> NDArray[np.uint16]:
+        """Hits that it still takes. Shape (n,)."""
+        view = self._points_column[: self._rows.n]
+        self._points_view = view
+        return view
+
+    @points.setter
+    def points(self, values: ArrayLike) -> None:
+        n, view = self._rows.n, self._points_view
+        if values is not view or len(view) != n:
+            self._points_column[:n] = _POINTS.many(values, n)
+
+    @property
+    def element(self) -> NDArray[np.uint8]:
+        """What it is made against. Shape (n,)."""
+        view = self._element_column[: self._rows.n]
+        self._element_view = view
+        return view
+
+    @element.setter
+    def element(self, values: ArrayLike) -> None:
+        n, view = self._rows.n, self._element_view
+        if values is not view or len(view) != n:
+            self._element_column[:n] = _ELEMENT.many(values, n)
+
+    def tagged(self, tag: Literal["hot"], /) -> ArmorHotColumns:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return ArmorHotColumns(self.points, self.element)
+        raise ValueError(f"Armor has no tag {tag!r}; it has hot")
+
+    @staticmethod
+    def _one(
+        *,
+        points: int = POINTS_DEFAULT,
+        element: Element | int = ELEMENT_DEFAULT,
+    ) -> tuple[Any, ...]:
+        """Check the fields of one new row."""
+        _points_ = POINTS_DEFAULT
+        if points is not POINTS_DEFAULT:
+            _points_ = _POINTS.one(points)
+        _element_ = ELEMENT_CELL
+        if element is not ELEMENT_DEFAULT:
+            _element_ = _ELEMENT.one(element)
+        return (_points_, _element_)
+
+    @staticmethod
+    def _many(
+        count: int,
+        /,
+        *,
+        points: ArrayLike = POINTS_DEFAULT,
+        element: ArrayLike = ELEMENT_DEFAULT,
+    ) -> tuple[NDArray[Any], ...]:
+        """Check fields for `count` new rows and return an array for each column."""
+        return (_POINTS.many(points, count), _ELEMENT.many(element, count))
+
+    def _put(self, row: int, values: tuple[Any, ...]) -> None:
+        """Write what `_one` returned to a row."""
+        _points_, _element_ = values
+        self._points_cells[row] = _points_
+        self._element_cells[row] = _element_
+
+    def _set(self, row: int, values: dict[str, Any]) -> None:
+        """Write what `_some` returned to a row."""
+        if "points" in values:
+            self._points_cells[row] = values["points"]
+        if "element" in values:
+            self._element_cells[row] = values["element"]
+
+    def _row(self, row: int) -> Armor:
+        """Return a copy of a row."""
+        return Armor(self._points_cells[row], Element(self._element_cells[row]))

@@ -1,0 +1,77 @@
+"""Burning: rows in archetype chunks.
+
+Marks who is on fire. A tag, without columns.
+
+It has no columns: its rows are only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+
+from numpy.typing import NDArray
+
+from ._runtime import ChunkColumns, Column, Field, ObjectField, RowCount
+
+COLUMNS: Final[tuple[Column, ...]] = ()
+_FIELDS: Final[Mapping[str, Field | ObjectField]] = {}
+
+
+class Burning(NamedTuple):
+    """One row of an archetype chunk, copied out. It has no fields."""
+
+
+class BurningFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+
+class BurningHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+
+class BurningValues(TypedDict, total=False):
+    """Fields of one row; what is left out takes its default, or stays."""
+
+
+class BurningData(ChunkColumns):
+    """Burning in one chunk: its columns as views of the rows in use.
+
+    A view is good until the next structural change. Assigning to a column writes its
+    rows, after the same checks as everywhere: `chunk.burning.x = 2.0`.
+    """
+
+    _ROW: ClassVar = Burning
+    _FIELDS: ClassVar = _FIELDS
+    LAYOUT: ClassVar = COLUMNS
+
+    __slots__ = ()
+
+    def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
+        self._rows = rows
+
+    def tagged(self, tag: Literal["hot"], /) -> BurningHotColumns:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return BurningHotColumns()
+        raise ValueError(f"Burning has no tag {tag!r}; it has hot")
+
+    @staticmethod
+    def _one() -> tuple[Any, ...]:
+        """Check the fields of one new row: there are none."""
+        return ()
+
+    @staticmethod
+    def _many(count: int, /) -> tuple[NDArray[Any], ...]:
+        """Check fields for `count` new rows: there are none."""
+        return ()
+
+    def _put(self, row: int, values: tuple[Any, ...]) -> None:
+        """Write what `_one` returned to a row."""
+
+    def _set(self, row: int, values: dict[str, Any]) -> None:
+        """Write what `_some` returned to a row."""
+
+    def _row(self, row: int) -> Burning:
+        """Return a copy of a row."""
+        return Burning()

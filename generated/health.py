@@ -1,0 +1,231 @@
+"""Health: rows in archetype chunks.
+
+How much an entity can take, and how fast it recovers.
+
+12 bytes per row, each column on its own in a chunk:
+
+    column    type  bytes/row  tags
+    --------  ----  ---------  ----
+    points    f32           4   hot
+    limit     f32           4   hot
+    recovery  f32           4   hot
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime import (
+    ChunkColumns,
+    Column,
+    Field,
+    FloatField,
+    ObjectField,
+    RowCount,
+    cells,
+)
+
+COLUMNS: Final = (
+    Column("points", np.dtype(np.float32), (), 4, ("hot",), 0),
+    Column("limit", np.dtype(np.float32), (), 4, ("hot",), 4),
+    Column("recovery", np.dtype(np.float32), (), 4, ("hot",), 8),
+)
+_POINTS: Final = FloatField("Health.points", "f32")
+_LIMIT: Final = FloatField("Health.limit", "f32")
+_RECOVERY: Final = FloatField("Health.recovery", "f32")
+POINTS_DEFAULT: Final = 100.0
+LIMIT_DEFAULT: Final = 100.0
+RECOVERY_DEFAULT: Final = 0.0
+_FIELDS: Final[Mapping[str, Field | ObjectField]] = {
+    "points": _POINTS,
+    "limit": _LIMIT,
+    "recovery": _RECOVERY,
+}
+
+
+class Health(NamedTuple):
+    """One row of an archetype chunk, copied out."""
+
+    points: float
+    """What is left."""
+
+    limit: float
+    """No more than this."""
+
+    recovery: float
+    """What comes back by itself. [1/s]"""
+
+
+class HealthFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    points: ArrayLike
+    limit: ArrayLike
+    recovery: ArrayLike
+
+
+class HealthHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+    points: NDArray[np.float32]
+    limit: NDArray[np.float32]
+    recovery: NDArray[np.float32]
+
+
+class HealthValues(TypedDict, total=False):
+    """Fields of one row; what is left out takes its default, or stays."""
+
+    points: float
+    limit: float
+    recovery: float
+
+
+class HealthData(ChunkColumns):
+    """Health in one chunk: its columns as views of the rows in use.
+
+    A view is good until the next structural change. Assigning to a column writes its
+    rows, after the same checks as everywhere: `chunk.health.x = 2.0`.
+    """
+
+    _ROW: ClassVar = Health
+    _FIELDS: ClassVar = _FIELDS
+    LAYOUT: ClassVar = COLUMNS
+
+    __slots__ = (
+        "_limit_cells",
+        "_limit_column",
+        "_limit_view",
+        "_points_cells",
+        "_points_column",
+        "_points_view",
+        "_recovery_cells",
+        "_recovery_column",
+        "_recovery_view",
+    )
+    _points_column: NDArray[np.float32]
+    _points_view: NDArray[np.float32]
+    _points_cells: memoryview[float]
+    _limit_column: NDArray[np.float32]
+    _limit_view: NDArray[np.float32]
+    _limit_cells: memoryview[float]
+    _recovery_column: NDArray[np.float32]
+    _recovery_view: NDArray[np.float32]
+    _recovery_cells: memoryview[float]
+
+    def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
+        self._rows = rows
+        self._points_column = columns[0]
+        self._points_view = columns[0]
+        self._points_cells = cells(columns[0])
+        self._limit_column = columns[1]
+        self._limit_view = columns[1]
+        self._limit_cells = cells(columns[1])
+        self._recovery_column = columns[2]
+        self._recovery_view = columns[2]
+        self._recovery_cells = cells(columns[2])
+
+    @property
+    def points(self) -> NDArray[np.float32]:
+        """What is left. Shape (n,)."""
+        view = self._points_column[: self._rows.n]
+        self._points_view = view
+        return view
+
+    @points.setter
+    def points(self, values: ArrayLike) -> None:
+        n, view = self._rows.n, self._points_view
+        if values is not view or len(view) != n:
+            self._points_column[:n] = _POINTS.many(values, n)
+
+    @property
+    def limit(self) -> NDArray[np.float32]:
+        """No more than this. Shape (n,)."""
+        view = self._limit_column[: self._rows.n]
+        self._limit_view = view
+        return view
+
+    @limit.setter
+    def limit(self, values: ArrayLike) -> None:
+        n, view = self._rows.n, self._limit_view
+        if values is not view or len(view) != n:
+            self._limit_column[:n] = _LIMIT.many(values, n)
+
+    @property
+    def recovery(self) -> NDArray[np.float32]:
+        """What comes back by itself. [1/s] Shape (n,)."""
+        view = self._recovery_column[: self._rows.n]
+        self._recovery_view = view
+        return view
+
+    @recovery.setter
+    def recovery(self, values: ArrayLike) -> None:
+        n, view = self._rows.n, self._recovery_view
+        if values is not view or len(view) != n:
+            self._recovery_column[:n] = _RECOVERY.many(values, n)
+
+    def tagged(self, tag: Literal["hot"], /) -> HealthHotColumns:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return HealthHotColumns(self.points, self.limit, self.recovery)
+        raise ValueError(f"Health has no tag {tag!r}; it has hot")
+
+    @staticmethod
+    def _one(
+        *,
+        points: float = POINTS_DEFAULT,
+        limit: float = LIMIT_DEFAULT,
+        recovery: float = RECOVERY_DEFAULT,
+    ) -> tuple[Any, ...]:
+        """Check the fields of one new row."""
+        _points_ = POINTS_DEFAULT
+        if points is not POINTS_DEFAULT:
+            _points_ = _POINTS.one(points)
+        _limit_ = LIMIT_DEFAULT
+        if limit is not LIMIT_DEFAULT:
+            _limit_ = _LIMIT.one(limit)
+        _recovery_ = RECOVERY_DEFAULT
+        if recovery is not RECOVERY_DEFAULT:
+            _recovery_ = _RECOVERY.one(recovery)
+        return (_points_, _limit_, _recovery_)
+
+    @staticmethod
+    def _many(
+        count: int,
+        /,
+        *,
+        points: ArrayLike = POINTS_DEFAULT,
+        limit: ArrayLike = LIMIT_DEFAULT,
+        recovery: ArrayLike = RECOVERY_DEFAULT,
+    ) -> tuple[NDArray[Any], ...]:
+        """Check fields for `count` new rows and return an array for each column."""
+        return (
+            _POINTS.many(points, count),
+            _LIMIT.many(limit, count),
+            _RECOVERY.many(recovery, count),
+        )
+
+    def _put(self, row: int, values: tuple[Any, ...]) -> None:
+        """Write what `_one` returned to a row."""
+        _points_, _limit_, _recovery_ = values
+        self._points_cells[row] = _points_
+        self._limit_cells[row] = _limit_
+        self._recovery_cells[row] = _recovery_
+
+    def _set(self, row: int, values: dict[str, Any]) -> None:
+        """Write what `_some` returned to a row."""
+        if "points" in values:
+            self._points_cells[row] = values["points"]
+        if "limit" in values:
+            self._limit_cells[row] = values["limit"]
+        if "recovery" in values:
+            self._recovery_cells[row] = values["recovery"]
+
+    def _row(self, row: int) -> Health:
+        """Return a copy of a row."""
+        return Health(
+            self._points_cells[row], self._limit_cells[row], self._recovery_cells[row]
+        )
