@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from enum import Enum, IntEnum, IntFlag
 from itertools import chain, pairwise
-from math import frexp, inf, isfinite, isinf, isnan, nextafter, prod
+from math import frexp, inf, isfinite, isinf, isnan, nan, nextafter, prod
 from operator import index
 from reprlib import Repr
 from types import TracebackType
@@ -2653,31 +2653,32 @@ def spread(
     return column
 
 
-Block: TypeAlias = tuple[NDArray[Any], ...]
-
 _CACHED: Final = 1 << 20
 """Bytes of a block's columns and working memory together: what a core's own cache holds."""
+
+
+Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
+"""Working memory of a kernel: dtype, shape per row, and whether a row's elements lie together."""
 
 
 class Blocks:
     """Views of a kernel's columns and of its working memory, block after block.
 
-    Good until the buffer moves or the number of rows changes.
+    Good until the buffer moves or the stamp (the number of rows, or the version) changes.
     """
 
-    __slots__ = ("nbytes", "rows", "views")
+    __slots__ = ("nbytes", "stamp", "views")
 
     def __init__(
         self, rows: int, columns: Sequence[NDArray[Any]], working: Sequence[Cells]
     ) -> None:
-        self.rows = rows
+        self.stamp = rows
         each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
-        each += [cells_bytes(cells[1], cells[0]) for cells in working]
-        size = min(rows, block_rows(sum(each)))
+        size = min(rows, block_rows(sum(each) + working_bytes(working)))
         memory = [working_memory(cells, size) for cells in working]
         self.nbytes = sum(array.nbytes for array in memory)
-        """Bytes of the working memory."""
-        self.views: list[Block] = [
+        """Bytes that are held beside the columns."""
+        self.views: list[tuple[Any, ...]] = [
             (
                 *(column[..., start : start + size] for column in columns),
                 *(array[..., : rows - start] for array in memory),
@@ -2686,8 +2687,39 @@ class Blocks:
         ]
 
 
-Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
-"""Working memory of a kernel: dtype, shape per row, and whether a row's elements lie together."""
+class LevelBlocks(Blocks):
+    """Rows of a hierarchy with their parents, from the roots down, and working memory.
+
+    A block has the rows of one level, their parents (None for roots) and its memory.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        levels: Sequence[RowArray],
+        parents: NDArray[Any],
+        stamp: int,
+        working: Sequence[Cells],
+    ) -> None:
+        self.stamp = stamp
+        size = block_rows(working_bytes(working))
+        size = min(size, max((len(level) for level in levels), default=0))
+        memory = [working_memory(cells, size) for cells in working]
+        self.nbytes = sum(array.nbytes for array in memory)
+        self.views = []
+        for depth, level in enumerate(levels):
+            for start in range(0, len(level), size or 1):
+                rows = level[start : start + size]
+                above = parents[rows].astype(np.intp) if depth else None
+                self.nbytes += rows.nbytes if depth else 0
+                views = (array[..., : len(rows)] for array in memory)
+                self.views.append((rows, above, *views))
+
+
+def working_bytes(working: Sequence[Cells]) -> int:
+    """Return the bytes of working memory that go with one row."""
+    return sum(cells_bytes(cells[1], cells[0]) for cells in working)
 
 
 def cells_bytes(shape: tuple[int, ...], dtype: Any) -> int:
@@ -2753,6 +2785,38 @@ def as_integers(values: Any, dtype: Any) -> NDArray[Any]:
     np.copyto(result, limits.min, where=given < low)
     np.copyto(result, limits.max, where=given >= beyond)
     return result
+
+
+def rows_below(levels: tuple[RowArray, ...], bound: int) -> tuple[RowArray, ...]:
+    """Return the rows of each level that are less than a bound: the active ones."""
+    return tuple(level[level < bound] for level in levels)
+
+
+def gather(source: NDArray[Any], rows: RowArray, out: NDArray[Any]) -> None:
+    """Copy rows of a column into a block; rows are last in both."""
+    if source.ndim == 1:
+        source.take(rows, out=out, mode="clip")
+    elif source.strides[-1] == source.itemsize:
+        for place in np.ndindex(source.shape[:-1]):
+            source[place].take(rows, out=out[place], mode="clip")
+    else:
+        _row_items(source).take(rows, out=_row_items(out), mode="clip")
+
+
+def scatter(target: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
+    """Copy a block over rows of a column; rows are last in both."""
+    if target.ndim == 1:
+        target[rows] = values
+    elif target.strides[-1] == target.itemsize:
+        for place in np.ndindex(target.shape[:-1]):
+            target[place][rows] = values[place]
+    else:
+        _row_items(target)[rows] = _row_items(values)
+
+
+def _row_items(array: NDArray[Any]) -> NDArray[Any]:
+    """Return cells whose elements lie together as one opaque item per row."""
+    return items(np.moveaxis(array, -1, 0))
 
 
 RowsOrSlice: TypeAlias = slice | RowArray
@@ -3027,6 +3091,45 @@ def _as_slice(rows: RowsOrSlice) -> RowsOrSlice:
     if end - first == len(rows) and np.array_equal(rows, np.arange(first, end)):
         return slice(first, end)
     return rows
+
+
+def added(parts: list[NDArray[Any]], dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Return the sum of the blocks' sums as Python numbers, 0 for none; integers wrap."""
+    total = np.zeros(shape, dtype)
+    for part in parts:
+        total = total + part
+    return as_cell(total, shape)
+
+
+def averaged(parts: list[NDArray[Any]], rows: int, shape: tuple[int, ...]) -> Any:
+    """Return the sum of the blocks' sums, divided by the number of rows; NaN for none."""
+    if rows == 0:
+        return nothing(shape)
+    return as_cell(np.add.reduce(np.array(parts)) / rows, shape)
+
+
+def smallest(parts: list[NDArray[Any]], shape: tuple[int, ...]) -> Any:
+    """Return the smallest of the blocks' smallest; NaN if one is NaN, and for none."""
+    return (
+        as_cell(np.minimum.reduce(np.array(parts)), shape) if parts else nothing(shape)
+    )
+
+
+def largest(parts: list[NDArray[Any]], shape: tuple[int, ...]) -> Any:
+    """Return the largest of the blocks' largest; NaN if one is NaN, and for none."""
+    return (
+        as_cell(np.maximum.reduce(np.array(parts)), shape) if parts else nothing(shape)
+    )
+
+
+def nothing(shape: tuple[int, ...]) -> Any:
+    """Return NaN as a cell of a shape."""
+    return nested([nan] * prod(shape), shape) if shape else nan
+
+
+def as_cell(array: Any, shape: tuple[int, ...]) -> Any:
+    """Return a cell as a Python number, or (nested) tuples of them."""
+    return nested(np.ravel(array).tolist(), shape) if shape else array.item()
 
 
 _NO_RESERVE: Final = 0x4000

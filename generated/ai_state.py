@@ -974,8 +974,6 @@ class AiStateManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (
@@ -1007,10 +1005,8 @@ class AiStateManager:
         chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "animation": _ANIMATION.many(animation, count, data._buffer),
             "energy": _ENERGY.many(energy, count, data._buffer),
             "goal": _GOAL.many(goal, count, data._buffer),
@@ -1019,6 +1015,9 @@ class AiStateManager:
             "max_drops": _MAX_DROPS.many(max_drops, count, data._buffer),
             "chance_of_drop": _CHANCE_OF_DROP.many(chance_of_drop, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

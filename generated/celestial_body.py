@@ -751,8 +751,6 @@ class CelestialBodyManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, gm, position, velocity, acceleration, radius, name)
@@ -772,10 +770,8 @@ class CelestialBodyManager:
         name: ArrayLike = NAME_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "gm": _GM.many(gm, count, data._buffer),
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
@@ -783,6 +779,9 @@ class CelestialBodyManager:
             "radius": _RADIUS.many(radius, count, data._buffer),
             "name": _NAME.many(name, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -925,8 +925,6 @@ class SkinnedMeshManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (
@@ -957,10 +955,8 @@ class SkinnedMeshManager:
         resource: object = None,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "vertex_buffers": _VERTEX_BUFFERS.many(vertex_buffers, count, data._buffer),
             "index_buffer": _INDEX_BUFFER.many(index_buffer, count, data._buffer),
             "shader": _SHADER.many(shader, count, data._buffer),
@@ -969,6 +965,9 @@ class SkinnedMeshManager:
             "visible": _VISIBLE.many(visible, count, data._buffer),
             "resource": _RESOURCE.many(resource, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

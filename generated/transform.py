@@ -621,8 +621,6 @@ class TransformManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, translation, rotation, scale)
@@ -639,14 +637,15 @@ class TransformManager:
         scale: ArrayLike = SCALE_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "translation": _TRANSLATION.many(translation, count, data._buffer),
             "rotation": _ROTATION.many(rotation, count, data._buffer),
             "scale": _SCALE.many(scale, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -1085,8 +1085,6 @@ class VillagerManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, energy, goal, loot, chance_of_drop, home, nickname)
@@ -1109,10 +1107,8 @@ class VillagerManager:
         nickname: ArrayLike = NICKNAME_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        columns = {
+        columns: Columns = {
             "energy": _ENERGY.many(energy, count, data._buffer),
             "goal": _GOAL.many(goal, count, data._buffer),
             "loot": _LOOT.many(loot, count, data._buffer),
@@ -1120,6 +1116,8 @@ class VillagerManager:
             "home": _HOME.many(home, count, data._buffer),
             "nickname": _NICKNAME.many(nickname, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
         return without_views(columns, data._cold._buffer)
 
     def _make_room(

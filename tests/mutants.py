@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ecsgen.features import Mutant
+from tests import mutants_archetypes
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ MANAGER = (
     Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
     Mutant(
         "a lock is not respected",
-        r"(?<!_given, entities\)\n        )if self\._locks:$",
+        r"if self\._locks:$",
         "if False:",
     ),
     Mutant(
@@ -218,4 +219,6 @@ SHARED = (
     Shared("entities.py", ENTITIES, ("test_entities.py",)),
     Shared("world.py", WORLD, ("test_world.py",)),
     Shared("_runtime.py", RUNTIME, ()),
+    Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
+    Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
 )

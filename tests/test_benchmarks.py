@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
 }
 HOT_FIRST = "records of 128 bytes, hot fields first"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def run(script: str, *arguments: str, **environment: str) -> str:
@@ -39,6 +42,25 @@ def test_runs(script: str) -> None:
     assert run(script, *TINY[script])
 
 
+def test_simulate_tells_who_is_left_out_and_draws_the_others(tmp_path: Path) -> None:
+    figures, picture = tmp_path / "simulate.json", tmp_path / "simulate.svg"
+    # Without a PATH there is no gcc.
+    told = run(
+        "simulate.py",
+        *TINY["simulate.py"],
+        *("--json", str(figures), "--svg", str(picture)),
+        PATH=str(tmp_path),
+    )
+    assert "gcc -O3 -march=native is left out: gcc is not installed" in told
+    assert "generated, numba is left out: not asked for" in told
+
+    found = json.loads(figures.read_text())
+    assert {"generated, numpy", "numpy by hand", "plain objects"} <= found["best"].keys()
+    assert {"gcc -O3 -march=native", "generated, numba"} <= found["skipped"].keys()
+    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
+    assert texts >= found["best"].keys()
+
+
 def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:
     told = run("cachegrind/count.py", PATH=str(tmp_path))
     assert told.startswith("valgrind is not installed, nothing counted")
@@ -53,3 +75,10 @@ def test_cachegrind_counts_lines_of_the_cache() -> None:
     columns, records, *_ = (line.split("|")[2:4] for line in told.splitlines()[4:])
     assert [float(cell) for cell in columns] == [0.56, 0.0]
     assert [float(cell) for cell in records] == [1.0, 0.0]
+
+
+def test_the_plot_shows_the_figures_beside_it(tmp_path: Path) -> None:
+    shown = ROOT / "docs" / "pictures" / "simulate.svg"
+    picture = tmp_path / "simulate.svg"
+    run("simulate.py", "--again", str(shown.with_suffix(".json")), "--svg", str(picture))
+    assert picture.read_text() == shown.read_text(), "run: make bench"

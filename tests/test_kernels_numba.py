@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ecsgen.columns import split_parts
 from ecsgen.model import Component, Kernel
-from ecsgen.render.numba.fields import root_default
 from tests.kernel_package import (
     Subject,
     arguments,
@@ -147,7 +146,7 @@ def test_shapes_and_trees(large: Subject, number: int, rows: int) -> None:
     given = {"dt": 0.25, "gains": tuple(range(40))}
     given = {argument.name: given[argument.name] for argument in kernel.program.arguments}
     getattr(manager, kernel.name)(**given)
-    defaults = {field.name: np.array(root_default(field)) for field in component.fields}
+    defaults = {name: np.array(elements) for name, elements in kernel.program.above_roots}
     order = [row for level in manager.levels() for row in level.tolist()]
     Reference(expected, given, manager.data.parent, defaults).run(kernel.program, order)
     check(kernel, columns(manager.data, component), expected)

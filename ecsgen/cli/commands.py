@@ -243,8 +243,11 @@ def _print_layout(components: list[Component]) -> None:
 def _draw_layout(components: list[Component], file: Path) -> None:
     from ecsgen.picture import picture
 
+    drawn = [component for component in components if not component.chunk]
+    if components and not drawn:
+        raise UsageError("components in archetype chunks have no buffer of their own to draw")
     try:
-        file.write_text(picture(components), encoding="utf-8", newline="\n")
+        file.write_text(picture(drawn), encoding="utf-8", newline="\n")
     except OSError as error:
         raise UsageError(f"can't write {file}: {error.strerror}") from error
 

@@ -14,7 +14,6 @@ from ecsgen.render import tests
 from ecsgen.render.archetypes import (
     archetype_subjects,
     archetypes_module,
-    chunked_components,
 )
 from ecsgen.render.bundle import compiled_source, runtime_source
 from ecsgen.render.calls import import_line, isort_key
@@ -60,8 +59,7 @@ def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> lis
 
 
 def _package(project: Project) -> Iterator[Output]:
-    chunked = chunked_components(project.components, project.world.archetypes)
-    names = tuple((c.name, c.module, c in chunked) for c in project.components)
+    names = tuple((c.name, c.module, bool(c.chunk)) for c in project.components)
     enums = tuple(enum.name for enum in project.enums)
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
@@ -72,17 +70,15 @@ def _package(project: Project) -> Iterator[Output]:
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
     yield _output("world.py", world_module, parts)
-    if chunked:
-        subjects = archetype_subjects(chunked, project.world.chunk)
-        yield _output("archetypes.py", archetypes_module, *subjects)
+    if project.world.archetypes:
+        yield _output("archetypes.py", archetypes_module, *archetype_subjects(project))
     if project.enums:
         yield _output("enums.py", enums_module, project.enums)
 
 
 def _managers(project: Project) -> Iterator[Output]:
-    chunked = chunked_components(project.components, project.world.archetypes)
     for component in project.components:
-        make = chunked_module if component in chunked else component_module
+        make = chunked_module if component.chunk else component_module
         yield _output(f"{component.module}.py", make, component)
 
 

@@ -40,7 +40,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "constants of its modules": _words(
         "COLD_COLUMNS COLD_DEFAULT COLD_DEFAULTS COLD_ROW_BYTES COLD_STRUCT COLUMNS MANAGER "
-        "ROW_BYTES SORT_KEYS"
+        "ROW_BYTES SORT_KEYS CONVERTERS CHUNK_BYTES PARTS"
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "

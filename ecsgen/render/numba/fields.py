@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ecsgen.columns import split_parts
-from ecsgen.kernels.tree import PARENT, FieldValue
-from ecsgen.kernels.types import Type
-from ecsgen.model import Component, Default, Field
+from ecsgen.kernels.tree import PARENT, FieldValue, Program
+from ecsgen.kernels.types import Number, Type
+from ecsgen.model import Component, Field
 from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.numba.code import Code, Names, number
 from ecsgen.render.numba.values import UNROLLED, Emitter, Place, Value
@@ -29,16 +29,16 @@ class Parameter:
 class Fields:
     """The columns that a function works on, in order of their first use."""
 
-    def __init__(self, component: Component, names: Names, is_flat: bool) -> None:
-        self.component = component
+    def __init__(self, component: Component, program: Program, names: Names, is_flat: bool) -> None:
         self.is_flat = is_flat
         self.row = names.take("i", "_i")
         self.parameters: dict[str, Parameter] = {}  # by what the method passes
-        self.constants: dict[str, Field] = {}
-        """Large defaults, which are arrays."""
+        self.constants: dict[str, tuple[str, tuple[bool | Number, ...]]] = {}
+        """Large values above roots, which are arrays: scalar type and elements."""
         self.preamble: list[str] = []
         """Statements at the beginning of each row."""
         self._names = names
+        self._above_roots = dict(program.above_roots)
         self._fields = {one.name: one for one in component.fields}
         self._starts: dict[tuple[str, int], str] = {}
         self._loaded: dict[FieldValue, Value] = {}
@@ -92,12 +92,12 @@ class Fields:
         A kernel never writes them.
         """
         there = self._elements(node.type, found, self._parent())
-        default = self._root_default(node.type, found)
+        above = self._above_root(node.type, found.name)
         held = emit.variables(node.type, f"parent_{found.name}")
 
         def write() -> None:
             with emit.block(f"if {self._parent()} == NIL"):
-                emit.store(default, held)
+                emit.store(above, held)
             with emit.block("else"):
                 emit.store(there, held)
 
@@ -112,31 +112,16 @@ class Fields:
             self.preamble.append(f"{self._parent_row} = np.intp({array}[{self.row}])")
         return self._parent_row
 
-    def _root_default(self, type_: Type, found: Field) -> Value:
-        scalars = root_default(found)
-        numbers = [number(one, type_.scalar) for one in scalars]
+    def _above_root(self, type_: Type, name: str) -> Value:
+        """What a root reads as its parent's."""
+        elements = self._above_roots[name]
+        numbers = [number(one, type_.scalar) for one in elements]
         if len(numbers) <= UNROLLED:
             return Value(type_, lambda place: numbers[int(place)])
-        constant = f"{found.name.upper()}_OF_NO_PARENT"
-        array = self._array(f"no_parent_{found.name}", type_.scalar, constant)
-        self.constants[constant] = found
+        constant = f"{name.upper()}_ABOVE_ROOTS"
+        array = self._array(f"above_roots_{name}", type_.scalar, constant)
+        self.constants[constant] = type_.scalar, elements
         return Value(type_, lambda place: Code(f"{array}[{place}]"))
-
-
-def flat(value: Default) -> list[bool | int | float]:
-    """The scalars of a nested default, in C order."""
-    if isinstance(value, tuple):
-        return [scalar for item in value for scalar in flat(item)]
-    assert not isinstance(value, str | bytes)
-    return [0 if value is None else value]
-
-
-def root_default(found: Field) -> list[bool | int | float]:
-    """What a root reads as its parent's: the default, or the identity of square matrices."""
-    scalars, shape = flat(found.default), found.type.shape
-    if len(shape) == 2 and shape[0] == shape[1] and not any(scalars):
-        return [int(row == column) for row in range(shape[0]) for column in range(shape[0])]
-    return scalars
 
 
 def _sum(start: str, place: Place) -> str:

@@ -6,8 +6,9 @@ from ecsgen.kernels.tree import Argument
 from ecsgen.model import Component, Kernel
 from ecsgen.render.calls import call, collection
 from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernel_method import ArgumentSpelling, Method, number_constants
-from ecsgen.render.numba.fields import Parameter, root_default
+from ecsgen.render.kernel_method import Method, number_constants
+from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import docstring_text, literal
 from ecsgen.render.wording import sentence
@@ -24,6 +25,11 @@ class CompiledKernel(Method):
         self.loop = Loop(component, kernel.name, kernel.program)
         self.loop.write_steps()
 
+    @property
+    def climbs(self) -> bool:
+        """Whether parents must come before their children."""
+        return self._program.climbs
+
     # --- the function ----------------------------------------------------------------------------
 
     @property
@@ -37,7 +43,7 @@ class CompiledKernel(Method):
     @property
     def is_parallel(self) -> bool:
         """Whether rows are shared out among the cores; levels of a hierarchy are not."""
-        return self.kernel.parallel and not self.loop.reads_parents
+        return self.kernel.parallel and not self.climbs
 
     @property
     def header(self) -> str:
@@ -48,7 +54,7 @@ class CompiledKernel(Method):
     def parameters(self) -> list[Parameter]:
         loop = self.loop
         rows = [Parameter(loop.rows, "int", f"data.{self.rows}")]
-        if loop.reads_parents:
+        if self.climbs:
             order = Parameter(loop.order, "RowArray", "self._levels.rows")
             rows = [*rows, order] if self.is_partial else [order]
         arguments = [self._argument(argument, name) for argument, name in loop.arguments.items()]
@@ -64,7 +70,8 @@ class CompiledKernel(Method):
         annotation = PASSED_AS_THEY_ARE.get(scalar, NUMPY[scalar])
         if argument.type.shape:
             annotation = f"NDArray[{NUMPY[scalar]}]"
-        return Parameter(name, annotation, f"_{argument.name}")
+        text = next(one.text for one in self.arguments if one.name == argument.name)
+        return Parameter(name, annotation, text)
 
     @property
     def function_docstring(self) -> str:
@@ -77,7 +84,7 @@ class CompiledKernel(Method):
         loop, pad = self.loop, " " * 4
         arrays = [] if self.is_parallel else loop.emit.arrays
         lines = [*loop.setup, *arrays, self._head]
-        if loop.reads_parents and self.is_partial:
+        if self.climbs and self.is_partial:
             lines += [f"{pad}if {loop.fields.row} >= {loop.rows}:", f"{pad}    continue"]
         inside = [*(loop.emit.arrays if self.is_parallel else ()), *loop.fields.preamble]
         lines += [pad + line for line in (*inside, *loop.emit.lines)]
@@ -86,7 +93,7 @@ class CompiledKernel(Method):
     @property
     def _head(self) -> str:
         loop = self.loop
-        if loop.reads_parents:
+        if self.climbs:
             return f"for {loop.fields.row} in {loop.order}:"
         return f"for {loop.fields.row} in {'p' if self.is_parallel else ''}range({loop.count}):"
 
@@ -97,7 +104,7 @@ class CompiledKernel(Method):
         """The statements that check the arguments."""
         used = {argument.name for argument in self.loop.arguments}
         return [
-            f"_{one.name} = {_passed(one)}" if one.name in used else _checked(one)
+            f"{one.text} = {_passed(one)}" if one.name in used else _checked(one)
             for one in self.arguments
         ]
 
@@ -109,12 +116,11 @@ class CompiledKernel(Method):
 
     @property
     def constants(self) -> list[str]:
-        """Large defaults of roots' parents."""
+        """Large values above roots."""
         lines = []
-        for name, field in self.loop.fields.constants.items():
-            scalars = [literal(one) for one in root_default(field)]
-            values = collection("", scalars, 0)
-            lines.append(f"{name}: Final = np.array({values}, {NUMPY[field.type.scalar]})")
+        for name, (scalar, elements) in self.loop.fields.constants.items():
+            values = collection("", [literal(one) for one in elements], 0)
+            lines.append(f"{name}: Final = np.array({values}, {NUMPY[scalar]})")
         return lines
 
 

@@ -46,17 +46,10 @@ class Loop:
         self.arguments: dict[Argument, str] = {}
         """Those that the loop needs, and what they are called."""
         self.rows = self.names.take("n", "_n")
-        self.order = self.names.take("order", "_order") if self.reads_parents else ""
-        self.fields = Fields(component, self.names, self.is_flat)
+        self.order = self.names.take("order", "_order") if program.climbs else ""
+        self.fields = Fields(component, program, self.names, self.is_flat)
         self.emit = Emitter(self.names, self._field, self._argument, self.is_flat)
         self._values: dict[Argument, Value] = {}
-
-    @property
-    def reads_parents(self) -> bool:
-        """Whether parents must come before their children."""
-        program = self.program
-        used = fields_in(program.where, *(step.value for step in program.steps))
-        return any(one.owner == PARENT for one in used)
 
     @property
     def count(self) -> str:
