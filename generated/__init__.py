@@ -24,13 +24,16 @@ from .archetypes import ArchetypeChunk, Archetypes
 from .armor import Armor
 from .burning import Burning
 from .celestial_body import CelestialBody, CelestialBodyManager
+from .energy import Energy, EnergyManager
 from .entities import EntityManager
 from .enums import Access, Animation, Effect, Element, Loot, Mode
 from .every_type import EveryType, EveryTypeManager
 from .health import Health
+from .kin import Kin, KinManager
 from .particle import Particle, ParticleManager
 from .point_mass import PointMass, PointMassManager
 from .position import Position, PositionManager
+from .predator import Predator, PredatorManager
 from .scene_node import SceneNode, SceneNodeManager
 from .skinned_mesh import SkinnedMesh, SkinnedMeshManager
 from .sound_source import SoundSource, SoundSourceManager
@@ -65,6 +68,8 @@ __all__ = [
     "EcsError",
     "Effect",
     "Element",
+    "Energy",
+    "EnergyManager",
     "Entity",
     "EntityArray",
     "EntityManager",
@@ -75,6 +80,8 @@ __all__ = [
     "HierarchyError",
     "Id",
     "Instance",
+    "Kin",
+    "KinManager",
     "Loot",
     "MissingInstanceError",
     "Mode",
@@ -84,6 +91,8 @@ __all__ = [
     "PointMassManager",
     "Position",
     "PositionManager",
+    "Predator",
+    "PredatorManager",
     "RowArray",
     "SceneNode",
     "SceneNodeManager",

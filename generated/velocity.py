@@ -32,6 +32,8 @@ from ._runtime import (
     FloatField,
     GroupMember,
     Instance,
+    QueryColumn,
+    QueryColumns,
     Remap,
     RowArray,
     StaleViewWarning,
@@ -252,6 +254,19 @@ class VelocityGroupedData:
         if not is_same_view(self.value, values):
             checked = _VALUE.many(values, data._n_grouped)
             data._value_column[: data._n_grouped] = checked
+
+
+class VelocityColumns(QueryColumns):
+    """The columns of Velocity in a query's rows: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to
+    write.
+    """
+
+    __slots__ = ()
+
+    value = QueryColumn[np.float32]("value", _VALUE, VALUE_DEFAULT)
+    """The value of each row. [m/s] Shape (n, 3)."""
 
 
 class VelocityManager:

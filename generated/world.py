@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,15 +16,18 @@ from ._runtime import (
     ComponentHolder,
     Entity,
     EntityArray,
+    FloatField,
     Group,
     GroupMember,
     Instance,
+    JoinedColumn,
     QueryJoin,
     QueryListMember,
     QueryMember,
     RowArray,
     SpawnedRows,
     as_entities,
+    joined_blocks,
     signature_words,
 )
 from .ai_state import (
@@ -38,12 +41,21 @@ from .archetypes import Archetypes
 from .armor import Armor, ArmorFields
 from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
+from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
 from .entities import EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
 from .health import Health, HealthFields
+from .kin import Kin, KinColumns, KinFields, KinManager
 from .particle import Particle, ParticleFields, ParticleManager
 from .point_mass import PointMass, PointMassColumns, PointMassFields, PointMassManager
-from .position import Position, PositionFields, PositionGroupedData, PositionManager
+from .position import (
+    Position,
+    PositionColumns,
+    PositionFields,
+    PositionGroupedData,
+    PositionManager,
+)
+from .predator import Predator, PredatorColumns, PredatorFields, PredatorManager
 from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager
 from .skinned_mesh import (
     SkinnedMesh,
@@ -63,9 +75,18 @@ from .status_effect import (
 from .texture import TextureManager
 from .tile import Tile, TileFields, TileManager
 from .transform import Transform, TransformColumns, TransformFields, TransformManager
-from .velocity import Velocity, VelocityFields, VelocityGroupedData, VelocityManager
+from .velocity import (
+    Velocity,
+    VelocityColumns,
+    VelocityFields,
+    VelocityGroupedData,
+    VelocityManager,
+)
 from .villager import Villager, VillagerFields, VillagerGroupedData, VillagerManager
 from .weapon import Weapon, WeaponFields
+
+CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
+DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
 
 
 class Signature(ComponentFlags):
@@ -73,23 +94,26 @@ class Signature(ComponentFlags):
 
     AI_STATE = 1 << 0
     CELESTIAL_BODY = 1 << 1
-    EVERY_TYPE = 1 << 2
-    PARTICLE = 1 << 3
-    POINT_MASS = 1 << 4
-    POSITION = 1 << 5
-    SCENE_NODE = 1 << 6
-    SKINNED_MESH = 1 << 7
-    SOUND_SOURCE = 1 << 8
-    STATIC = 1 << 9
-    STATUS_EFFECT = 1 << 10
-    TILE = 1 << 11
-    TRANSFORM = 1 << 12
-    VELOCITY = 1 << 13
-    VILLAGER = 1 << 14
-    ARMOR = 1 << 15
-    BURNING = 1 << 16
-    HEALTH = 1 << 17
-    WEAPON = 1 << 18
+    ENERGY = 1 << 2
+    EVERY_TYPE = 1 << 3
+    KIN = 1 << 4
+    PARTICLE = 1 << 5
+    POINT_MASS = 1 << 6
+    POSITION = 1 << 7
+    PREDATOR = 1 << 8
+    SCENE_NODE = 1 << 9
+    SKINNED_MESH = 1 << 10
+    SOUND_SOURCE = 1 << 11
+    STATIC = 1 << 12
+    STATUS_EFFECT = 1 << 13
+    TILE = 1 << 14
+    TRANSFORM = 1 << 15
+    VELOCITY = 1 << 16
+    VILLAGER = 1 << 17
+    ARMOR = 1 << 18
+    BURNING = 1 << 19
+    HEALTH = 1 << 20
+    WEAPON = 1 << 21
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = (
@@ -308,6 +332,179 @@ class AfflictedQuery:
         return PointMassColumns(self._join, 2)
 
 
+class GrazersRows(NamedTuple):
+    """Where the entities of `grazers` are: read-only arrays of one length."""
+
+    entity: EntityArray
+    position: RowArray
+    velocity: RowArray
+    energy: RowArray
+    kin: RowArray
+
+
+class GrazersRow(NamedTuple):
+    """An entity of `grazers`, and the rows of its components."""
+
+    entity: Entity
+    position: Instance
+    velocity: Instance
+    energy: Instance
+    kin: Instance
+
+
+class GrazersQuery:
+    """Live entities with all of Position, Velocity, Energy, Kin; none of Predator.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        position: PositionManager,
+        velocity: VelocityManager,
+        energy: EnergyManager,
+        kin: KinManager,
+        predator: PredatorManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (
+                QueryMember(position),
+                QueryMember(velocity),
+                QueryMember(energy),
+                QueryMember(kin),
+            ),
+            none_of=(QueryMember(predator),),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[GrazersRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(GrazersRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> GrazersRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return GrazersRows(*self._join.arrays())
+
+    @property
+    def position(self) -> PositionColumns:
+        """The columns of Position, one cell per entity; assign to write."""
+        return PositionColumns(self._join, 0)
+
+    @property
+    def velocity(self) -> VelocityColumns:
+        """The columns of Velocity, one cell per entity; assign to write."""
+        return VelocityColumns(self._join, 1)
+
+    @property
+    def energy(self) -> EnergyColumns:
+        """The columns of Energy, one cell per entity; assign to write."""
+        return EnergyColumns(self._join, 2)
+
+    @property
+    def kin(self) -> KinColumns:
+        """The columns of Kin, one cell per entity; assign to write."""
+        return KinColumns(self._join, 3)
+
+
+class HuntersRows(NamedTuple):
+    """Where the entities of `hunters` are: read-only arrays of one length."""
+
+    entity: EntityArray
+    position: RowArray
+    velocity: RowArray
+    energy: RowArray
+    kin: RowArray
+    predator: RowArray
+
+
+class HuntersRow(NamedTuple):
+    """An entity of `hunters`, and the rows of its components."""
+
+    entity: Entity
+    position: Instance
+    velocity: Instance
+    energy: Instance
+    kin: Instance
+    predator: Instance
+
+
+class HuntersQuery:
+    """Live entities with all of Position, Velocity, Energy, Kin, Predator.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        position: PositionManager,
+        velocity: VelocityManager,
+        energy: EnergyManager,
+        kin: KinManager,
+        predator: PredatorManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (
+                QueryMember(position),
+                QueryMember(velocity),
+                QueryMember(energy),
+                QueryMember(kin),
+                QueryMember(predator),
+            ),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[HuntersRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(HuntersRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> HuntersRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return HuntersRows(*self._join.arrays())
+
+    @property
+    def position(self) -> PositionColumns:
+        """The columns of Position, one cell per entity; assign to write."""
+        return PositionColumns(self._join, 0)
+
+    @property
+    def velocity(self) -> VelocityColumns:
+        """The columns of Velocity, one cell per entity; assign to write."""
+        return VelocityColumns(self._join, 1)
+
+    @property
+    def energy(self) -> EnergyColumns:
+        """The columns of Energy, one cell per entity; assign to write."""
+        return EnergyColumns(self._join, 2)
+
+    @property
+    def kin(self) -> KinColumns:
+        """The columns of Kin, one cell per entity; assign to write."""
+        return KinColumns(self._join, 3)
+
+    @property
+    def predator(self) -> PredatorColumns:
+        """The columns of Predator, one cell per entity; assign to write."""
+        return PredatorColumns(self._join, 4)
+
+
 class BodiesGroup(Group):
     """The entities that have Position and Velocity, in the first rows of each."""
 
@@ -363,10 +560,13 @@ class Game:
         self.entities = EntityManager()
         self.ai_state = AiStateManager(self.entities)
         self.celestial_body = CelestialBodyManager(self.entities)
+        self.energy = EnergyManager(self.entities)
         self.every_type = EveryTypeManager(self.entities)
+        self.kin = KinManager(self.entities)
         self.particle = ParticleManager(self.entities)
         self.point_mass = PointMassManager(self.entities)
         self.position = PositionManager(self.entities)
+        self.predator = PredatorManager(self.entities)
         self.scene_node = SceneNodeManager(self.entities)
         self.skinned_mesh = SkinnedMeshManager(self.entities)
         self.sound_source = SoundSourceManager(self.entities)
@@ -399,6 +599,22 @@ class Game:
             self.ai_state,
             self.point_mass,
         )
+        self.grazers = GrazersQuery(
+            self.entities,
+            self.position,
+            self.velocity,
+            self.energy,
+            self.kin,
+            self.predator,
+        )
+        self.hunters = HuntersQuery(
+            self.entities,
+            self.position,
+            self.velocity,
+            self.energy,
+            self.kin,
+            self.predator,
+        )
         self.bodies = BodiesGroup(self.position, self.velocity)
         self.actors = ActorsGroup(self.ai_state, self.skinned_mesh, self.villager)
 
@@ -408,10 +624,13 @@ class Game:
         *,
         ai_state: AiStateFields | None = None,
         celestial_body: CelestialBodyFields | None = None,
+        energy: EnergyFields | None = None,
         every_type: EveryTypeFields | None = None,
+        kin: KinFields | None = None,
         particle: ParticleFields | None = None,
         point_mass: PointMassFields | None = None,
         position: PositionFields | None = None,
+        predator: PredatorFields | None = None,
         scene_node: SceneNodeFields | None = None,
         skinned_mesh: SkinnedMeshFields | None = None,
         sound_source: SoundSourceFields | None = None,
@@ -449,10 +668,18 @@ class Game:
             _columns = self.celestial_body._convert(n, **celestial_body)
             _parts.append((self.celestial_body, _columns))
             _given.extend(celestial_body.values())
+        if energy is not None:
+            _columns = self.energy._convert(n, **energy)
+            _parts.append((self.energy, _columns))
+            _given.extend(energy.values())
         if every_type is not None:
             _columns = self.every_type._convert(n, **every_type)
             _parts.append((self.every_type, _columns))
             _given.extend(every_type.values())
+        if kin is not None:
+            _columns = self.kin._convert(n, **kin)
+            _parts.append((self.kin, _columns))
+            _given.extend(kin.values())
         if particle is not None:
             _columns = self.particle._convert(n, **particle)
             _parts.append((self.particle, _columns))
@@ -465,6 +692,10 @@ class Game:
             _columns = self.position._convert(n, **position)
             _parts.append((self.position, _columns))
             _given.extend(position.values())
+        if predator is not None:
+            _columns = self.predator._convert(n, **predator)
+            _parts.append((self.predator, _columns))
+            _given.extend(predator.values())
         if scene_node is not None:
             _columns = self.scene_node._convert(n, **scene_node)
             _parts.append((self.scene_node, _columns))
@@ -527,10 +758,13 @@ class Game:
         with self.entities.dispatch:
             gone += self.ai_state.gc()
             gone += self.celestial_body.gc()
+            gone += self.energy.gc()
             gone += self.every_type.gc()
+            gone += self.kin.gc()
             gone += self.particle.gc()
             gone += self.point_mass.gc()
             gone += self.position.gc()
+            gone += self.predator.gc()
             gone += self.static.gc()
             gone += self.status_effect.gc()
             gone += self.tile.gc()
@@ -548,10 +782,13 @@ class Game:
         with self.entities.dispatch:
             gone += self.ai_state.collect()
             gone += self.celestial_body.collect()
+            gone += self.energy.collect()
             gone += self.every_type.collect()
+            gone += self.kin.collect()
             gone += self.particle.collect()
             gone += self.point_mass.collect()
             gone += self.position.collect()
+            gone += self.predator.collect()
             gone += self.static.collect()
             gone += self.status_effect.collect()
             gone += self.tile.collect()
@@ -573,6 +810,58 @@ class Game:
         for _, holder in self._members():
             entities = entities[~holder.has_many(entities)]
         return entities
+
+    def carry(self, dt: float) -> None:
+        """Take the place of what moves along with its point mass.
+
+        Reads Transform.translation [m], PointMass.velocity [m/s]; writes
+        Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
+        """
+        _dt = np.float32(CARRY_DT_ARGUMENT.one(dt))
+        _n = len(self.movers)
+        _blocks = joined_blocks(
+            _n,
+            (
+                JoinedColumn(
+                    self.transform.data._translation_column,
+                    self.movers._join.rows(0),
+                    True,
+                ),
+                JoinedColumn(
+                    self.point_mass.data._velocity_column,
+                    self.movers._join.rows(1),
+                    False,
+                ),
+            ),
+            (("f4", (3,), True),),
+        )
+        with np.errstate(all="ignore"):
+            for transform_translation, point_mass_velocity, _tmp in _blocks:
+                # Transform.translation += PointMass.velocity * dt
+                np.multiply(point_mass_velocity, _dt, out=_tmp)
+                transform_translation += _tmp
+
+    def drift(self, dt: float) -> None:
+        """Move the bodies.
+
+        Reads Position.value [m], Velocity.value [m/s]; writes Position.value [m]; `dt`
+        is in s. O(n), n rows; no structural change.
+        """
+        _dt = np.float32(DRIFT_DT_ARGUMENT.one(dt))
+        _n = self.bodies.n
+        _blocks = joined_blocks(
+            _n,
+            (
+                JoinedColumn(self.position.data._value_column, slice(0, _n), True),
+                JoinedColumn(self.velocity.data._value_column, slice(0, _n), False),
+            ),
+            (("f4", (3,), True),),
+        )
+        with np.errstate(all="ignore"):
+            for position_value, velocity_value, _tmp in _blocks:
+                # Position.value += Velocity.value * dt
+                np.multiply(velocity_value, _dt, out=_tmp)
+                position_value += _tmp
 
     def signature(self, entity: Entity, /) -> Signature:
         """Return which components the entity has, as flags; O(components).
@@ -661,10 +950,13 @@ class Game:
         return [
             (AiState, self.ai_state),
             (CelestialBody, self.celestial_body),
+            (Energy, self.energy),
             (EveryType, self.every_type),
+            (Kin, self.kin),
             (Particle, self.particle),
             (PointMass, self.point_mass),
             (Position, self.position),
+            (Predator, self.predator),
             (SceneNode, self.scene_node),
             (SkinnedMesh, self.skinned_mesh),
             (SoundSource, self.sound_source),

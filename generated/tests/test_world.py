@@ -8,10 +8,13 @@ from .. import ActorsGroup, BodiesGroup, Game, Signature
 from . import (
     test_ai_state,
     test_celestial_body,
+    test_energy,
     test_every_type,
+    test_kin,
     test_particle,
     test_point_mass,
     test_position,
+    test_predator,
     test_scene_node,
     test_skinned_mesh,
     test_sound_source,
@@ -29,10 +32,13 @@ from ._support import bundles, groups, queries, signature, spawning
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
     "celestial_body": test_celestial_body.under_test,
+    "energy": test_energy.under_test,
     "every_type": test_every_type.under_test,
+    "kin": test_kin.under_test,
     "particle": test_particle.under_test,
     "point_mass": test_point_mass.under_test,
     "position": test_position.under_test,
+    "predator": test_predator.under_test,
     "scene_node": test_scene_node.under_test,
     "skinned_mesh": test_skinned_mesh.under_test,
     "sound_source": test_sound_source.under_test,
@@ -102,6 +108,18 @@ class TestQueries(queries.Cases):
             "any": (),
             "none": (),
             "optional": ("point_mass",),
+        },
+        "grazers": {
+            "all": ("position", "velocity", "energy", "kin"),
+            "any": (),
+            "none": ("predator",),
+            "optional": (),
+        },
+        "hunters": {
+            "all": ("position", "velocity", "energy", "kin", "predator"),
+            "any": (),
+            "none": (),
+            "optional": (),
         },
     }
 
