@@ -48,7 +48,7 @@ def test_black_is_seldom_asked(tmp_path: Path) -> None:
     """Schemas that nobody saw before, of ordinary policies."""
     text = "component: Wheel\ndoc: It turns.\nfields: {angle: f32, rim: 'f32[3]'}\n"
     (tmp_path / "wheel.yaml").write_text(text, encoding="utf-8")
-    project = schema.load(tmp_path, diagnostics := Diagnostics())
+    project = schema.load(tmp_path, Diagnostics())
     assert project is not None
     asked = []
 
