@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from population_picture import picture
 
 from generated import NIL, EntityArray, World
+from generated.world import GrazersQuery, HuntersQuery
 
 SIDE = 96.0  # of the land, which has no edge: what leaves it comes back on the other side
 CELLS = 48  # along a side; animals meet in a cell
@@ -55,9 +56,9 @@ class Ecosystem:
         self.grass = np.full(CELLS * CELLS, 0.5, np.float32)
         self.tick = 0
         self._settle(GRAZER, grazers)
-        self._settle(HUNTER, hunters, predator={})
+        self._settle(HUNTER, hunters)
 
-    def _settle(self, kind: Kind, count: int, **marks: dict[str, object]) -> None:
+    def _settle(self, kind: Kind, count: int) -> None:
         place = self.rng.uniform(0.0, SIDE, (count, 3))
         place[:, 2] = 0.0
         angle = self.rng.uniform(0.0, 2.0 * np.pi, count)
@@ -68,7 +69,7 @@ class Ecosystem:
             velocity={"value": heading},
             energy={"stored": self.rng.uniform(0.5, 1.5, count)},
             kin={},
-            **marks,
+            predator={} if kind is HUNTER else None,
         )
 
     def step(self) -> None:
@@ -82,6 +83,9 @@ class Ecosystem:
         self._starve()
         self._bear()
         self.world.collect()
+
+    def _kinds(self) -> tuple[tuple[GrazersQuery, Kind], tuple[HuntersQuery, Kind]]:
+        return (self.world.grazers, GRAZER), (self.world.hunters, HUNTER)
 
     def _follow_mothers(self) -> None:
         """Turn the young to where their mothers are."""
@@ -97,7 +101,7 @@ class Ecosystem:
 
     def _move(self) -> None:
         """Turn everyone a little, and take a step: on slices of the group's columns."""
-        for query, kind in ((self.world.grazers, GRAZER), (self.world.hunters, HUNTER)):
+        for query, kind in self._kinds():
             heading = query.velocity.value
             speed = np.linalg.norm(heading, axis=1, keepdims=True)
             query.velocity.value = heading * (kind.speed / np.maximum(speed, 1e-6))
@@ -132,13 +136,12 @@ class Ecosystem:
         self.world.destroy_many(grazers.rows().entity[caught])
 
     def _starve(self) -> None:
-        for query in (self.world.grazers, self.world.hunters):
+        for query, _ in self._kinds():
             self.world.destroy_many(query.rows().entity[query.energy.stored <= 0.0])
 
     def _bear(self) -> None:
         """Let those with enough give half of it to a child."""
-        grazers, hunters = self.world.grazers, self.world.hunters
-        for query, kind, marks in ((grazers, GRAZER, {}), (hunters, HUNTER, {"predator": {}})):
+        for query, kind in self._kinds():
             reserve = query.energy.stored
             bearing = reserve > kind.enough
             if not bearing.any():
@@ -153,7 +156,7 @@ class Ecosystem:
                 velocity={"value": -heading},
                 energy={"stored": half},
                 kin={"born": self.tick},
-                **marks,
+                predator={} if kind is HUNTER else None,
             )
             self._attach(children, mothers)
 

@@ -41,7 +41,7 @@ def picture(history: NDArray[np.int64]) -> str:
 
 def ceiling(highest: int) -> int:
     """Return the next number with one digit and zeros, in steps of two, four or ten."""
-    power = 10 ** (len(str(max(highest, 1))) - 1)
+    power: int = 10 ** (len(str(max(highest, 1))) - 1)
     return next(top * power for top in (1, 2, 4, 6, 8, 10) if top * power >= highest)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,15 +16,18 @@ from ._runtime import (
     ComponentHolder,
     Entity,
     EntityArray,
+    FloatField,
     Group,
     GroupMember,
     Instance,
+    JoinedColumn,
     QueryJoin,
     QueryListMember,
     QueryMember,
     RowArray,
     SpawnedRows,
     as_entities,
+    joined_blocks,
     signature_words,
 )
 from .ai_state import (
@@ -81,6 +84,9 @@ from .velocity import (
 )
 from .villager import Villager, VillagerFields, VillagerGroupedData, VillagerManager
 from .weapon import Weapon, WeaponFields
+
+CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
+DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
 
 
 class Signature(ComponentFlags):
@@ -804,6 +810,58 @@ class Game:
         for _, holder in self._members():
             entities = entities[~holder.has_many(entities)]
         return entities
+
+    def carry(self, dt: float) -> None:
+        """Take the place of what moves along with its point mass.
+
+        Reads Transform.translation [m], PointMass.velocity [m/s]; writes
+        Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
+        """
+        _dt = np.float32(CARRY_DT_ARGUMENT.one(dt))
+        _n = len(self.movers)
+        _blocks = joined_blocks(
+            _n,
+            (
+                JoinedColumn(
+                    self.transform.data._translation_column,
+                    self.movers._join.rows(0),
+                    True,
+                ),
+                JoinedColumn(
+                    self.point_mass.data._velocity_column,
+                    self.movers._join.rows(1),
+                    False,
+                ),
+            ),
+            (("f4", (3,), True),),
+        )
+        with np.errstate(all="ignore"):
+            for transform_translation, point_mass_velocity, _tmp in _blocks:
+                # Transform.translation += PointMass.velocity * dt
+                np.multiply(point_mass_velocity, _dt, out=_tmp)
+                transform_translation += _tmp
+
+    def drift(self, dt: float) -> None:
+        """Move the bodies.
+
+        Reads Position.value [m], Velocity.value [m/s]; writes Position.value [m]; `dt`
+        is in s. O(n), n rows; no structural change.
+        """
+        _dt = np.float32(DRIFT_DT_ARGUMENT.one(dt))
+        _n = self.bodies.n
+        _blocks = joined_blocks(
+            _n,
+            (
+                JoinedColumn(self.position.data._value_column, slice(0, _n), True),
+                JoinedColumn(self.velocity.data._value_column, slice(0, _n), False),
+            ),
+            (("f4", (3,), True),),
+        )
+        with np.errstate(all="ignore"):
+            for position_value, velocity_value, _tmp in _blocks:
+                # Position.value += Velocity.value * dt
+                np.multiply(velocity_value, _dt, out=_tmp)
+                position_value += _tmp
 
     def signature(self, entity: Entity, /) -> Signature:
         """Return which components the entity has, as flags; O(components).

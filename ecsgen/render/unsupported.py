@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.model import Component, Mark, Marks, Project, World
+from ecsgen.model import Component, Mark, Marks, Project
 
 CODE = "E601"
 
@@ -15,20 +15,11 @@ def report_unsupported(project: Project, diagnostics: Diagnostics) -> None:
     for component in project.components:
         for key in _component_keys(component):
             _report(diagnostics, key, component.marks, component.name)
-    for key in _world_keys(project.world):
-        _report(diagnostics, key, project.world.marks, project.world.name)
 
 
 def _component_keys(component: Component) -> Iterator[str]:
     asked = {
         "reductions": component.reductions if component.backend == "numba" else (),
-    }
-    return (key for key, used in asked.items() if used)
-
-
-def _world_keys(world: World) -> Iterator[str]:
-    asked = {
-        "kernels": world.kernels,
     }
     return (key for key, used in asked.items() if used)
 
