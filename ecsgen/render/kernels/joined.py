@@ -44,7 +44,8 @@ class JoinedFields:
         component = self._components[field.owner]
         data = f"self.{component.module}.data"
         cells = f"{data}._{field.name}_column"
-        arguments = [cells, rows, literal(is_written)]
+        if field.type.shape:
+            cells = f"rows_last({cells})"
         if self.is_split(field):
             first = next(
                 place
@@ -53,9 +54,8 @@ class JoinedFields:
             )
             column = f"self.{component.module}.LAYOUT[{first}]"
             shape = literal(field.type.shape)
-            arguments[0] = f"planes({data}.buffer, {column}, {data}.allocated, {shape})"
-            arguments.append("True")
-        return arguments
+            cells = f"planes({data}.buffer, {column}, {data}.allocated, {shape})"
+        return [cells, rows, literal(is_written)]
 
     def _name(self, field: FieldValue) -> str:
         """A name of its own, after the component and the field."""
