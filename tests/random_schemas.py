@@ -92,6 +92,13 @@ class Schemas:
             draft.fields["far"] = f"{{type: {self.random.choice(NUMBERS)}, tags: [cold]}}"
         return draft
 
+    def chunked(self, names: str) -> tuple[list[Draft], str]:
+        """Return components in archetype chunks, and the key of the world that puts them there."""
+        drafts = [Draft(f"Chunky{letter}", {}, self._fields(least=0)) for letter in names]
+        members = ", ".join(draft.name for draft in drafts)
+        chunk = self.random.choice([8192, 10_000, 65_536])
+        return drafts, f"archetypes: {{chunk: {chunk}, components: [{members}]}}\n"
+
     def contradiction(self, name: str) -> tuple[Draft, tuple[str, str]]:
         """Return a component with two keys that contradict each other, and these keys."""
         draft = self.component(name)

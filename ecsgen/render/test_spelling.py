@@ -10,6 +10,7 @@ from ecsgen.columns import Column, field_columns
 from ecsgen.model import Base, Component, Default, Field
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
+from ecsgen.render.kernels.check import KernelCheck
 from ecsgen.render.quoting import WIDTH, literal
 
 KINDS = {
@@ -80,6 +81,7 @@ class ComponentTests:
     def support_import(self) -> str:
         """The import of the pieces."""
         modules = {"cases", "machine", "subject", *self.policies}
+        modules |= {"kernels"} if self.component.kernels else set()
         return import_line("._support", [*modules, *(["fields"] if self.component.fields else [])])
 
     @property
@@ -141,6 +143,11 @@ class ComponentTests:
         if not self.owned:
             return call("id = manager.create", arguments, 4)
         return call("row = manager.create", ["entity", *arguments], 4)
+
+    @property
+    def kernels(self) -> list[KernelCheck]:
+        """The kernels, each with what it does to one row."""
+        return [KernelCheck(kernel) for kernel in self.component.kernels]
 
     @property
     def accessors(self) -> list[str]:

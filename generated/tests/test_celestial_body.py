@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError
 from ..celestial_body import CelestialBody, CelestialBodyManager
@@ -11,6 +12,7 @@ from ._support import (
     doubling,
     fields,
     gc,
+    kernels,
     machine,
     one,
     owned,
@@ -103,3 +105,39 @@ def test_one_instance() -> None:
     assert entity not in manager
     with pytest.raises(StaleInstanceError):
         manager.row(row)
+
+
+def kick_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+    """The steps of `kick` for one row."""
+    # velocity += acceleration * dt
+    _1 = row["velocity"]
+    _2 = kernels.apply("*", row["acceleration"], _dt)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("velocity", _3)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_kick(rows: int, seed: int) -> None:
+    """It does to all rows what its steps say of each."""
+    kernels.check(
+        under_test, "kick", kick_of_one, {"dt": ("f8", ())}, rows, seed, is_exact=True
+    )
+
+
+def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+    """The steps of `drift` for one row."""
+    # position += velocity * dt
+    _1 = row["position"]
+    _2 = kernels.apply("*", row["velocity"], _dt)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("position", _3)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_drift(rows: int, seed: int) -> None:
+    """It does to all rows what its steps say of each."""
+    kernels.check(
+        under_test, "drift", drift_of_one, {"dt": ("f8", ())}, rows, seed, is_exact=True
+    )

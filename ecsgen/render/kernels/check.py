@@ -1,0 +1,149 @@
+"""A kernel in the generated tests: its steps for one row, in plain Python."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecsgen.kernels.operations import TABLE
+from ecsgen.kernels.tree import (
+    PARENT,
+    Argument,
+    Cast,
+    Constant,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Operation,
+    Step,
+    walk,
+)
+from ecsgen.kernels.types import Type
+from ecsgen.model import Kernel
+from ecsgen.render.calls import call
+from ecsgen.render.quoting import comment_text, literal
+
+_NAMES: Final = {"bool": "?", "f32": "f4", "f64": "f8"}
+
+
+def _code(scalar: str) -> str:
+    return literal(_NAMES.get(scalar, f"{scalar[0]}{int(scalar[1:] or 0) // 8}"))
+
+
+def _kind(type_: Type) -> str:
+    """What `kernels.check` must know of an argument."""
+    parts = [_code(type_.scalar), literal(type_.shape)]
+    return ", ".join([*parts, *([f"enums.{type_.kind}"] if type_.kind else [])])
+
+
+class KernelCheck:
+    """The function that runs a kernel's steps for one row, and the call that compares."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.name = kernel.name
+        self._program = kernel.program
+        self._lines: list[str] = []
+        self._locals: dict[str, str] = {}
+        self._count = 0
+        if self._program.where is not None:
+            self._write(f"if not {self._value(self._program.where)}[0]:")
+            self._write("    return")
+        for step in self._program.steps:
+            self._write(f"# {comment_text(step.text)}")
+            self._step(step)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the kernel has no function that may differ in the last bits."""
+        where = self._program.where
+        texts = [*(step.value for step in self._program.steps), *([where] if where else [])]
+        nodes = (node for text in texts for node in walk(text))
+        return all(TABLE[node.name].exact for node in nodes if isinstance(node, Operation))
+
+    @property
+    def function(self) -> str:
+        """The function of one row."""
+        names = [f"_{a.name}: kernels.Value" for a in self._program.arguments]
+        head = call(f"def {self.name}_of_one", ["row: kernels.Row", *names], 0, " -> None:")
+        return "\n".join([head, f'    """The steps of `{self.name}` for one row."""', *self._lines])
+
+    @property
+    def comparison(self) -> str:
+        """The call that compares the kernel with it."""
+        items = [f'"{a.name}": ({_kind(a.type)})' for a in self._program.arguments]
+        arguments = [
+            "under_test",
+            literal(self.name),
+            f"{self.name}_of_one",
+            f"{{{', '.join(items)}}}",
+            "rows",
+            "seed",
+            f"is_exact={self.is_exact}",
+        ]
+        return call("kernels.check", arguments, 4)
+
+    def _write(self, line: str) -> None:
+        self._lines.append("    " + line)
+
+    def _step(self, step: Step) -> None:
+        value = self._value(step.value)
+        if isinstance(step.target, Local):
+            self._locals[step.target.name] = value
+        else:
+            place = [literal(step.target.name), value, *map(str, step.index)]
+            self._lines.append(call("row.put", place, 4))
+
+    def _made(self, head: str, arguments: list[str]) -> str:
+        """A statement that gives a name to what a call returns."""
+        self._count += 1
+        name = f"_{self._count}"
+        self._lines.append(call(f"{name} = {head}", arguments, 4))
+        return name
+
+    def _value(self, node: Expression) -> str:
+        """The name of an expression's value, after the statements that compute it."""
+        match node:
+            case Constant():
+                return self._made("kernels.number", [_code(node.type.scalar), literal(node.value)])
+            case Argument():
+                return f"_{node.name}"
+            case Local():
+                return self._locals[node.name]
+            case FieldValue():
+                return self._field(node)
+            case Element():
+                shape = literal(node.base.type.shape)
+                return self._made(
+                    "kernels.element", [self._value(node.base), shape, *map(str, node.index)]
+                )
+            case Cast():
+                return self._made(
+                    "kernels.cast", [self._value(node.operand), _code(node.type.scalar)]
+                )
+            case Operation():
+                return self._operation(node)
+
+    def _field(self, node: FieldValue) -> str:
+        if node.owner == PARENT:
+            root = literal(self._above(node.name))
+            return self._made("row.parent", [literal(node.name), root])
+        return (
+            f'row["{node.name}"]' if node.name not in self._program.writes else self._copied(node)
+        )
+
+    def _copied(self, node: FieldValue) -> str:
+        """A value that later steps do not change."""
+        self._count += 1
+        self._write(f'_{self._count} = row["{node.name}"]')
+        return f"_{self._count}"
+
+    def _above(self, name: str) -> tuple[bool | int | float, ...]:
+        return dict(self._program.above_roots)[name]
+
+    def _operation(self, node: Operation) -> str:
+        values = [self._value(operand) for operand in node.operands]
+        if node.name == "@":
+            return self._made("kernels.matrix", [*values, str(node.operands[0].type.shape[-1])])
+        if node.name in ("dot", "norm", "normalize", "cross"):
+            return self._made(f"kernels.{node.name}", values)
+        return self._made("kernels.apply", [literal(node.name), *values])
