@@ -10,8 +10,7 @@ from ecsgen.render.kernel_method import Method, number_constants
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.loops import Loop
-from ecsgen.render.quoting import docstring_text, literal
-from ecsgen.render.wording import sentence
+from ecsgen.render.quoting import literal
 
 PASSED_AS_THEY_ARE = {"bool": "bool", "i64": "int", "f64": "float"}
 """Scalars that Python's own types are to numba."""
@@ -72,11 +71,6 @@ class CompiledKernel(Method):
             annotation = f"NDArray[{NUMPY[scalar]}]"
         text = next(one.text for one in self.arguments if one.name == argument.name)
         return Parameter(name, annotation, text)
-
-    @property
-    def function_docstring(self) -> str:
-        summary = sentence(self.kernel.doc or f"Run the kernel `{self.name}`")
-        return docstring_text(summary, 81).replace("\n", "\n    ")
 
     @property
     def body(self) -> str:
@@ -144,14 +138,3 @@ class CompiledKernels:
         number_constants(self.methods)
         found = dict.fromkeys(line for method in self.methods for line in method.constants)
         self.constants = list(found)
-
-    @property
-    def flat(self) -> list[tuple[str, str]]:
-        """Shaped columns that functions see element after element, and their types."""
-        found = {}
-        for method in self.methods:
-            for parameter in method.loop.fields.parameters.values():
-                if parameter.passed.endswith("_flat"):
-                    name = parameter.passed.removeprefix("data._").removesuffix("_flat")
-                    found[name] = parameter.annotation
-        return sorted(found.items())

@@ -38,9 +38,11 @@ class Loop:
     `setup` stands before the loop, `fields.preamble` at the beginning of a row, `emit.lines` after.
     """
 
-    def __init__(self, component: Component, name: str, program: Program) -> None:
+    def __init__(
+        self, component: Component, name: str, program: Program, may_be_flat: bool = True
+    ) -> None:
         self.program = program
-        self.is_flat = is_flat(component, program)
+        self.is_flat = may_be_flat and is_flat(component, program)
         self.names = Names({*USED, f"_{name}"}, _names_of(component, program))
         self.setup: list[str] = []
         self.arguments: dict[Argument, str] = {}
