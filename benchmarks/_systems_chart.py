@@ -66,7 +66,7 @@ class Chart(Drawing):
                 x = self.x(part * 10.0**decade)
                 self.rule(x, top, x, bottom, "#d5d9e2" if part == 1 else "#f0f2f6")
             self.text(self.x(10.0**decade) - 6, bottom + 18, f"{10.0**decade:g}", "muted", 12)
-        self.text(LEFT + WIDTH + 20, bottom + 18, "ns", "muted", 12)
+        self.text(LEFT + WIDTH + 40, bottom + 18, "ns", "muted", 12)
         for place, (name, times) in enumerate(results.best.items()):
             y = top + LINE * (place + 0.5)
             self.text(LEFT - 12, y + 4, name, "", 12, end=True)
