@@ -284,8 +284,10 @@ def _random(
 ) -> Any:
     if dtype.kind == "b":
         return rng.random(shape) < 0.5
+    if tame and dtype.kind == "f":
+        return np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
     if tame:
-        return np.asarray(rng.random(shape) * 100).astype(dtype)
+        return rng.integers(0, 50, shape).astype(dtype)
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
