@@ -42,11 +42,11 @@ class Cases(world.Cases):
         return False
 
     def makes_way(self, module: str) -> bool:
-        """Return whether a row of the dead goes when its index gets the component again."""
+        """Return whether a row of the dead goes when its entity has a successor."""
         w = self.world()
         (entity,) = w.spawn(1, **{module: {}}).tolist()
         self.succeed(w, entity, **{module: {}})
-        return len(getattr(w, module)) == 1
+        return entity not in getattr(w, module)
 
     def succeed(self, w: Any, entity: int, **components: Any) -> int:
         """Let an entity die, and spawn another of the same index."""
