@@ -133,10 +133,11 @@ def main() -> None:
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
         package = built(Path(folder), "numpy", SCHEMAS / "archetypes.yaml")
-        print(heading())
-        show(system(package, given.rows), given.rounds)
+        ours = ("chunks",)
+        print(heading(ours))
+        show(system(package, given.rows), given.rounds, ours)
         for case in [*changes(package, given.rows), *one_row(package, 2000)]:
-            show(case, given.rounds)
+            show(case, given.rounds, ours)
 
 
 if __name__ == "__main__":

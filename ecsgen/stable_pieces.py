@@ -64,12 +64,8 @@ def outputs(schemas: Path) -> Sequence[Output]:
     from ecsgen.diagnostics import Diagnostics
     from ecsgen.schema import load
 
-    diagnostics = Diagnostics()
-    project = load(schemas, diagnostics)
-    if project is None:
-        return ()
-    found = render.outputs(project, load_options(schemas=schemas), diagnostics)
-    return () if diagnostics.errors else found
+    project = load(schemas, Diagnostics())
+    return () if project is None else render.outputs(project, load_options(schemas=schemas))
 
 
 # What a component can ask for beside its lookup, multiplicity and way of destroying.

@@ -2813,7 +2813,11 @@ def scatter(target: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
         for place in np.ndindex(target.shape[:-1]):
             target[place][rows] = values[place]
     else:
-        _row_items(target)[rows] = _row_items(values)
+        cells = _row_items(target)
+        if cells.dtype.kind == "V":  # `put` takes half the time
+            np.put(cells, rows, _row_items(values), mode="clip")
+        else:
+            cells[rows] = _row_items(values)
 
 
 def _row_items(array: NDArray[Any]) -> NDArray[Any]:
@@ -3610,6 +3614,61 @@ def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]
     return found
 
 
+class JoinedColumn(NamedTuple):
+    """One field of a kernel: its column, rows last, and the rows of the entities in it."""
+
+    cells: NDArray[Any]
+    rows: RowsOrSlice
+    is_written: bool
+
+    @property
+    def memory(self) -> Cells:
+        """What the cells of a block are gathered in: laid out as the column is."""
+        together = self.cells.strides[-1] != self.cells.itemsize
+        return self.cells.dtype.str, self.cells.shape[:-1], together
+
+
+def joined_blocks(
+    n: int, columns: Sequence[JoinedColumn], working: Sequence[Cells]
+) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Yield the columns of n entities and working memory, block after block.
+
+    Rows that follow each other are a view; others are gathered, and scattered again when
+    the next block is asked for, if they were written.
+    """
+    gathered = [column.memory for column in columns]
+    each = [cells_bytes(shape, dtype) for dtype, shape, _ in (*gathered, *working)]
+    size = min(n, block_rows(sum(each)))
+    memory = [working_memory(cells, size) for cells in working]
+    copies = [
+        None if isinstance(column.rows, slice) else working_memory(cells, size)
+        for column, cells in zip(columns, gathered, strict=True)
+    ]
+    for start in range(0, n, size or 1):
+        stop = min(start + size, n)
+        blocks = [
+            _taken(column, copy, start, stop)
+            for column, copy in zip(columns, copies, strict=True)
+        ]
+        yield (*blocks, *(array[..., : stop - start] for array in memory))
+        for column, block in zip(columns, blocks, strict=True):
+            if column.is_written and not isinstance(column.rows, slice):
+                scatter(column.cells, column.rows[start:stop], block)
+
+
+def _taken(
+    column: JoinedColumn, copy: NDArray[Any] | None, start: int, stop: int
+) -> NDArray[Any]:
+    """Return a few entities' cells, rows last."""
+    if isinstance(column.rows, slice):
+        first = column.rows.start
+        return column.cells[..., first + start : first + stop]
+    assert copy is not None
+    block = copy[..., : stop - start]
+    gather(column.cells, column.rows[start:stop], block)
+    return block
+
+
 _Cell = TypeVar("_Cell", bound=np.generic)
 
 
@@ -3875,64 +3934,6 @@ class Archetype:
                 (self.chunks[first + k], slice(low, high) if dense else rows, part)
             )
         return found
-
-
-class JoinedColumn(NamedTuple):
-    """One field of a kernel: its column, and the rows of the entities in it."""
-
-    cells: NDArray[Any]
-    """Shape (rows, *shape); of a field that is split, (*shape, rows)."""
-    rows: RowsOrSlice
-    is_written: bool
-    is_split: bool = False
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of one cell."""
-        return self.cells.shape[:-1] if self.is_split else self.cells.shape[1:]
-
-    def block(self, start: int, stop: int) -> NDArray[Any]:
-        """Return a few entities' cells, shape (*shape, rows): a view, or gathered."""
-        rows = self._part(start, stop)
-        if self.is_split:
-            return self.cells[..., rows]
-        if isinstance(rows, slice):
-            return rows_last(self.cells[rows])
-        return rows_last(self.cells.take(rows, axis=0))
-
-    def put_back(self, start: int, stop: int, block: NDArray[Any]) -> None:
-        """Scatter cells that were gathered and then written."""
-        rows = self._part(start, stop)
-        if not self.is_written or isinstance(rows, slice):
-            return
-        if self.is_split:
-            self.cells[..., rows] = block
-        else:
-            scatter_cells(self.cells, rows, np.moveaxis(block, -1, 0))
-
-    def _part(self, start: int, stop: int) -> RowsOrSlice:
-        if isinstance(self.rows, slice):
-            return slice(self.rows.start + start, self.rows.start + stop)
-        return self.rows[start:stop]
-
-
-def joined_blocks(
-    n: int, columns: Sequence[JoinedColumn], working: Sequence[Cells]
-) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Yield the columns of n entities and working memory, block after block.
-
-    When the next one is asked for, what was written into the last one is put back.
-    """
-    each = [cells_bytes(column.shape, column.cells.dtype) for column in columns]
-    each += [cells_bytes(cells[1], cells[0]) for cells in working]
-    size = min(n, block_rows(sum(each)))
-    memory = [working_memory(cells, size) for cells in working]
-    for start in range(0, n, size or 1):
-        stop = min(start + size, n)
-        blocks = [column.block(start, stop) for column in columns]
-        yield (*blocks, *(array[..., : stop - start] for array in memory))
-        for column, block in zip(columns, blocks, strict=True):
-            column.put_back(start, stop, block)
 
 
 NewColumns = Mapping[int, Sequence[NDArray[Any]]]

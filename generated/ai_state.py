@@ -422,7 +422,8 @@ class AiStateData:
 
 
 class AiStateGroupedData:
-    """The columns of the rows in the group `actors`: views, assigned to like those of `data`."""
+    """The columns of the rows in the group `actors`: views, assigned to like those of
+    `data`."""
 
     __slots__ = ("_data",)
 

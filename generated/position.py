@@ -225,7 +225,8 @@ class PositionData:
 
 
 class PositionGroupedData:
-    """The columns of the rows in the group `bodies`: views, assigned to like those of `data`."""
+    """The columns of the rows in the group `bodies`: views, assigned to like those of
+    `data`."""
 
     __slots__ = ("_data",)
 

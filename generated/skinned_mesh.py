@@ -406,7 +406,8 @@ class SkinnedMeshData:
 
 
 class SkinnedMeshGroupedData:
-    """The columns of the rows in the group `actors`: views, assigned to like those of `data`."""
+    """The columns of the rows in the group `actors`: views, assigned to like those of
+    `data`."""
 
     __slots__ = ("_data",)
 

@@ -225,7 +225,8 @@ class VelocityData:
 
 
 class VelocityGroupedData:
-    """The columns of the rows in the group `bodies`: views, assigned to like those of `data`."""
+    """The columns of the rows in the group `bodies`: views, assigned to like those of
+    `data`."""
 
     __slots__ = ("_data",)
 

@@ -418,7 +418,8 @@ class VillagerData:
 
 
 class VillagerGroupedData:
-    """The columns of the rows in the group `actors`: views, assigned to like those of `data`."""
+    """The columns of the rows in the group `actors`: views, assigned to like those of
+    `data`."""
 
     __slots__ = ("_data",)
 

@@ -28,6 +28,7 @@ from ._runtime import (
     SpawnedRows,
     as_entities,
     joined_blocks,
+    rows_last,
     signature_words,
 )
 from .ai_state import (
@@ -823,12 +824,12 @@ class Game:
             _n,
             (
                 JoinedColumn(
-                    self.transform.data._translation_column,
+                    rows_last(self.transform.data._translation_column),
                     self.movers._join.rows(0),
                     True,
                 ),
                 JoinedColumn(
-                    self.point_mass.data._velocity_column,
+                    rows_last(self.point_mass.data._velocity_column),
                     self.movers._join.rows(1),
                     False,
                 ),
@@ -852,8 +853,12 @@ class Game:
         _blocks = joined_blocks(
             _n,
             (
-                JoinedColumn(self.position.data._value_column, slice(0, _n), True),
-                JoinedColumn(self.velocity.data._value_column, slice(0, _n), False),
+                JoinedColumn(
+                    rows_last(self.position.data._value_column), slice(0, _n), True
+                ),
+                JoinedColumn(
+                    rows_last(self.velocity.data._value_column), slice(0, _n), False
+                ),
             ),
             (("f4", (3,), True),),
         )

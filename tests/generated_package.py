@@ -25,7 +25,7 @@ def build(
     project = schema.load(schemas, diagnostics)
     tests = tests or folder / "tests"
     options = Options(schemas, folder, backend, tests, jobs=1, line_length=88)
-    found = [] if project is None else outputs(project, options, diagnostics)
+    found = [] if project is None else outputs(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{schemas} has {diagnostics.errors} errors")
     for output in found:

@@ -14,11 +14,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "benchmarks"
+CALLS = ("--calls", "20", "--bulk", "100", "--rounds", "1")
 TINY: dict[str, tuple[str, ...]] = {
+    "archetypes.py": ("--rows", "100", "--rounds", "1"),
     "build_scaling.py": ("1",),
     "entities.py": ("50",),
-    "managers.py": ("--calls", "20", "--live", "30", "--bulk", "100", "--rounds", "1"),
-    "policies.py": ("--calls", "20", "--bulk", "100", "--rounds", "1"),
+    "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
+    "policies.py": CALLS,
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
 }
 HOT_FIRST = "records of 128 bytes, hot fields first"

@@ -29,7 +29,7 @@ from tests.kernel_reference import Reference
 
 pytest.importorskip("numba")
 
-KERNELS = 12
+KERNELS = 8
 LARGE = """\
 component: Body
 fields:

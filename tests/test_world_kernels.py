@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.world_package import world_package
 
@@ -87,8 +88,8 @@ def test_over_a_query(count: int, seed: int) -> None:
     dt, limit = np.float32(0.1), 0.6
     for _, place, speed in ((r.entity, r.place, r.speed) for r in twin.movers):
         if twin.place.far(place) < limit:
-            at = np.float32(twin.place.at(place)) + np.float32(twin.speed.way(speed)) * dt
-            way = np.float32(twin.speed.way(speed))
+            way: NDArray[np.float32] = np.array(twin.speed.way(speed), np.float32)
+            at = np.array(twin.place.at(place), np.float32) + way * dt
             way[0] *= np.float32(0.5)
             twin.place.set_at(place, at)
             twin.speed.set_way(speed, way)

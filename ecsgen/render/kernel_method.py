@@ -28,10 +28,18 @@ class Method:
         return call(f"def {self.name}", parameters, 4, " -> None:").lstrip()
 
     @property
+    def summary(self) -> str:
+        return sentence(self.kernel.doc or f"Run the kernel `{self.name}` over the rows")
+
+    @property
+    def function_docstring(self) -> str:
+        """The docstring of the function that does the method's work."""
+        return docstring_text(self.summary, WIDTH - 10).replace("\n", "\n    ")
+
+    @property
     def docstring(self) -> str:
         """What it does, then fields, units and cost."""
-        summary = sentence(self.kernel.doc or f"Run the kernel `{self.name}` over the rows")
-        texts = (docstring_text(summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8))
+        texts = (docstring_text(self.summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8))
         return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
 
     @property

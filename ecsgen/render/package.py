@@ -8,7 +8,6 @@ from typing import Any
 
 from ecsgen import fingerprint
 from ecsgen.config import Options
-from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Enum, Project, World
 from ecsgen.render import tests
 from ecsgen.render.archetypes import (
@@ -21,7 +20,6 @@ from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
-from ecsgen.render.unsupported import report_unsupported
 from ecsgen.render.world import Parts, world_module
 
 EXPORTED = (
@@ -46,15 +44,10 @@ EXPORTED = (
 """What users see of the runtime."""
 
 
-def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> list[Output]:
-    """Return every file of the package; cheap, nothing is rendered yet.
-
-    Schema keys whose code can't be generated yet are reported as diagnostics.
-    """
+def outputs(project: Project, options: Options) -> list[Output]:
+    """Return every file of the package; cheap, nothing is rendered yet."""
     project = project.made_for(options.backend)
-    report_unsupported(project, diagnostics)
-    tested = options.tests is not None and not diagnostics.errors
-    tests_of = tests.outputs(project, options) if tested else ()
+    tests_of = tests.outputs(project, options) if options.tests is not None else ()
     return [*_package(project), *_managers(project), *tests_of]
 
 
@@ -65,7 +58,7 @@ def _package(project: Project) -> Iterator[Output]:
     of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
-    if any(component.kernels for component in project.components) and project.backend == "numba":
+    if project.backend == "numba":
         yield _output("_compiled.py", compiled_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)

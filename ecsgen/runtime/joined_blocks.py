@@ -6,57 +6,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .kernels import (
     Cells,
     block_rows,
     cells_bytes,
-    rows_last,
+    gather,
+    scatter,
     working_memory,
 )
 from .queries import RowsOrSlice
-from .query_columns import scatter_cells
 
 
 class JoinedColumn(NamedTuple):
-    """One field of a kernel: its column, and the rows of the entities in it."""
+    """One field of a kernel: its column, rows last, and the rows of the entities in it."""
 
     cells: NDArray[Any]
-    """Shape (rows, *shape); of a field that is split, (*shape, rows)."""
     rows: RowsOrSlice
     is_written: bool
-    is_split: bool = False
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of one cell."""
-        return self.cells.shape[:-1] if self.is_split else self.cells.shape[1:]
-
-    def block(self, start: int, stop: int) -> NDArray[Any]:
-        """Return a few entities' cells, shape (*shape, rows): a view, or gathered."""
-        rows = self._part(start, stop)
-        if self.is_split:
-            return self.cells[..., rows]
-        if isinstance(rows, slice):
-            return rows_last(self.cells[rows])
-        return rows_last(self.cells.take(rows, axis=0))
-
-    def put_back(self, start: int, stop: int, block: NDArray[Any]) -> None:
-        """Scatter cells that were gathered and then written."""
-        rows = self._part(start, stop)
-        if not self.is_written or isinstance(rows, slice):
-            return
-        if self.is_split:
-            self.cells[..., rows] = block
-        else:
-            scatter_cells(self.cells, rows, np.moveaxis(block, -1, 0))
-
-    def _part(self, start: int, stop: int) -> RowsOrSlice:
-        if isinstance(self.rows, slice):
-            return slice(self.rows.start + start, self.rows.start + stop)
-        return self.rows[start:stop]
+    def memory(self) -> Cells:
+        """What the cells of a block are gathered in: laid out as the column is."""
+        together = self.cells.strides[-1] != self.cells.itemsize
+        return self.cells.dtype.str, self.cells.shape[:-1], together
 
 
 def joined_blocks(
@@ -64,15 +38,37 @@ def joined_blocks(
 ) -> Iterator[tuple[NDArray[Any], ...]]:
     """Yield the columns of n entities and working memory, block after block.
 
-    When the next one is asked for, what was written into the last one is put back.
+    Rows that follow each other are a view; others are gathered, and scattered again when
+    the next block is asked for, if they were written.
     """
-    each = [cells_bytes(column.shape, column.cells.dtype) for column in columns]
-    each += [cells_bytes(cells[1], cells[0]) for cells in working]
+    gathered = [column.memory for column in columns]
+    each = [cells_bytes(shape, dtype) for dtype, shape, _ in (*gathered, *working)]
     size = min(n, block_rows(sum(each)))
     memory = [working_memory(cells, size) for cells in working]
+    copies = [
+        None if isinstance(column.rows, slice) else working_memory(cells, size)
+        for column, cells in zip(columns, gathered, strict=True)
+    ]
     for start in range(0, n, size or 1):
         stop = min(start + size, n)
-        blocks = [column.block(start, stop) for column in columns]
+        blocks = [
+            _taken(column, copy, start, stop)
+            for column, copy in zip(columns, copies, strict=True)
+        ]
         yield (*blocks, *(array[..., : stop - start] for array in memory))
         for column, block in zip(columns, blocks, strict=True):
-            column.put_back(start, stop, block)
+            if column.is_written and not isinstance(column.rows, slice):
+                scatter(column.cells, column.rows[start:stop], block)
+
+
+def _taken(
+    column: JoinedColumn, copy: NDArray[Any] | None, start: int, stop: int
+) -> NDArray[Any]:
+    """Return a few entities' cells, rows last."""
+    if isinstance(column.rows, slice):
+        first = column.rows.start
+        return column.cells[..., first + start : first + stop]
+    assert copy is not None
+    block = copy[..., : stop - start]
+    gather(column.cells, column.rows[start:stop], block)
+    return block

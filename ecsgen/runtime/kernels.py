@@ -174,7 +174,11 @@ def scatter(target: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
         for place in np.ndindex(target.shape[:-1]):
             target[place][rows] = values[place]
     else:
-        _row_items(target)[rows] = _row_items(values)
+        cells = _row_items(target)
+        if cells.dtype.kind == "V":  # `put` takes half the time
+            np.put(cells, rows, _row_items(values), mode="clip")
+        else:
+            cells[rows] = _row_items(values)
 
 
 def _row_items(array: NDArray[Any]) -> NDArray[Any]:

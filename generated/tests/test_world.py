@@ -27,7 +27,7 @@ from . import (
     test_velocity,
     test_villager,
 )
-from ._support import bundles, groups, queries, signature, spawning
+from ._support import bundles, groups, queries, signature, spawning, world_kernels
 
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
@@ -60,6 +60,23 @@ class TestGame(spawning.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
+
+
+class TestWorldKernels(world_kernels.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    kernels: ClassVar = {
+        "carry": (
+            "movers",
+            ("point_mass", "transform"),
+            (0.5,),
+        ),
+        "drift": (
+            "bodies",
+            ("position", "velocity"),
+            (0.5,),
+        ),
+    }
 
 
 class TestSignature(signature.Cases):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ecsgen.kernels.tree import FieldValue, Local
 from ecsgen.layout import layout
-from ecsgen.model import Component, Kernel, World
+from ecsgen.model import Component, Default, Kernel, World
 from ecsgen.render.calls import call, collection, exploded
 from ecsgen.render.kernel_method import Method
 from ecsgen.render.kernels.method import CODES
@@ -44,7 +44,8 @@ class JoinedFields:
         component = self._components[field.owner]
         data = f"self.{component.module}.data"
         cells = f"{data}._{field.name}_column"
-        arguments = [cells, rows, literal(is_written)]
+        if field.type.shape:
+            cells = f"rows_last({cells})"
         if self.is_split(field):
             first = next(
                 place
@@ -53,9 +54,8 @@ class JoinedFields:
             )
             column = f"self.{component.module}.LAYOUT[{first}]"
             shape = literal(field.type.shape)
-            arguments[0] = f"planes({data}.buffer, {column}, {data}.allocated, {shape})"
-            arguments.append("True")
-        return arguments
+            cells = f"planes({data}.buffer, {column}, {data}.allocated, {shape})"
+        return [cells, rows, literal(is_written)]
 
     def _name(self, field: FieldValue) -> str:
         """A name of its own, after the component and the field."""
@@ -111,6 +111,18 @@ class JoinedMethod(Method):
         return self._fields.column(field, rows, is_written)
 
     @property
+    def modules(self) -> list[str]:
+        """The components that it sees, as attributes of the world."""
+        return list(self._modules.values())
+
+    @property
+    def samples(self) -> list[str] | None:
+        """Some value for each argument, as tests give them; none where there are enums."""
+        if any(argument.type.kind for argument in self.arguments):
+            return None
+        return [_sample(a.type.scalar, a.type.shape) for a in self.arguments]
+
+    @property
     def _working(self) -> str:
         """The argument that says which working memory goes with each block."""
         cells = [
@@ -140,3 +152,11 @@ def _all_fields(world: World, components: Iterable[Component]) -> Component:
         for field in component.fields
     )
     return Component(name=world.name, module="world", fields=tuple(fields))
+
+
+def _sample(scalar: str, shape: tuple[int, ...]) -> str:
+    """Some value of a type, as a literal."""
+    value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(scalar, 1)
+    for length in reversed(shape):
+        value = (value,) * length
+    return literal(value)

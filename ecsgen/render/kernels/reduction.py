@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecsgen.kernels.tree import Expression, Program
-from ecsgen.model import Component, Kernel, Reduction
+from ecsgen.kernels.tree import Expression
+from ecsgen.model import Component, Reduction
 from ecsgen.render.calls import call
 from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.kernels.method import KernelMethod, for_macro
 from ecsgen.render.kernels.values import Layout
 from ecsgen.render.quoting import literal
-from ecsgen.render.wording import tuple_type
+from ecsgen.render.reduction_method import ReducingMethod
 
 _PARTS: Final = {"sum": "add", "mean": "add", "min": "minimum", "max": "maximum"}
 _WHOLE: Final = {
@@ -21,26 +21,13 @@ _WHOLE: Final = {
     "min": "smallest",
     "max": "largest",
 }
-_SAYS: Final = {
-    "sum": "Return the sum",
-    "mean": "Return the mean",
-    "min": "Return the smallest",
-    "max": "Return the largest",
-    "count": "Return in how many rows",
-}
 
 
-class ReductionMethod(KernelMethod):
+class ReductionMethod(ReducingMethod, KernelMethod):
     """The method of a reduction."""
 
     def __init__(self, component: Component, reduction: Reduction) -> None:
-        self.reduction = reduction
-        self._value = reduction.program.value
-        self._has_holes = component.lookup == "direct"
-        joined = "" if reduction.how == "count" else " of"
-        doc = reduction.doc or f"{_SAYS[reduction.how]}{joined} `{reduction.expression}`"
-        program = Program(reads=reduction.program.reads)
-        super().__init__(component, Kernel(reduction.name, (), doc=doc, program=program))
+        super().__init__(component, reduction)
         self._emit()
 
     @property
@@ -64,44 +51,9 @@ class ReductionMethod(KernelMethod):
             return
         arguments = [values, "axis=-1"]
         if self.reduction.how in ("sum", "mean"):
-            arguments.append(f"dtype={NUMPY[self._accumulator]}")
+            arguments.append(f"dtype={NUMPY[self.accumulator]}")
         part = call(f"np.{_PARTS[self.reduction.how]}.reduce", arguments, 0)
         emit.run("_parts.append", part)
-
-    @property
-    def _accumulator(self) -> str:
-        """The type in which is added."""
-        scalar = self._value.type.scalar
-        if scalar in ("f32", "f64") or self.reduction.how == "mean":
-            return "f64"
-        return "u64" if scalar[0] == "u" else "i64"
-
-    # --- the method ------------------------------------------------------------------------------
-
-    @property
-    def returns(self) -> str:
-        """The annotation of the result."""
-        how, type_ = self.reduction.how, self._value.type
-        is_whole = how == "count" or (how == "sum" and not type_.is_float)
-        return tuple_type("int" if is_whole else "float", type_.shape)
-
-    @property
-    def signature(self) -> str:
-        return f"def {self.name}(self) -> {self.returns}:"
-
-    @property
-    def _effects(self) -> str:
-        reads = self._program.reads
-        read = f"Reads {self._with_units(reads)}. " if reads else ""
-        without = "0" if self.reduction.how in ("sum", "count") else "NaN"
-        return f"{read}{self._how_added}Without rows it is {without}. O(n)."
-
-    @property
-    def _how_added(self) -> str:
-        if self.reduction.how in ("sum", "mean"):
-            return f"Added in {self._accumulator}. "
-        is_nan = self.reduction.how != "count" and self._value.type.is_float
-        return "NaN if one is NaN. " if is_nan else ""
 
     @property
     def before_loop(self) -> list[str]:
@@ -120,7 +72,7 @@ class ReductionMethod(KernelMethod):
     def result(self) -> str:
         """The statements that put the parts together."""
         how, shape = self.reduction.how, literal(self._value.type.shape)
-        dtype = "np.int64" if how == "count" else NUMPY[self._accumulator]
+        dtype = "np.int64" if how == "count" else NUMPY[self.accumulator]
         arguments = {"min": "", "max": "", "mean": "len(self), "}.get(how, f"{dtype}, ")
         head = f"result: {self.returns} = {_WHOLE[how]}"
         line = call(head, ["_parts", f"{arguments}{shape}"], 8)

@@ -22,6 +22,11 @@ class Parameter:
     passed: str
 
     @property
+    def is_flat(self) -> bool:
+        """Whether it is a column of shapes, element after element."""
+        return self.passed.endswith("_flat")
+
+    @property
     def declared(self) -> str:
         return f"{self.name}: {self.annotation}"
 
@@ -53,7 +58,7 @@ class Fields:
             return self._loaded[node]
         return self._elements(node.type, found, self.row)
 
-    def _array(self, name: str, scalar: str, passed: str) -> str:
+    def array(self, name: str, scalar: str, passed: str) -> str:
         """The parameter for a column."""
         if passed not in self.parameters:
             annotation = f"NDArray[{NUMPY[scalar]}]"
@@ -63,14 +68,14 @@ class Fields:
     def _elements(self, type_: Type, found: Field, row: str) -> Value:
         if found.split:
             arrays = [
-                self._array(part.name, type_.scalar, f"data._{part.name}_column")
+                self.array(part.name, type_.scalar, f"data._{part.name}_column")
                 for part in split_parts(found)
             ]
             return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
         if not type_.shape:
-            array = self._array(found.name, type_.scalar, f"data._{found.name}_column")
+            array = self.array(found.name, type_.scalar, f"data._{found.name}_column")
             return Value(type_, lambda place: Code(f"{array}[{row}]"))
-        array = self._array(found.name, type_.scalar, f"data._{found.name}_flat")
+        array = self.array(found.name, type_.scalar, f"data._{found.name}_flat")
         if self.is_flat:
             return Value(type_, lambda place: Code(f"{array}[{row}]"))
         start = self.start(row, type_.elements)
@@ -107,7 +112,7 @@ class Fields:
     def _parent(self) -> str:
         """The variable with the parent's row."""
         if not self._parent_row:
-            array = self._array("parent", "u32", "data._parent_column")
+            array = self.array("parent", "u32", "data._parent_column")
             self._parent_row = self._names.take("p", "_p")
             self.preamble.append(f"{self._parent_row} = np.intp({array}[{self.row}])")
         return self._parent_row
@@ -119,7 +124,7 @@ class Fields:
         if len(numbers) <= UNROLLED:
             return Value(type_, lambda place: numbers[int(place)])
         constant = f"{name.upper()}_ABOVE_ROOTS"
-        array = self._array(f"above_roots_{name}", type_.scalar, constant)
+        array = self.array(f"above_roots_{name}", type_.scalar, constant)
         self.constants[constant] = type_.scalar, elements
         return Value(type_, lambda place: Code(f"{array}[{place}]"))
 

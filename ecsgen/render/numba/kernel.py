@@ -10,11 +10,7 @@ from ecsgen.render.kernel_method import Method, number_constants
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.loops import Loop
-from ecsgen.render.quoting import docstring_text, literal
-from ecsgen.render.wording import sentence
-
-PASSED_AS_THEY_ARE = {"bool": "bool", "i64": "int", "f64": "float"}
-"""Scalars that Python's own types are to numba."""
+from ecsgen.render.quoting import literal
 
 
 class CompiledKernel(Method):
@@ -66,17 +62,14 @@ class CompiledKernel(Method):
         return self.rows == "_n_active"
 
     def _argument(self, argument: Argument, name: str) -> Parameter:
-        scalar = argument.type.scalar
-        annotation = PASSED_AS_THEY_ARE.get(scalar, NUMPY[scalar])
-        if argument.type.shape:
-            annotation = f"NDArray[{NUMPY[scalar]}]"
+        type_ = argument.type
+        annotation = "float" if type_.is_float else "bool" if type_.is_bool else "int"
+        if type_.shape or type_.scalar == "u64":
+            annotation = NUMPY[type_.scalar]
+        if type_.shape:
+            annotation = f"NDArray[{annotation}]"
         text = next(one.text for one in self.arguments if one.name == argument.name)
         return Parameter(name, annotation, text)
-
-    @property
-    def function_docstring(self) -> str:
-        summary = sentence(self.kernel.doc or f"Run the kernel `{self.name}`")
-        return docstring_text(summary, 81).replace("\n", "\n    ")
 
     @property
     def body(self) -> str:
@@ -129,11 +122,14 @@ def _checked(argument: ArgumentSpelling) -> str:
 
 
 def _passed(argument: ArgumentSpelling) -> str:
-    """The expression for an argument as the function takes it."""
-    checked, scalar = _checked(argument), argument.type.scalar
+    """The expression for an argument as the function takes it.
+
+    Large Python integers would be of another type than small ones.
+    """
+    checked, dtype = _checked(argument), NUMPY[argument.type.scalar]
     if argument.type.shape:
-        return f"np.array({checked}, {NUMPY[scalar]}).reshape(-1)"
-    return checked if scalar in PASSED_AS_THEY_ARE else f"{NUMPY[scalar]}({checked})"
+        return f"np.array({checked}, {dtype}).reshape(-1)"
+    return f"{dtype}({checked})" if argument.type.scalar == "u64" else checked
 
 
 class CompiledKernels:
@@ -144,14 +140,3 @@ class CompiledKernels:
         number_constants(self.methods)
         found = dict.fromkeys(line for method in self.methods for line in method.constants)
         self.constants = list(found)
-
-    @property
-    def flat(self) -> list[tuple[str, str]]:
-        """Shaped columns that functions see element after element, and their types."""
-        found = {}
-        for method in self.methods:
-            for parameter in method.loop.fields.parameters.values():
-                if parameter.passed.endswith("_flat"):
-                    name = parameter.passed.removeprefix("data._").removesuffix("_flat")
-                    found[name] = parameter.annotation
-        return sorted(found.items())

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ecsgen.config import BACKENDS
 from tests.kernel_package import built, forget
 
 SCHEMA = """\
@@ -39,14 +40,18 @@ reductions:
 ROWS = 3_000
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+@pytest.fixture(scope="module", params=BACKENDS)
+def package(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[ModuleType]:
+    pytest.importorskip(request.param)
     folder = tmp_path_factory.mktemp("reductions")
     plain = SCHEMA.format(name="Plain", keys="")
     direct = SCHEMA.format(name="Holey", keys="lookup: direct\n")
     (folder / "a.yaml").write_text(f"{plain}---\n{direct}", encoding="utf-8")
-    yield built(folder, "reductions").package
-    list(forget("reductions"))
+    name = f"reductions_{request.param}"
+    yield built(folder, name, request.param).package
+    list(forget(name))
 
 
 @pytest.fixture(params=["PlainManager", "HoleyManager"])
