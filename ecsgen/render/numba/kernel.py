@@ -12,8 +12,9 @@ from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
 
-PASSED_AS_THEY_ARE = {"bool": "bool", "i64": "int", "f64": "float"}
-"""Scalars that Python's own types are to numba."""
+PASSED_AS_THEY_ARE = {"bool": "bool", "i64": "int", "f64": "float", "f32": "float"}
+"""Scalars that Python's own types are to numba, and f32: making one takes Python longer than a
+thousand rows take, so the compiled function rounds."""
 
 
 class CompiledKernel(Method):

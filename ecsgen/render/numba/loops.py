@@ -72,8 +72,12 @@ class Loop:
         return self._values[argument]
 
     def _elements(self, argument: Argument, name: str) -> Value:
-        """An argument with a shape is taken apart before the loop."""
+        """An argument is rounded before the loop, one with a shape taken apart."""
         type_ = argument.type
+        if type_.scalar == "f32" and not type_.shape:
+            rounded = self.names.take(f"{name}_f32")
+            self.setup.append(f"{rounded} = np.float32({name})")
+            return Value(type_, lambda place: Code(rounded))
         if not type_.shape:
             return Value(type_, lambda place: Code(name))
         if type_.elements > UNROLLED:
