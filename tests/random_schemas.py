@@ -51,6 +51,16 @@ CONTRADICTIONS: tuple[dict[str, str], ...] = (
 """Pairs of keys that no component may have together, whatever else it has."""
 
 
+GROUPLESS = (
+    ("owner", "none"),
+    ("instances", "many"),
+    ("lookup", "direct"),
+    ("partition", "{start: active}"),
+    ("partition", "{start: inactive}"),
+)
+"""Keys that no member of a group may have."""
+
+
 @dataclass
 class Draft:
     """A component about to be written: its keys in the order of the file."""
@@ -67,6 +77,12 @@ class Draft:
             lines.append("fields:")
             lines += [f"  {name}: {kind}" for name, kind in self.fields.items()]
         return "\n".join([*lines, *(f"{key}: {value}" for key, value in self.keys.items())]) + "\n"
+
+
+def together(drafts: list[Draft]) -> str:
+    """Return the key of the world that makes a group of those that may be in one, if there are."""
+    members = [d.name for d in drafts if not any(d.keys.get(k) == v for k, v in GROUPLESS)]
+    return f"groups: {{together: [{', '.join(members)}]}}\n" if len(members) > 1 else ""
 
 
 class Schemas:

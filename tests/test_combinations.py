@@ -26,7 +26,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics
 from tests.generated_package import build
-from tests.random_schemas import ENUMS, Draft, Schemas
+from tests.random_schemas import ENUMS, Draft, Schemas, together
 
 SECONDS = float(os.environ.get("ECSGEN_COMBINATIONS", "90"))
 COMPONENTS = 6
@@ -76,7 +76,7 @@ def check_package(number: int, folder: Path) -> None:
     world = schemas.world()
     drafts = [schemas.component(f"Mix{letter}") for letter in "ABCDEF"[:COMPONENTS]]
     chunked, archetypes = schemas.chunked("XYZ"[: 1 + number % 3])
-    world += archetypes
+    world += archetypes + together(drafts)
     name = f"mixture_{number}"
     documents = [world, ENUMS, KNOWN, *(draft.text for draft in (*drafts, *chunked))]
     try:
@@ -89,7 +89,12 @@ def check_package(number: int, folder: Path) -> None:
                 number,
             )
         check_chunks(chunked, importlib.import_module(f"{name}.tests.test_archetypes"), number)
-        run_cases(importlib.import_module(f"{name}.tests.test_world").TestMixture, Random(number))
+        of_world = importlib.import_module(f"{name}.tests.test_world")
+        run_cases(of_world.TestMixture, Random(number))
+        if hasattr(of_world, "TestTogetherGroup"):
+            run_cases(of_world.TestTogetherGroup, Random(number))
+            machine = seed(number)(of_world._TogetherGroupMachine)
+            run_state_machine_as_test(machine, settings=SETTINGS)
     except BaseException as error:
         error.add_note(f"package {number}: {world}")
         raise

@@ -12,10 +12,6 @@ from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
 
-PASSED_AS_THEY_ARE = {"bool": "bool", "i64": "int", "f64": "float", "f32": "float"}
-"""Scalars that Python's own types are to numba, and f32: making one takes Python longer than a
-thousand rows take, so the compiled function rounds."""
-
 
 class CompiledKernel(Method):
     """A kernel as its template lays it out."""
@@ -66,10 +62,12 @@ class CompiledKernel(Method):
         return self.rows == "_n_active"
 
     def _argument(self, argument: Argument, name: str) -> Parameter:
-        scalar = argument.type.scalar
-        annotation = PASSED_AS_THEY_ARE.get(scalar, NUMPY[scalar])
-        if argument.type.shape:
-            annotation = f"NDArray[{NUMPY[scalar]}]"
+        type_ = argument.type
+        annotation = "float" if type_.is_float else "bool" if type_.is_bool else "int"
+        if type_.shape or type_.scalar == "u64":
+            annotation = NUMPY[type_.scalar]
+        if type_.shape:
+            annotation = f"NDArray[{annotation}]"
         text = next(one.text for one in self.arguments if one.name == argument.name)
         return Parameter(name, annotation, text)
 
@@ -124,11 +122,14 @@ def _checked(argument: ArgumentSpelling) -> str:
 
 
 def _passed(argument: ArgumentSpelling) -> str:
-    """The expression for an argument as the function takes it."""
-    checked, scalar = _checked(argument), argument.type.scalar
+    """The expression for an argument as the function takes it.
+
+    Large Python integers would be of another type than small ones.
+    """
+    checked, dtype = _checked(argument), NUMPY[argument.type.scalar]
     if argument.type.shape:
-        return f"np.array({checked}, {NUMPY[scalar]}).reshape(-1)"
-    return checked if scalar in PASSED_AS_THEY_ARE else f"{NUMPY[scalar]}({checked})"
+        return f"np.array({checked}, {dtype}).reshape(-1)"
+    return f"{dtype}({checked})" if argument.type.scalar == "u64" else checked
 
 
 class CompiledKernels:

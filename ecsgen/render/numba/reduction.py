@@ -130,9 +130,9 @@ class CompiledReduction(ReducingMethod):
     def _ending(self, folded: str) -> list[str]:
         """The statements that fold what the blocks gave."""
         last = f"{self.fold}({folded}, blocks_of({self.loop.rows}))"
-        if not self.has_lines:
-            return [f"return {last}"]
         result = self.loop.names.take("result", "_result")
+        if not self.has_lines:
+            return [f"{result}: {self.returns} = {last}", f"return {result}"]
         return [
             f"{result} = np.empty({self.lines}, {NUMPY[self._stored]})",
             f"for {self.line} in range({self.lines}):",

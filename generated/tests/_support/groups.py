@@ -24,7 +24,7 @@ COPIES: tuple[Callable[[Any], Any], ...] = (
 )
 SETTINGS = settings(max_examples=30, stateful_step_count=40, deadline=None)
 MANY = 60
-"""No rule adds entities beyond these."""
+"""No rule adds entities or rows beyond these."""
 
 
 class Group:
@@ -289,7 +289,8 @@ class Rules(Group, RuleBasedStateMachine):
             self.spawned(2, [module])
 
     def spawned(self, count: int, modules: list[str]) -> None:
-        if len(self.w.entities) + count > MANY:
+        rows = (len(manager) for manager in self.managers(self.w))
+        if max(len(self.w.entities), *rows) + count > MANY:
             return
         with patch.object(entities, "MIN_FREE", 0):  # the dead have successors
             es = self.spawn(self.w, range(self.k, self.k + count), modules)
@@ -317,8 +318,9 @@ class Rules(Group, RuleBasedStateMachine):
             del self.rows[module][e]
 
     def lacking(self, module: str) -> list[int]:
-        """Return the live entities without a member."""
-        return [e for e in self.w.entities if e not in self.rows[module]]
+        """Return live entities without a member, no more than there is room for."""
+        room = MANY - len(getattr(self.w, module))
+        return [e for e in self.w.entities if e not in self.rows[module]][:room]
 
     def some(self, data: st.DataObject, values: list[int]) -> list[int]:
         return (

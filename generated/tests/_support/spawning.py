@@ -41,6 +41,13 @@ class Cases(world.Cases):
                 return True
         return False
 
+    def makes_way(self, module: str) -> bool:
+        """Return whether a row of the dead goes when its entity has a successor."""
+        w = self.world()
+        (entity,) = w.spawn(1, **{module: {}}).tolist()
+        self.succeed(w, entity, **{module: {}})
+        return entity not in getattr(w, module)
+
     def succeed(self, w: Any, entity: int, **components: Any) -> int:
         """Let an entity die, and spawn another of the same index."""
         w.destroy(entity)
@@ -122,6 +129,8 @@ class Cases(world.Cases):
     def test_rows_that_make_way_fail_after_the_spawn(self) -> None:
         w = self.world()
         for module in self.releasing(w):
+            if not self.makes_way(module):
+                continue
             w = self.world()
             (entity,) = w.spawn(1, **{module: {}}).tolist()
             getattr(w, module).on_release(fail)
