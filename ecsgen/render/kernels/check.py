@@ -28,7 +28,7 @@ _NAMES: Final = {"bool": "?", "f32": "f4", "f64": "f8"}
 
 
 def _code(scalar: str) -> str:
-    return literal(_NAMES.get(scalar, f"{scalar[0]}{int(scalar[1:] or 0) // 8}"))
+    return literal(_NAMES.get(scalar) or f"{scalar[0]}{int(scalar[1:]) // 8}")
 
 
 def _kind(type_: Type) -> str:
@@ -111,6 +111,7 @@ class KernelCheck(RowCode):
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel.name, kernel.program)
+        self._all_rows = ["all_rows=True"] if kernel.rows == "all" else []
         if self._program.where is not None:
             self._write(f"if not {self._value(self._program.where)}[0]:")
             self._write("    return")
@@ -145,6 +146,7 @@ class KernelCheck(RowCode):
             "rows",
             "seed",
             f"is_exact={self.is_exact}",
+            *self._all_rows,
         ]
         return call("kernels.check", arguments, 4)
 
