@@ -27,7 +27,7 @@ _NAMES: Final = {"bool": "?", "f32": "f4", "f64": "f8"}
 
 
 def _code(scalar: str) -> str:
-    return literal(_NAMES.get(scalar, f"{scalar[0]}{int(scalar[1:] or 0) // 8}"))
+    return literal(_NAMES.get(scalar) or f"{scalar[0]}{int(scalar[1:]) // 8}")
 
 
 def _kind(type_: Type) -> str:
