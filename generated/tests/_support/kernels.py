@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import settings
@@ -138,13 +139,13 @@ def check(
     `arguments` has the dtype and shape of each, and the class of enums.
     """
     rng = np.random.default_rng(seed)
-    manager = _filled(subject, rows, rng)
-    parents = _related(manager, rng)
-    expected = _columns(subject, manager)
     given = {key: _argument(rng, *kind) for key, kind in arguments.items()}
     plain = {key: value.tolist() for key, value in given.items()}
+    manager = _filled(subject, rows, rng, name, plain)
+    parents = _related(manager, rng)
+    expected = _columns(subject, manager)
     with np.errstate(all="ignore"):
-        getattr(manager, name)(**plain)
+        _run(manager, name, plain)
         for row in _in_order(parents, _running(manager)):
             row_arguments = [_flat(value) for value in given.values()]
             steps(Row(expected, row, int(parents[row])), *row_arguments)
@@ -154,25 +155,76 @@ def check(
         assert _same(found[key][used], column[used], is_exact), key
 
 
-def _filled(subject: Subject, rows: int, rng: np.random.Generator) -> Any:
-    """Return a manager with rows of random bits, special numbers among them."""
-    if any(column.name == "entity" for column in subject.columns):
-        entities = EntityManager()
-        manager = subject.manager(entities)
-        manager.create_many(entities.create_many(rows))
+def check_reduction(
+    subject: Subject,
+    name: str,
+    value: Callable[[Row], Value],
+    how: str,
+    rows: int,
+    seed: int,
+) -> None:
+    """Compare a reduction with what Python makes of the values of all rows."""
+    rng = np.random.default_rng(seed)
+    manager = _filled(subject, rows, rng, name, {}, tame=True)
+    columns = _columns(subject, manager)
+    with np.errstate(all="ignore"):
+        found = _run(manager, name, {})
+        values = [value(Row(columns, int(row), -1)) for row in _used(manager)]
+    if how == "count":
+        assert found == sum(bool(one[0]) for one in values)
+    elif not values:
+        assert np.isnan(found).all() if how != "sum" else not np.any(found)
     else:
-        manager = subject.manager()
-        manager.create_many(rows)
+        for got, given in zip(np.ravel(found), zip(*values, strict=True), strict=True):
+            wanted, slack = _reduced(how, [float(one) for one in given])
+            assert abs(float(got) - wanted) <= slack
+
+
+def _reduced(how: str, values: list[float]) -> tuple[float, float]:
+    """Return what a reduction should give, and how far off it may be."""
+    if how in ("min", "max"):
+        return (min if how == "min" else max)(values), 0.0
+    divisor = len(values) if how == "mean" else 1
+    slack = 1e-12 * math.fsum(map(abs, values))
+    return math.fsum(values) / divisor, slack
+
+
+def _run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
+    """Call a kernel, with blocks so small that there are several."""
+    runtime = f"{EntityManager.__module__.rpartition('.')[0]}._runtime"
+    with patch(f"{runtime}.block_rows", lambda row_bytes: 8):
+        return getattr(manager, name)(**arguments)
+
+
+def _filled(
+    subject: Subject,
+    rows: int,
+    rng: np.random.Generator,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    tame: bool = False,
+) -> Any:
+    """Return a manager with rows of random bits, after a run of the kernel over the first ones."""
+    entities = EntityManager()
+    is_owned = any(column.name == "entity" for column in subject.columns)
+    manager = subject.manager(entities) if is_owned else subject.manager()
+    manager.reserve(min(rows, subject.reserve or rows))
+    for count in (rows // 2, rows - rows // 2):
+        manager.create_many(entities.create_many(count) if is_owned else count)
+        if count == rows // 2:
+            with np.errstate(all="ignore"):
+                _run(manager, name, arguments)
     if rows > 3:
         manager.destroy(int(_used(manager)[2]))  # leaves a hole where rows are indices
     for field in subject.whole:
         column = getattr(manager.data, field.name)
         if column.dtype.kind in "biuf":
-            column[...] = _random(column.dtype, column.shape, rng)
+            column[...] = _random(column.dtype, column.shape, rng, tame=tame)
     for columns in subject.split.values():
         for part in columns:
             column = getattr(manager.data, part)
-            column[...] = _random(column.dtype, column.shape, rng)
+            column[...] = _random(column.dtype, column.shape, rng, tame=tame)
     return manager
 
 
@@ -224,17 +276,25 @@ def _columns(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
 
 
 def _random(
-    dtype: np.dtype[Any], shape: tuple[int, ...], rng: np.random.Generator
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    rng: np.random.Generator,
+    *,
+    tame: bool = False,
 ) -> Any:
     if dtype.kind == "b":
         return rng.random(shape) < 0.5
+    if tame and dtype.kind == "f":
+        return np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
+    if tame:
+        return rng.integers(0, 50, shape).astype(dtype)
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
     with np.errstate(all="ignore"):
         special = rng.choice(np.array(SPECIAL), shape).astype(dtype)
-        tame = np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
-    return np.where(rng.random(shape) < 0.2, special, tame)
+        usual = np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
+    return np.where(rng.random(shape) < 0.2, special, usual)
 
 
 def _argument(
