@@ -111,6 +111,7 @@ class KernelCheck(RowCode):
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel.name, kernel.program)
+        self._all_rows = ["all_rows=True"] if kernel.rows == "all" else []
         if self._program.where is not None:
             self._write(f"if not {self._value(self._program.where)}[0]:")
             self._write("    return")
@@ -145,6 +146,7 @@ class KernelCheck(RowCode):
             "rows",
             "seed",
             f"is_exact={self.is_exact}",
+            *self._all_rows,
         ]
         return call("kernels.check", arguments, 4)
 
