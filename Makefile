@@ -53,14 +53,14 @@ pieces: $(STAMP)
 clean:
 	rm -rf $(VENV) build dist
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ecsgen needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,test,dev]'
 	touch $@
 
 # What the benchmarks compare with; they name whatever could not be installed.
 $(PEERS): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,bench]' \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]' \
 		|| echo "not every contender of the benchmarks could be installed"
 	touch $@

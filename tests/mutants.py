@@ -213,6 +213,11 @@ RUNTIME = (
     Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
     Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
+    Mutant("queries do not see deaths", r"state\.append\(self\._entities\._deaths\)", "pass"),
+    Mutant("queries see the dead", r"match\.keep\(self\._entities\.alive_many\(.*\)\)", "pass"),
+    Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
+    Mutant("owners are not compared", r"and _equal\(owners\[rows\], entities\)", ""),
+    Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )
 
 SHARED = (

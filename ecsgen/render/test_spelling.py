@@ -10,7 +10,7 @@ from ecsgen.columns import Column, field_columns
 from ecsgen.model import Base, Component, Default, Field
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
-from ecsgen.render.kernels.check import KernelCheck
+from ecsgen.render.kernels.check import KernelCheck, ReductionCheck, checks
 from ecsgen.render.quoting import WIDTH, literal
 
 KINDS = {
@@ -81,7 +81,7 @@ class ComponentTests:
     def support_import(self) -> str:
         """The import of the pieces."""
         modules = {"cases", "machine", "subject", *self.policies}
-        modules |= {"kernels"} if self.component.kernels else set()
+        modules |= {"kernels"} if self.kernels else set()
         return import_line("._support", [*modules, *(["fields"] if self.component.fields else [])])
 
     @property
@@ -145,9 +145,9 @@ class ComponentTests:
         return call("row = manager.create", ["entity", *arguments], 4)
 
     @property
-    def kernels(self) -> list[KernelCheck]:
-        """The kernels, each with what it does to one row."""
-        return [KernelCheck(kernel) for kernel in self.component.kernels]
+    def kernels(self) -> list[KernelCheck | ReductionCheck]:
+        """The kernels and reductions, each with what it does to or takes of one row."""
+        return checks(self.component)
 
     @property
     def accessors(self) -> list[str]:

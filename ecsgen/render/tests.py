@@ -43,7 +43,7 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
     managed = [component for component in project.components if not component.chunk]
     of_policies = {name for component in managed for name in policies(component)}
     of_chunks = SUPPORT_OF_CHUNKS if chunked else ()
-    if any(component.kernels for component in managed):
+    if any(component.kernels or component.reductions for component in managed):
         of_policies.add("kernels")
     of_world = {f.name for f in world_features.active(project)} & _available()
     shared = {"cases", "machine", "spawning", *of_policies, *of_world, *of_chunks}

@@ -34,12 +34,17 @@ def with_programs(component: Component, known: Known, diagnostics: Diagnostics) 
     fields = {field.name: field for field in component.fields}
     hidden = _hidden(component)
 
-    def scope(has_parent: bool) -> Scope:
-        return Scope(fields=fields, enums=_enums(known), hidden=hidden, has_parent=has_parent)
+    def scope(is_reduction: bool) -> Scope:
+        return Scope(
+            fields=fields,
+            enums=_enums(known),
+            hidden=hidden,
+            has_parent=bool(component.hierarchy),
+            is_reduction=is_reduction,
+        )
 
-    has_parent = bool(component.hierarchy)
-    kernels = (_kernel(one, scope(has_parent), known, diagnostics) for one in component.kernels)
-    reductions = (_reduction(one, scope(False), diagnostics) for one in component.reductions)
+    kernels = (_kernel(one, scope(False), known, diagnostics) for one in component.kernels)
+    reductions = (_reduction(one, scope(True), diagnostics) for one in component.reductions)
     return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
 
 

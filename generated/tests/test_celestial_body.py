@@ -119,7 +119,7 @@ def kick_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
 @kernels.SETTINGS
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_kick(rows: int, seed: int) -> None:
-    """It does to all rows what its steps say of each."""
+    """What it does to all rows is what the schema says of each."""
     kernels.check(
         under_test, "kick", kick_of_one, {"dt": ("f8", ())}, rows, seed, is_exact=True
     )
@@ -137,7 +137,24 @@ def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
 @kernels.SETTINGS
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_drift(rows: int, seed: int) -> None:
-    """It does to all rows what its steps say of each."""
+    """What it does to all rows is what the schema says of each."""
     kernels.check(
         under_test, "drift", drift_of_one, {"dt": ("f8", ())}, rows, seed, is_exact=True
+    )
+
+
+def kinetic_energy_of_one(row: kernels.Row) -> kernels.Value:
+    """What `kinetic_energy` takes of one row."""
+    _1 = kernels.number("f8", 0.5)
+    _2 = kernels.apply("*", _1, row["gm"])
+    _3 = kernels.dot(row["velocity"], row["velocity"])
+    return kernels.apply("*", _2, _3)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_kinetic_energy(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check_reduction(
+        under_test, "kinetic_energy", kinetic_energy_of_one, "sum", rows, seed
     )

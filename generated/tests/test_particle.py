@@ -119,7 +119,7 @@ def simulate_of_one(
 @kernels.SETTINGS
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
-    """It does to all rows what its steps say of each."""
+    """What it does to all rows is what the schema says of each."""
     kernels.check(
         under_test,
         "simulate",
@@ -129,3 +129,16 @@ def test_kernel_simulate(rows: int, seed: int) -> None:
         seed,
         is_exact=True,
     )
+
+
+def expired_of_one(row: kernels.Row) -> kernels.Value:
+    """What `expired` takes of one row."""
+    _1 = kernels.number("f4", 0.0)
+    return kernels.apply("<=", row["life"], _1)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_expired(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check_reduction(under_test, "expired", expired_of_one, "count", rows, seed)

@@ -120,7 +120,7 @@ def simulate_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
 @kernels.SETTINGS
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
-    """It does to all rows what its steps say of each."""
+    """What it does to all rows is what the schema says of each."""
     kernels.check(
         under_test,
         "simulate",

@@ -198,5 +198,5 @@ def place_of_one(row: kernels.Row) -> None:
 @kernels.SETTINGS
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_place(rows: int, seed: int) -> None:
-    """It does to all rows what its steps say of each."""
+    """What it does to all rows is what the schema says of each."""
     kernels.check(under_test, "place", place_of_one, {}, rows, seed, is_exact=True)

@@ -98,7 +98,19 @@ def straighten_of_one(row: kernels.Row) -> None:
 @kernels.SETTINGS
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_straighten(rows: int, seed: int) -> None:
-    """It does to all rows what its steps say of each."""
+    """What it does to all rows is what the schema says of each."""
     kernels.check(
         under_test, "straighten", straighten_of_one, {}, rows, seed, is_exact=True
     )
+
+
+def center_of_one(row: kernels.Row) -> kernels.Value:
+    """What `center` takes of one row."""
+    return row["translation"]
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_center(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check_reduction(under_test, "center", center_of_one, "mean", rows, seed)

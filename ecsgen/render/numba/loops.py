@@ -24,6 +24,7 @@ from ecsgen.kernels.tree import (
 from ecsgen.model import Component
 from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.numba.code import USED, Code, Names
+from ecsgen.render.numba.composed import COMPOSERS
 from ecsgen.render.numba.fields import Fields
 from ecsgen.render.numba.values import UNROLLED, Emitter, Value
 from ecsgen.render.quoting import comment_text
@@ -51,7 +52,7 @@ class Loop:
         self.rows = self.names.take("n", "_n")
         self.order = self.names.take("order", "_order") if program.climbs else ""
         self.fields = Fields(component, program, self.names, self.is_flat)
-        self.emit = Emitter(self.names, self._field, self._argument, self.is_flat)
+        self.emit = Emitter(self.names, self._field, self._argument, COMPOSERS, self.is_flat)
         self._values: dict[Argument, Value] = {}
 
     @property

@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import settings
@@ -132,20 +133,23 @@ def check(
     seed: int,
     *,
     is_exact: bool,
+    all_rows: bool = False,
 ) -> None:
     """Run a kernel, and its steps row by row, on the same random columns: nothing may differ.
 
     `arguments` has the dtype and shape of each, and the class of enums.
     """
     rng = np.random.default_rng(seed)
-    manager = _filled(subject, rows, rng)
-    parents = _related(manager, rng)
-    expected = _columns(subject, manager)
     given = {key: _argument(rng, *kind) for key, kind in arguments.items()}
     plain = {key: value.tolist() for key, value in given.items()}
+    manager = _filled(subject, rows, rng, name, plain)
+    parents = _related(manager, rng)
+    expected = _columns(subject, manager)
     with np.errstate(all="ignore"):
-        getattr(manager, name)(**plain)
-        for row in _in_order(parents, _running(manager)):
+        _run(manager, name, plain)
+        for row in _in_order(
+            parents, manager.data.n if all_rows else _running(manager)
+        ):
             row_arguments = [_flat(value) for value in given.values()]
             steps(Row(expected, row, int(parents[row])), *row_arguments)
     found = _columns(subject, manager)
@@ -154,25 +158,76 @@ def check(
         assert _same(found[key][used], column[used], is_exact), key
 
 
-def _filled(subject: Subject, rows: int, rng: np.random.Generator) -> Any:
-    """Return a manager with rows of random bits, special numbers among them."""
-    if any(column.name == "entity" for column in subject.columns):
-        entities = EntityManager()
-        manager = subject.manager(entities)
-        manager.create_many(entities.create_many(rows))
+def check_reduction(
+    subject: Subject,
+    name: str,
+    value: Callable[[Row], Value],
+    how: str,
+    rows: int,
+    seed: int,
+) -> None:
+    """Compare a reduction with what Python makes of the values of all rows."""
+    rng = np.random.default_rng(seed)
+    manager = _filled(subject, rows, rng, name, {}, tame=True)
+    columns = _columns(subject, manager)
+    with np.errstate(all="ignore"):
+        found = _run(manager, name, {})
+        values = [value(Row(columns, int(row), -1)) for row in _used(manager)]
+    if how == "count":
+        assert found == sum(bool(one[0]) for one in values)
+    elif not values:
+        assert np.isnan(found).all() if how != "sum" else not np.any(found)
     else:
-        manager = subject.manager()
-        manager.create_many(rows)
+        for got, given in zip(np.ravel(found), zip(*values, strict=True), strict=True):
+            wanted, slack = _reduced(how, [float(one) for one in given])
+            assert abs(float(got) - wanted) <= slack
+
+
+def _reduced(how: str, values: list[float]) -> tuple[float, float]:
+    """Return what a reduction should give, and how far off it may be."""
+    if how in ("min", "max"):
+        return (min if how == "min" else max)(values), 0.0
+    divisor = len(values) if how == "mean" else 1
+    slack = 1e-12 * math.fsum(map(abs, values))
+    return math.fsum(values) / divisor, slack
+
+
+def _run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
+    """Call a kernel, with blocks so small that there are several."""
+    runtime = f"{EntityManager.__module__.rpartition('.')[0]}._runtime"
+    with patch(f"{runtime}.block_rows", lambda row_bytes: 8):
+        return getattr(manager, name)(**arguments)
+
+
+def _filled(
+    subject: Subject,
+    rows: int,
+    rng: np.random.Generator,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    tame: bool = False,
+) -> Any:
+    """Return a manager with rows of random bits, after a run of the kernel over the first ones."""
+    entities = EntityManager()
+    is_owned = any(column.name == "entity" for column in subject.columns)
+    manager = subject.manager(entities) if is_owned else subject.manager()
+    manager.reserve(min(rows, subject.reserve or rows))
+    for count in (rows // 2, rows - rows // 2):
+        manager.create_many(entities.create_many(count) if is_owned else count)
+        if count == rows // 2:
+            with np.errstate(all="ignore"):
+                _run(manager, name, arguments)
     if rows > 3:
         manager.destroy(int(_used(manager)[2]))  # leaves a hole where rows are indices
     for field in subject.whole:
         column = getattr(manager.data, field.name)
         if column.dtype.kind in "biuf":
-            column[...] = _random(column.dtype, column.shape, rng)
+            column[...] = _random(column.dtype, column.shape, rng, tame=tame)
     for columns in subject.split.values():
         for part in columns:
             column = getattr(manager.data, part)
-            column[...] = _random(column.dtype, column.shape, rng)
+            column[...] = _random(column.dtype, column.shape, rng, tame=tame)
     return manager
 
 
@@ -224,17 +279,25 @@ def _columns(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
 
 
 def _random(
-    dtype: np.dtype[Any], shape: tuple[int, ...], rng: np.random.Generator
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    rng: np.random.Generator,
+    *,
+    tame: bool = False,
 ) -> Any:
     if dtype.kind == "b":
         return rng.random(shape) < 0.5
+    if tame and dtype.kind == "f":
+        return np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
+    if tame:
+        return rng.integers(0, 50, shape).astype(dtype)
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
     with np.errstate(all="ignore"):
         special = rng.choice(np.array(SPECIAL), shape).astype(dtype)
-        tame = np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
-    return np.where(rng.random(shape) < 0.2, special, tame)
+        usual = np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
+    return np.where(rng.random(shape) < 0.2, special, usual)
 
 
 def _argument(
@@ -246,15 +309,13 @@ def _argument(
 
 
 def _same(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:
-    """Whether two columns are the same to the bit; a NaN is a NaN."""
+    """Whether two columns are the same to the bit; NaN is NaN, and 0.0 is -0.0."""
     if found.dtype.kind != "f":
         return bool((found == expected).all())
     if not is_exact:
         with np.errstate(all="ignore"):
             return bool(np.isclose(found, expected, 1e-3, 1e-3, equal_nan=True).all())
-    bits = f"u{found.dtype.itemsize}"
-    same = found.view(bits) == expected.view(bits)
-    return bool((same | (np.isnan(found) & np.isnan(expected))).all())
+    return bool(((found == expected) | (np.isnan(found) & np.isnan(expected))).all())
 
 
 def _flat(value: Any) -> Value:
