@@ -1499,7 +1499,7 @@ def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
 
 def items(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column of shaped cells as one opaque item per row: moves in half the time."""
-    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
+    nbytes = prod(column.shape[1:]) * column.itemsize
     word = nbytes in (1, 2, 4, 8)
     return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
 
@@ -2750,7 +2750,7 @@ def working_memory(cells: Cells, rows: int) -> NDArray[Any]:
 
 def rows_last(column: NDArray[Any]) -> NDArray[Any]:
     """Return a view of a column, shape (rows, *shape), as (*shape, rows)."""
-    return np.moveaxis(column, 0, -1)
+    return column.transpose(*range(1, column.ndim), 0)  # moveaxis takes 5 µs
 
 
 def planes(
@@ -2827,7 +2827,7 @@ def scatter(target: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
 
 def _row_items(array: NDArray[Any]) -> NDArray[Any]:
     """Return cells whose elements lie together as one opaque item per row."""
-    return items(np.moveaxis(array, -1, 0))
+    return items(array.transpose(-1, *range(array.ndim - 1)))
 
 
 RowsOrSlice: TypeAlias = slice | RowArray
