@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from ctypes import c_size_t
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from _native import compiled, pointer_to
@@ -14,15 +15,20 @@ from _peers import ByHand, SpotsByHand, by_hand, handles
 from _timing import Case, Prepare, Run, always
 
 NONE = np.uint64(0xFFFF_FFFF)
+BY_HAND = "numpy by hand"
 
 
-def cases(package: Any, in_c: Callable[..., None] | None, rows: int) -> Iterator[Case]:
-    """Make the cases as they are asked for; `in_c` is `lookup_in_c`, None without a compiler."""
-    yield create_many(package, rows)
-    yield create_many_of_two(package, rows)
-    yield lookup_many(package, in_c, rows)
-    yield destroy_many(package, rows)
-    yield collect(package, rows)
+Packages: TypeAlias = Mapping[str, Any]
+"""What was generated, by the contender's name."""
+
+
+def cases(packages: Packages, in_c: Callable[..., None] | None, rows: int) -> Iterator[Case]:
+    """Make the cases when they are asked for; `in_c` is `lookup_in_c`, None without a compiler."""
+    yield create_many(packages, rows)
+    yield create_many_of_two(packages, rows)
+    yield lookup_many(packages, in_c, rows)
+    yield destroy_many(packages, rows)
+    yield collect(packages, rows)
 
 
 def lookup_in_c(folder: Path) -> Callable[..., None]:
@@ -35,10 +41,14 @@ def lookup_in_c(folder: Path) -> Callable[..., None]:
     return function
 
 
-def create_many(package: Any, rows: int) -> Case:
+def each_of(packages: Packages, prepare: Callable[[Any], Run]) -> dict[str, Prepare]:
+    return {name: partial(prepare, package) for name, package in packages.items()}
+
+
+def create_many(packages: Packages, rows: int) -> Case:
     places = np.random.default_rng(1).random((rows, 2), np.float32)
 
-    def generated() -> Run:
+    def generated(package: Any) -> Run:
         entities = package.EntityManager()
         m = package.ParticleManager(entities)
         m.reserve(rows)
@@ -50,14 +60,14 @@ def create_many(package: Any, rows: int) -> Case:
         owners = handles(0, rows)
         return lambda: h.create_many(owners, places)
 
-    return Case("create_many", rows, {"generated": generated, "numpy by hand": hand})
+    return Case("create_many", rows, {**each_of(packages, generated), BY_HAND: hand})
 
 
-def create_many_of_two(package: Any, rows: int) -> Case:
+def create_many_of_two(packages: Packages, rows: int) -> Case:
     """Two components of one vec2 for the same entities; by hand: filling the same arrays."""
     at, by = np.random.default_rng(1).random((2, rows, 2), np.float32)
 
-    def generated() -> Run:
+    def generated(package: Any) -> Run:
         entities = package.EntityManager()
         places, drifts = package.PlaceManager(entities), package.DriftManager(entities)
         places.reserve(rows)
@@ -80,14 +90,14 @@ def create_many_of_two(package: Any, rows: int) -> Case:
 
         return run
 
-    found = {"generated": generated, "numpy by hand": hand}
+    found = {**each_of(packages, generated), BY_HAND: hand}
     return Case("create_many, two components", rows, found)
 
 
-def lookup_many(package: Any, in_c: Callable[..., None] | None, rows: int) -> Case:
-    m, owners = particles(package, rows)
+def lookup_many(packages: Packages, in_c: Callable[..., None] | None, rows: int) -> Case:
     h = by_hand(rows)
-    wanted = np.random.default_rng(2).permutation(owners)
+    wanted = np.random.default_rng(2).permutation(handles(0, rows))
+    managers = {name: particles(package, rows)[0] for name, package in packages.items()}
 
     def c() -> None:
         assert in_c is not None
@@ -95,18 +105,18 @@ def lookup_many(package: Any, in_c: Callable[..., None] | None, rows: int) -> Ca
         in_c(rows, wanted, h.rows, len(h.rows), h.owner, found)
 
     found: dict[str, Prepare] = {
-        "generated": always(lambda: m.lookup_many(wanted)),
-        "numpy by hand": always(lambda: h.lookup_many(wanted)),
+        name: always(partial(manager.lookup_many, wanted)) for name, manager in managers.items()
     }
+    found[BY_HAND] = always(partial(h.lookup_many, wanted))
     if in_c is not None:
         found["gcc -O3, the same check"] = always(c)
     return Case("lookup_many, random order", rows, found)
 
 
-def destroy_many(package: Any, rows: int) -> Case:
+def destroy_many(packages: Packages, rows: int) -> Case:
     tenth = np.random.default_rng(3).permutation(rows)[: rows // 10]
 
-    def generated() -> Run:
+    def generated(package: Any) -> Run:
         m, _ = particles(package, rows)
         return lambda: m.destroy_many(tenth)
 
@@ -114,16 +124,16 @@ def destroy_many(package: Any, rows: int) -> Case:
         h = by_hand(rows)
         return lambda: h.destroy_many(tenth)
 
-    found = {"generated": generated, "numpy by hand": hand}
+    found = {**each_of(packages, generated), BY_HAND: hand}
     return Case("destroy_many, a random 10 %, per row gone", len(tenth), found)
 
 
-def collect(package: Any, rows: int) -> Case:
+def collect(packages: Packages, rows: int) -> Case:
     tenth = np.random.default_rng(3).permutation(rows)[: rows // 10]
     dead = np.zeros(rows, np.bool_)
     dead[tenth] = True
 
-    def generated() -> Run:
+    def generated(package: Any) -> Run:
         entities = package.EntityManager()
         m = package.ParticleManager(entities)
         owners = entities.create_many(rows)
@@ -136,5 +146,5 @@ def collect(package: Any, rows: int) -> Case:
         h = by_hand(rows)
         return lambda: h.destroy_many(np.flatnonzero(dead[h.owner & NONE]))
 
-    found = {"generated": generated, "numpy by hand": hand}
+    found = {**each_of(packages, generated), BY_HAND: hand}
     return Case("collect, 10 % dead, per row", rows, found)

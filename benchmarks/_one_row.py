@@ -167,6 +167,6 @@ def each(call: Callable[[Any], object], arguments: Iterable[Any]) -> Run:
 
 
 def contenders(generated: Prepare, hand: Prepare, esper: Prepare | None) -> dict[str, Prepare]:
-    """Name the contenders, the generated manager first; None is left out."""
-    found = {"generated": generated, "numpy by hand": hand}
+    """Name the contenders; None is left out. One row at a time both backends are the same code."""
+    found = {"generated, numpy": generated, "numpy by hand": hand}
     return found if esper is None else {**found, "esper": esper}

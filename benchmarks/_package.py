@@ -48,7 +48,7 @@ def _files(source: Path, package: Path, backend: Backend) -> dict[str, str]:
     diagnostics = Diagnostics()
     project = schema.load(source, diagnostics)
     options = Options(source, package, backend, tests=None, jobs=1, line_length=88)
-    found = [] if project is None else outputs(project, options, diagnostics)
+    found = [] if project is None else outputs(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{source} has {diagnostics.errors} errors")
     return {each.path: each.make() for each in found if not each.path.startswith("tests/")}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from _timing import machine
 
 NUMPY = "generated, numpy"
 NUMBA = "generated, numba"
@@ -19,12 +20,6 @@ STRUCTURED = "numpy structured array"
 POLARS = "polars"
 ESPER = "esper"
 OBJECTS = "plain objects"
-
-
-def machine() -> str:
-    """Return how busy this machine is, for those who read figures later."""
-    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    return f"{os.cpu_count()} cores{load}"
 
 
 @dataclass(frozen=True, slots=True)

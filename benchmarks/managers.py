@@ -1,6 +1,6 @@
 """A generated manager beside hand-written numpy bookkeeping and the library esper, in one run.
 
-    python benchmarks/managers.py [--backend numpy|numba] [--bulk ROWS] [--rounds N]
+    python benchmarks/managers.py [--backends numpy numba] [--bulk ROWS] [--rounds N]
 
 The component is the shipped Particle: five columns with the owner. "numpy by hand" keeps the same
 arrays without growing or checking anything, as one would write it for a single component. Its rows
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +23,9 @@ import _bulk
 import _one_row
 from _missing import MissingError, library
 from _package import ROOT, SCHEMAS, built
-from _timing import heading, show
+from _timing import heading, machine, show
+
+from ecsgen.config import BACKENDS
 
 
 def found(name: str, find: Callable[[], Any]) -> Any:
@@ -36,7 +39,7 @@ def found(name: str, find: Callable[[], Any]) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--backend", choices=("numpy", "numba"), default="numpy")
+    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS)
     parser.add_argument("--calls", type=int, default=20_000, help="of one row each")
     parser.add_argument("--live", type=int, nargs="*", default=[20_000, 1_000_000])
     parser.add_argument("--bulk", type=int, default=1_000_000, help="rows of bulk calls")
@@ -45,16 +48,20 @@ def main() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         schemas = ROOT / "schemas" / "particle.yaml", SCHEMAS / "two_components.yaml"
-        package = found("ecsgen", lambda: built(folder, options.backend, *schemas))
-        if package is None:
-            return
+        packages = {}
+        for backend in options.backends:
+            contender = f"generated, {backend}"
+            package = found(contender, partial(built, folder, backend, *schemas))
+            if package is not None:
+                packages[contender] = package
         esper = found("esper", lambda: library("esper"))
         in_c = found("C", lambda: _bulk.lookup_in_c(folder))
-        print(f"{options.backend} backend\n{heading()}")
-        for case in _one_row.cases(package, esper, options.calls, options.live):
-            show(case, options.rounds)
-        for case in _bulk.cases(package, in_c, options.bulk):
-            show(case, options.rounds)
+        print(f"{machine()}\n\n{heading([*packages])}")
+        first, *_ = packages.values()
+        for case in _one_row.cases(first, esper, options.calls, options.live):
+            show(case, options.rounds, [*packages])
+        for case in _bulk.cases(packages, in_c, options.bulk):
+            show(case, options.rounds, [*packages])
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def measured(options: Namespace) -> Results:
 def main() -> None:
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--work", type=int, default=400_000, help="rows to move in a run, at least")
     parser.add_argument("--without", nargs="*", default=[], help="parts of contenders' names")
     parser.add_argument("--json", type=Path, help="write the figures")

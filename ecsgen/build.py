@@ -80,10 +80,7 @@ def _outputs(before: Before, diagnostics: Diagnostics) -> Sequence[Output] | Non
     from ecsgen import render, schema  # pydantic, yaml and jinja2 come with them
 
     project = schema.load(before.options.schemas, diagnostics)
-    if project is None:
-        return None
-    outputs = render.outputs(project, before.options, diagnostics)
-    return None if diagnostics.errors else outputs
+    return None if project is None else render.outputs(project, before.options)
 
 
 def _check_paths(paths: Iterable[str]) -> None:

@@ -177,12 +177,6 @@ CODES: Final[dict[str, Code]] = {
         "An entity may have all components of the archetypes, and a row lies in one chunk, each "
         "column on a cache line of its own.",
     ),
-    # --- generating
-    "E601": Code(
-        "not generated yet",
-        "The key is part of the schema language and was checked, but this version of ecsgen "
-        "cannot generate code for it.",
-    ),
     # --- generated files
     "E701": Code(
         "out of step",

@@ -62,6 +62,8 @@ def _apart(columns: tuple[Column, ...]) -> tuple[tuple[Column, ...], tuple[Colum
 
 def table(component: Component, capacity: int = 64) -> str:
     """Return the layout as text: one table per buffer, a line per column, then the totals."""
+    if component.chunk:
+        return chunk_table(component) + "\n"
     plan = layout(component)
     if plan.cold is None:
         return _table(plan, capacity)
@@ -70,15 +72,19 @@ def table(component: Component, capacity: int = 64) -> str:
 
 def chunk_table(component: Component) -> str:
     """Return a component's columns in archetype chunks as text, a line per column."""
-    rows = [("column", "type", "bytes/row", "tags")]
-    for field in component.fields:
-        for c in field_columns(field):
-            nbytes = "beside" if c.is_object else str(c.nbytes)
-            rows.append((c.name, type_text(c), nbytes, " ".join(c.tags)))
+    rows = [("column", "type", "tags", "bytes/row")]
+    for column in (column for field in component.fields for column in field_columns(field)):
+        nbytes = "beside" if column.is_object else str(column.nbytes)
+        rows.append((column.name, type_text(column), " ".join(column.tags), nbytes))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [_line(row, widths) for row in rows]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(lines)
+    rule = "  ".join("-" * width for width in widths)
+    lines = [
+        "  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3].rjust(widths[3])])
+        for row in rows
+    ]
+    total = sum(c.nbytes for field in component.fields for c in field_columns(field))
+    count = f"{total} bytes per row, in archetype chunks of {component.chunk} bytes"
+    return "\n".join([lines[0], rule, *lines[1:], count])
 
 
 def _table(plan: Layout, capacity: int, heading: str = "column") -> str:

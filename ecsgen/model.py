@@ -123,6 +123,7 @@ class Component:
     queried: bool = False  # a query of the world tells where its instances are
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
+    chunk: int = 0  # bytes of the archetype chunks that its rows live in; 0 with a manager
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
 

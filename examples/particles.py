@@ -16,8 +16,8 @@ import numpy as np
 
 from generated import World
 
-FRAME = np.float32(1 / 60)
-GRAVITY = np.float32(-9.81)
+FRAME = 1 / 60
+GRAVITY = -9.81
 LONGEST = 2.0  # seconds of life; the shortest is none at all, so the mean is one
 EMITTERS = np.array([[-6.0, 0.0], [0.0, 0.0], [6.0, 0.0]], np.float32)
 COLOURS = np.array([[255, 120, 40, 255], [90, 170, 255, 255], [160, 255, 120, 255]], np.uint8)
@@ -29,7 +29,7 @@ class Fountain:
     def __init__(self, alive: int, seed: int = 1) -> None:
         self.world = World()
         self.rng = np.random.default_rng(seed)
-        self.births = max(1, round(alive * float(FRAME) / (LONGEST / 2)))
+        self.births = max(1, round(alive * FRAME / (LONGEST / 2)))
         # In the steady state lives are left over as a triangle: many short ones, few long ones.
         self.emit(alive, LONGEST * (1.0 - np.sqrt(self.rng.random(alive))))
 
@@ -54,11 +54,7 @@ class Fountain:
 
     def simulate(self) -> None:
         """Advance all particles by a frame, in place."""
-        data = self.world.particle.data
-        velocity, life = data.velocity, data.life
-        velocity[:, 1] += GRAVITY * FRAME
-        data.position += velocity * FRAME
-        life -= FRAME
+        self.world.particle.simulate(FRAME, GRAVITY)
 
     def kill(self) -> None:
         """Destroy the entities whose life is over. Their rows stay until they are collected."""

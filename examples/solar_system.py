@@ -124,17 +124,16 @@ def integrate(
     )
     with bodies.locked():  # no row comes or goes, so the columns' views stay good
         position, velocity, acceleration = data.position, data.velocity, data.acceleration
-        change = np.empty_like(position)
         gravity.accelerate(position, acceleration)
         for sample in range(samples + 1):
             track.positions[sample] = position
             track.velocities[sample] = velocity
             track.energies[sample] = gravity.energy(position, velocity)
             for _ in range(per_sample if sample < samples else 0):
-                velocity += np.multiply(acceleration, 0.5 * step, out=change)
-                position += np.multiply(velocity, step, out=change)
+                bodies.kick(0.5 * step)
+                bodies.drift(step)
                 gravity.accelerate(position, acceleration)
-                velocity += np.multiply(acceleration, 0.5 * step, out=change)
+                bodies.kick(0.5 * step)
     return track
 
 

@@ -24,12 +24,16 @@ from .archetypes import ArchetypeChunk, Archetypes
 from .armor import Armor
 from .burning import Burning
 from .celestial_body import CelestialBody, CelestialBodyManager
+from .energy import Energy, EnergyManager
 from .entities import EntityManager
 from .enums import Access, Animation, Effect, Element, Loot, Mode
 from .every_type import EveryType, EveryTypeManager
 from .health import Health
+from .kin import Kin, KinManager
 from .particle import Particle, ParticleManager
 from .point_mass import PointMass, PointMassManager
+from .position import Position, PositionManager
+from .predator import Predator, PredatorManager
 from .scene_node import SceneNode, SceneNodeManager
 from .skinned_mesh import SkinnedMesh, SkinnedMeshManager
 from .sound_source import SoundSource, SoundSourceManager
@@ -39,20 +43,23 @@ from .status_effect import StatusEffect, StatusEffectManager
 from .texture import Texture, TextureManager
 from .tile import Tile, TileManager
 from .transform import Transform, TransformManager
+from .velocity import Velocity, VelocityManager
 from .villager import Villager, VillagerManager
 from .weapon import Weapon
-from .world import Game, Signature, World
+from .world import ActorsGroup, BodiesGroup, Game, Signature, World
 
 __all__ = [
     "NIL",
     "NULL_ENTITY",
     "Access",
+    "ActorsGroup",
     "AiState",
     "AiStateManager",
     "Animation",
     "ArchetypeChunk",
     "Archetypes",
     "Armor",
+    "BodiesGroup",
     "Burning",
     "CapacityError",
     "CelestialBody",
@@ -61,6 +68,8 @@ __all__ = [
     "EcsError",
     "Effect",
     "Element",
+    "Energy",
+    "EnergyManager",
     "Entity",
     "EntityArray",
     "EntityManager",
@@ -71,6 +80,8 @@ __all__ = [
     "HierarchyError",
     "Id",
     "Instance",
+    "Kin",
+    "KinManager",
     "Loot",
     "MissingInstanceError",
     "Mode",
@@ -78,6 +89,10 @@ __all__ = [
     "ParticleManager",
     "PointMass",
     "PointMassManager",
+    "Position",
+    "PositionManager",
+    "Predator",
+    "PredatorManager",
     "RowArray",
     "SceneNode",
     "SceneNodeManager",
@@ -103,6 +118,8 @@ __all__ = [
     "TileManager",
     "Transform",
     "TransformManager",
+    "Velocity",
+    "VelocityManager",
     "Villager",
     "VillagerManager",
     "Weapon",

@@ -2,12 +2,13 @@
 
 Takes a part of every hit.
 
-3 bytes per row, each column on its own in a chunk:
+Each column on its own in a chunk:
 
-    column   type     bytes/row  tags
-    -------  -------  ---------  ----
-    points   u16              2   hot
-    element  Element          1   hot
+    column   type     tags  bytes/row
+    -------  -------  ----  ---------
+    points   u16      hot           2
+    element  Element  hot           1
+    3 bytes per row, in archetype chunks of 16384 bytes
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _ELEMENT: Final = EnumField("Armor.element", Element, "u8")
 POINTS_DEFAULT: Final = 10
 ELEMENT_DEFAULT: Final = Element(0)
 ELEMENT_CELL: Final = _ELEMENT.one(ELEMENT_DEFAULT)
-_FIELDS: Final[Mapping[str, Field | ObjectField]] = {
+CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {
     "points": _POINTS,
     "element": _ELEMENT,
 }
@@ -84,7 +85,7 @@ class ArmorData(ChunkColumns):
     """
 
     _ROW: ClassVar = Armor
-    _FIELDS: ClassVar = _FIELDS
+    _FIELDS: ClassVar = CONVERTERS
     LAYOUT: ClassVar = COLUMNS
 
     __slots__ = (

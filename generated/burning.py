@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ._runtime import ChunkColumns, Column, Field, ObjectField, RowCount
 
 COLUMNS: Final[tuple[Column, ...]] = ()
-_FIELDS: Final[Mapping[str, Field | ObjectField]] = {}
+CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {}
 
 
 class Burning(NamedTuple):
@@ -42,7 +42,7 @@ class BurningData(ChunkColumns):
     """
 
     _ROW: ClassVar = Burning
-    _FIELDS: ClassVar = _FIELDS
+    _FIELDS: ClassVar = CONVERTERS
     LAYOUT: ClassVar = COLUMNS
 
     __slots__ = ()

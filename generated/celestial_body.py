@@ -30,6 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
     NIL,
+    Blocks,
+    Cells,
     Column,
     Columns,
     Entity,
@@ -39,6 +41,7 @@ from ._runtime import (
     RowArray,
     StaleViewWarning,
     TextField,
+    added,
     allocate,
     as_entities,
     cells,
@@ -69,6 +72,7 @@ from ._runtime import (
     put_cells,
     row_in_use,
     rows_in_use,
+    rows_last,
     saved_rows,
     sort_key,
     sort_order,
@@ -107,6 +111,8 @@ RADIUS_DEFAULT: Final = 0.0
 NAME_DEFAULT: Final = ""
 NAME_CELL: Final = _NAME.one(NAME_DEFAULT)
 SORT_KEYS: Final = ("gm", "radius", "name")
+KICK_DT_ARGUMENT: Final = FloatField("CelestialBody.kick.dt", "f64")
+DRIFT_DT_ARGUMENT: Final = FloatField("CelestialBody.drift.dt", "f64")
 
 
 class CelestialBody(NamedTuple):
@@ -175,6 +181,7 @@ class CelestialBodyData:
         "_entity_column",
         "_gm_cells",
         "_gm_column",
+        "_kernels",
         "_n",
         "_name_column",
         "_position_cells",
@@ -189,6 +196,7 @@ class CelestialBodyData:
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _kernels: dict[str, Blocks]
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _gm_column: NDArray[np.float64]
@@ -308,6 +316,43 @@ class CelestialBodyData:
             return CelestialBodyColdColumns(self.radius, self.name)
         raise ValueError(f"CelestialBody has no tag {tag!r}; it has hot, cold")
 
+    def _kick_blocks(self) -> Blocks:
+        """Cut the columns of `kick` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            rows_last(self._velocity_column[:n]),
+            rows_last(self._acceleration_column[:n]),
+        )
+        working: tuple[Cells, ...] = (("f8", (3,), True),)
+        blocks = Blocks(n, columns, working)
+        self._kernels["kick"] = blocks
+        return blocks
+
+    def _drift_blocks(self) -> Blocks:
+        """Cut the columns of `drift` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            rows_last(self._position_column[:n]),
+            rows_last(self._velocity_column[:n]),
+        )
+        working: tuple[Cells, ...] = (("f8", (3,), True),)
+        blocks = Blocks(n, columns, working)
+        self._kernels["drift"] = blocks
+        return blocks
+
+    def _kinetic_energy_blocks(self) -> Blocks:
+        """Cut the columns of `kinetic_energy` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (self._gm_column[:n], rows_last(self._velocity_column[:n]))
+        working: tuple[Cells, ...] = (
+            ("f8", (), False),
+            ("f8", (), False),
+            ("f8", (), False),
+        )
+        blocks = Blocks(n, columns, working)
+        self._kernels["kinetic_energy"] = blocks
+        return blocks
+
     def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         """Cut the columns out of a buffer; O(1)."""
         self._buffer = buffer
@@ -328,6 +373,7 @@ class CelestialBodyData:
         self._radius_column = cut(buffer, COLUMNS[5], capacity)
         self._radius_cells = cells(self._radius_column)
         self._name_column = cut(buffer, COLUMNS[6], capacity)
+        self._kernels = {}
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
         """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
@@ -443,9 +489,10 @@ class CelestialBodyManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map; O(1)."""
+        """Bytes that the manager holds: the buffer and the map and scratch; O(1)."""
         total = self.data._buffer.nbytes
         total += self._sparse.nbytes
+        total += sum(blocks.nbytes for blocks in self.data._kernels.values())
         return total
 
     @contextmanager
@@ -751,8 +798,6 @@ class CelestialBodyManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, gm, position, velocity, acceleration, radius, name)
@@ -772,10 +817,8 @@ class CelestialBodyManager:
         name: ArrayLike = NAME_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "gm": _GM.many(gm, count, data._buffer),
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
@@ -783,6 +826,9 @@ class CelestialBodyManager:
             "radius": _RADIUS.many(radius, count, data._buffer),
             "name": _NAME.many(name, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -1055,3 +1101,57 @@ class CelestialBodyManager:
         alive = self._entities.alive_many(owners)
         gone = np.flatnonzero(~alive)
         return self._destroy_rows(gone)
+
+    def kick(self, dt: float) -> None:
+        """Change velocities by what gravity does in dt seconds.
+
+        Reads velocity [m/s], acceleration [m/s^2]; writes velocity [m/s]; `dt` is in s.
+        O(n), n rows; no structural change.
+        """
+        _dt = np.float64(KICK_DT_ARGUMENT.one(dt))
+        data = self.data
+        _blocks = data._kernels.get("kick")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._kick_blocks()
+        for velocity, acceleration, _tmp in _blocks.views:
+            # velocity += acceleration * dt
+            np.multiply(acceleration, _dt, out=_tmp)
+            velocity += _tmp
+
+    def drift(self, dt: float) -> None:
+        """Move every body for dt seconds.
+
+        Reads position [m], velocity [m/s]; writes position [m]; `dt` is in s. O(n), n
+        rows; no structural change.
+        """
+        _dt = np.float64(DRIFT_DT_ARGUMENT.one(dt))
+        data = self.data
+        _blocks = data._kernels.get("drift")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._drift_blocks()
+        for position, velocity, _tmp in _blocks.views:
+            # position += velocity * dt
+            np.multiply(velocity, _dt, out=_tmp)
+            position += _tmp
+
+    def kinetic_energy(self) -> float:
+        """Return the energy of motion, times the constant of gravitation.
+
+        Reads gm [m^3/s^2], velocity [m/s]. Added in f64. Without rows it is 0. O(n).
+        """
+        data = self.data
+        _blocks = data._kernels.get("kinetic_energy")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._kinetic_energy_blocks()
+        _parts: list[Any] = []
+        for gm, velocity, _tmp, _tmp2, _tmp3 in _blocks.views:
+            np.multiply(0.5, gm, out=_tmp)
+            np.multiply(velocity[0], velocity[0], out=_tmp2)
+            np.multiply(velocity[1], velocity[1], out=_tmp3)
+            _tmp2 += _tmp3
+            np.multiply(velocity[2], velocity[2], out=_tmp3)
+            _tmp2 += _tmp3
+            _tmp *= _tmp2
+            _parts.append(np.add.reduce(_tmp, axis=-1, dtype=np.float64))
+        result: float = added(_parts, np.float64, ())
+        return result

@@ -1793,8 +1793,6 @@ class EveryTypeManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (
@@ -1858,10 +1856,8 @@ class EveryTypeManager:
         note: object = None,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "flag": _FLAG.many(flag, count, data._buffer),
             "tiny": _TINY.many(tiny, count, data._buffer),
             "small": _SMALL.many(small, count, data._buffer),
@@ -1888,6 +1884,9 @@ class EveryTypeManager:
             "payload": _PAYLOAD.many(payload, count, data._buffer),
             "note": _NOTE.many(note, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -2,13 +2,14 @@
 
 How much an entity can take, and how fast it recovers.
 
-12 bytes per row, each column on its own in a chunk:
+Each column on its own in a chunk:
 
-    column    type  bytes/row  tags
-    --------  ----  ---------  ----
-    points    f32           4   hot
-    limit     f32           4   hot
-    recovery  f32           4   hot
+    column    type  tags  bytes/row
+    --------  ----  ----  ---------
+    points    f32   hot           4
+    limit     f32   hot           4
+    recovery  f32   hot           4
+    12 bytes per row, in archetype chunks of 16384 bytes
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _RECOVERY: Final = FloatField("Health.recovery", "f32")
 POINTS_DEFAULT: Final = 100.0
 LIMIT_DEFAULT: Final = 100.0
 RECOVERY_DEFAULT: Final = 0.0
-_FIELDS: Final[Mapping[str, Field | ObjectField]] = {
+CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {
     "points": _POINTS,
     "limit": _LIMIT,
     "recovery": _RECOVERY,
@@ -92,7 +93,7 @@ class HealthData(ChunkColumns):
     """
 
     _ROW: ClassVar = Health
-    _FIELDS: ClassVar = _FIELDS
+    _FIELDS: ClassVar = CONVERTERS
     LAYOUT: ClassVar = COLUMNS
 
     __slots__ = (

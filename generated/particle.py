@@ -28,6 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
     NIL,
+    Blocks,
+    Cells,
     Column,
     Columns,
     Entity,
@@ -37,6 +39,7 @@ from ._runtime import (
     IntField,
     RowArray,
     StaleViewWarning,
+    added,
     allocate,
     as_entities,
     cells,
@@ -67,6 +70,7 @@ from ._runtime import (
     put_cells,
     row_in_use,
     rows_in_use,
+    rows_last,
     saved_rows,
     sort_key,
     sort_order,
@@ -102,6 +106,8 @@ LIFE_DEFAULT: Final = 1.0
 COLOUR_DEFAULT: Final = (255, 255, 255, 255)
 COLOUR_WORD: Final = word(_COLOUR, COLOUR_DEFAULT)
 SORT_KEYS: Final = ("life",)
+SIMULATE_DT_ARGUMENT: Final = FloatField("Particle.simulate.dt", "f32")
+SIMULATE_GRAVITY_ARGUMENT: Final = FloatField("Particle.simulate.gravity", "f32")
 
 
 class Particle(NamedTuple):
@@ -159,6 +165,7 @@ class ParticleData:
         "_colour_words",
         "_entity_cells",
         "_entity_column",
+        "_kernels",
         "_life_cells",
         "_life_column",
         "_n",
@@ -174,6 +181,7 @@ class ParticleData:
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _kernels: dict[str, Blocks]
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _position_column: NDArray[np.float32]
@@ -271,6 +279,28 @@ class ParticleData:
             return ParticleColdColumns(self.colour)
         raise ValueError(f"Particle has no tag {tag!r}; it has hot, cold")
 
+    def _simulate_blocks(self) -> Blocks:
+        """Cut the columns of `simulate` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            rows_last(self._velocity_column[:n]),
+            rows_last(self._position_column[:n]),
+            self._life_column[:n],
+        )
+        working: tuple[Cells, ...] = (("f4", (2,), True),)
+        blocks = Blocks(n, columns, working)
+        self._kernels["simulate"] = blocks
+        return blocks
+
+    def _expired_blocks(self) -> Blocks:
+        """Cut the columns of `expired` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (self._life_column[:n],)
+        working: tuple[Cells, ...] = (("?", (), False),)
+        blocks = Blocks(n, columns, working)
+        self._kernels["expired"] = blocks
+        return blocks
+
     def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         """Cut the columns out of a buffer; O(1)."""
         self._buffer = buffer
@@ -291,6 +321,7 @@ class ParticleData:
         self._colour_items = items(self._colour_column)
         self._colour_words = cells(self._colour_items)
         self._colour_cells = flat_cells(self._colour_column)
+        self._kernels = {}
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
         """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
@@ -404,9 +435,10 @@ class ParticleManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map; O(1)."""
+        """Bytes that the manager holds: the buffer and the map and scratch; O(1)."""
         total = self.data._buffer.nbytes
         total += self._sparse.nbytes
+        total += sum(blocks.nbytes for blocks in self.data._kernels.values())
         return total
 
     @contextmanager
@@ -673,8 +705,6 @@ class ParticleManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, position, velocity, life, colour)
@@ -692,15 +722,16 @@ class ParticleManager:
         colour: ArrayLike = COLOUR_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
             "life": _LIFE.many(life, count, data._buffer),
             "colour": _COLOUR.many(colour, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -961,3 +992,42 @@ class ParticleManager:
         alive = self._entities.alive_many(owners)
         gone = np.flatnonzero(~alive)
         return self._destroy_rows(gone)
+
+    def simulate(self, dt: float, gravity: float) -> None:
+        """Let all particles fly and age.
+
+        Reads velocity [m/s], position [m], life [s]; writes velocity [m/s], position
+        [m], life [s]; `dt` is in s; `gravity` is in m/s^2. O(n), n rows; no structural
+        change.
+        """
+        _dt = np.float32(SIMULATE_DT_ARGUMENT.one(dt))
+        _gravity = np.float32(SIMULATE_GRAVITY_ARGUMENT.one(gravity))
+        data = self.data
+        _blocks = data._kernels.get("simulate")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._simulate_blocks()
+        _once = np.multiply(_gravity, _dt)
+        for velocity, position, life, _tmp in _blocks.views:
+            # velocity.y += gravity * dt
+            np.add(velocity[1], _once, out=velocity[1])
+            # position += velocity * dt
+            np.multiply(velocity, _dt, out=_tmp)
+            position += _tmp
+            # life -= dt
+            life -= _dt
+
+    def expired(self) -> int:
+        """Return how many particles have no time left.
+
+        Reads life [s]. Without rows it is 0. O(n).
+        """
+        data = self.data
+        _blocks = data._kernels.get("expired")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._expired_blocks()
+        _parts: list[Any] = []
+        for life, _tmp in _blocks.views:
+            np.less_equal(life, 0.0, out=_tmp)
+            _parts.append(np.count_nonzero(_tmp))
+        result: int = added(_parts, np.int64, ())
+        return result

@@ -301,7 +301,8 @@ class PointMassData:
             rows_last(self._position_column[:n]),
         )
         working: tuple[Cells, ...] = (("f4", (3,), True),)
-        self._kernels["simulate"] = blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working)
+        self._kernels["simulate"] = blocks
         return blocks
 
     def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
@@ -729,8 +730,6 @@ class PointMassManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, mass, position, velocity, acceleration, label)
@@ -749,16 +748,17 @@ class PointMassManager:
         label: ArrayLike = LABEL_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "mass": _MASS.many(mass, count, data._buffer),
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
             "acceleration": _ACCELERATION.many(acceleration, count, data._buffer),
             "label": _LABEL.many(label, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -1019,7 +1019,7 @@ class PointMassManager:
         _dt = np.float32(SIMULATE_DT_ARGUMENT.one(dt))
         data = self.data
         _blocks = data._kernels.get("simulate")
-        if _blocks is None or _blocks.rows != data._n:
+        if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
         for velocity, acceleration, position, _tmp in _blocks.views:
             # velocity += acceleration * dt

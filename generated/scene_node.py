@@ -30,7 +30,9 @@ from numpy.typing import ArrayLike, NDArray
 from ._runtime import (
     NIL,
     ROUNDS,
+    Blocks,
     Callbacks,
+    Cells,
     Column,
     Columns,
     Entity,
@@ -38,6 +40,7 @@ from ._runtime import (
     FamilyLinks,
     FloatField,
     Instance,
+    LevelBlocks,
     LevelCache,
     RowArray,
     StaleViewWarning,
@@ -56,6 +59,7 @@ from ._runtime import (
     first_present,
     first_repeated,
     flat_cells,
+    gather,
     grown_capacity,
     grown_map,
     has_row,
@@ -80,7 +84,9 @@ from ._runtime import (
     remap_family,
     row_in_use,
     rows_in_use,
+    rows_last,
     saved_rows,
+    scatter,
     set_parents,
     sort_key,
     sort_order,
@@ -123,6 +129,10 @@ WORLD_DEFAULT: Final = (
     (0.0, 0.0, 0.0, 1.0),
 )
 WORLD_CELL: Final = _WORLD.one(WORLD_DEFAULT)
+WORLD_ABOVE_ROOTS: Final = np.array(
+    (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0),
+    np.float32,
+).reshape(4, 4, 1)
 
 
 class SceneNode(NamedTuple):
@@ -163,6 +173,7 @@ class SceneNodeData:
         "_entity_column",
         "_first_child_cells",
         "_first_child_column",
+        "_kernels",
         "_local_cells",
         "_local_column",
         "_local_items",
@@ -180,6 +191,7 @@ class SceneNodeData:
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _kernels: dict[str, Blocks]
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _local_column: NDArray[np.float32]
@@ -265,6 +277,21 @@ class SceneNodeData:
             self._previous_sibling_column,
         )
 
+    def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> Blocks:
+        """Cut the columns of `place` into blocks; good for one version."""
+        working: tuple[Cells, ...] = (
+            ("f4", (4, 4), True),
+            ("f4", (4, 4), True),
+            ("f4", (4, 4), True),
+            ("f4", (4, 4), False),
+            ("f4", (4, 4), False),
+            ("f4", (4, 4), False),
+            ("f4", (4, 4), False),
+        )
+        blocks = LevelBlocks(levels, self._parent_column, version, working)
+        self._kernels["place"] = blocks
+        return blocks
+
     def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         """Cut the columns out of a buffer; O(1)."""
         self._buffer = buffer
@@ -285,6 +312,7 @@ class SceneNodeData:
         self._next_sibling_cells = cells(self._next_sibling_column)
         self._previous_sibling_column = cut(buffer, COLUMNS[6], capacity)
         self._previous_sibling_cells = cells(self._previous_sibling_column)
+        self._kernels = {}
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
         """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
@@ -404,10 +432,11 @@ class SceneNodeManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map and the levels; O(1)."""
+        """Bytes that the manager holds: the buffer and the map and the levels and scratch; O(1)."""
         total = self.data._buffer.nbytes
         total += self._sparse.nbytes
         total += self._levels.rows.nbytes
+        total += sum(blocks.nbytes for blocks in self.data._kernels.values())
         return total
 
     @contextmanager
@@ -710,8 +739,6 @@ class SceneNodeManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, local, world)
@@ -727,13 +754,14 @@ class SceneNodeManager:
         world: ArrayLike = WORLD_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "local": _LOCAL.many(local, count, data._buffer),
             "world": _WORLD.many(world, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -1050,6 +1078,46 @@ class SceneNodeManager:
     def _entities_destroyed(self, entities: EntityArray) -> None:
         """Remove the rows of entities that have just died."""
         self.remove_many(entities)
+
+    def place(self) -> None:
+        """Find every node's matrix in the world, parents first.
+
+        Reads parent.world, local; writes world. O(n), n rows; no structural change.
+        """
+        data = self.data
+        _blocks = data._kernels.get("place")
+        if _blocks is None or _blocks.stamp != self._version:
+            _blocks = data._place_blocks(self.levels(), self._version)
+        _all_world = rows_last(data._world_column)
+        _all_local = rows_last(data._local_column)
+        for (
+            _rows,
+            _parents,
+            world,
+            _parent_world,
+            local,
+            _tmp,
+            _tmp2,
+            _tmp3,
+            _tmp4,
+        ) in _blocks.views:
+            gather(_all_local, _rows, local)
+            if _parents is None:
+                _parent_world[...] = WORLD_ABOVE_ROOTS
+            else:
+                gather(_all_world, _parents, _parent_world)
+            # world = parent.world @ local
+            _tmp[...] = _parent_world
+            _tmp2[...] = local
+            np.multiply(_tmp[:, 0, None], _tmp2[0], out=_tmp3)
+            np.multiply(_tmp[:, 1, None], _tmp2[1], out=_tmp4)
+            _tmp3 += _tmp4
+            np.multiply(_tmp[:, 2, None], _tmp2[2], out=_tmp4)
+            _tmp3 += _tmp4
+            np.multiply(_tmp[:, 3, None], _tmp2[3], out=_tmp4)
+            _tmp3 += _tmp4
+            world[...] = _tmp3
+            scatter(_all_world, _rows, world)
 
     def on_release(self, callback: Callable[[RowArray], object], /) -> Subscription:
         """Have `callback(rows)` called with rows about to go, still readable, on every way out.

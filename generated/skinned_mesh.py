@@ -36,9 +36,11 @@ from ._runtime import (
     Columns,
     Entity,
     EntityArray,
+    GroupMember,
     Instance,
     IntField,
     ObjectField,
+    Remap,
     RowArray,
     StaleViewWarning,
     Subscription,
@@ -50,7 +52,8 @@ from ._runtime import (
     cut,
     distinct,
     duplicate_instance,
-    fill,
+    exchange,
+    fill_parts,
     first_missing,
     first_present,
     first_repeated,
@@ -58,11 +61,13 @@ from ._runtime import (
     grown_capacity,
     grown_map,
     has_row,
+    having_all,
     indices,
     integers,
     is_integer,
     is_same_view,
     items,
+    joined_at,
     key_values,
     load_rows,
     locked,
@@ -75,8 +80,10 @@ from ._runtime import (
     saved_rows,
     sort_key,
     sort_order,
+    sorted_by_group,
     sparse_lookup,
     sparse_map,
+    unshared,
     warn_if_viewed,
     whole_rows,
     word,
@@ -180,6 +187,7 @@ class SkinnedMeshData:
         "_material_cells",
         "_material_column",
         "_n",
+        "_n_grouped",
         "_resource_column",
         "_shader_cells",
         "_shader_column",
@@ -193,6 +201,7 @@ class SkinnedMeshData:
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _n_grouped: int
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _vertex_buffers_column: NDArray[np.uint32]
@@ -213,12 +222,13 @@ class SkinnedMeshData:
 
     def __init__(self, capacity: int) -> None:
         self._n = 0
+        self._n_grouped = 0
         self._place(allocate(ROW_BYTES, capacity), capacity)
         self._resource_column = np.full(capacity, None, np.object_)
 
     @property
     def n(self) -> int:
-        """Rows in use."""
+        """Rows in use, those of the group `actors` first."""
         return self._n
 
     @property
@@ -372,6 +382,17 @@ class SkinnedMeshData:
         self.resource[:] = rows["resource"]
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._entity_cells[dst] = self._entity_cells[src]
+        self._vertex_buffers_words[dst] = self._vertex_buffers_words[src]
+        self._index_buffer_cells[dst] = self._index_buffer_cells[src]
+        self._shader_cells[dst] = self._shader_cells[src]
+        self._material_cells[dst] = self._material_cells[src]
+        self._bone_count_cells[dst] = self._bone_count_cells[src]
+        self._visible_cells[dst] = self._visible_cells[src]
+        self._resource_column[dst] = self._resource_column[src]
+
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -382,6 +403,117 @@ class SkinnedMeshData:
         self._bone_count_column[dst] = self._bone_count_column[src]
         self._visible_column[dst] = self._visible_column[src]
         self._resource_column[dst] = self._resource_column[src]
+
+
+class SkinnedMeshGroupedData:
+    """The columns of the rows in the group `actors`: views, assigned to like those of
+    `data`."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: SkinnedMeshData) -> None:
+        self._data = data
+
+    @property
+    def n(self) -> int:
+        """Rows in the group."""
+        return self._data._n_grouped
+
+    @property
+    def entity(self) -> EntityArray:
+        """The owner of each row in the group, shape (n,); read-only."""
+        return self._data.entity[: self._data._n_grouped]
+
+    @property
+    def vertex_buffers(self) -> NDArray[np.uint32]:
+        """Handles of the double-buffered skinned vertices. Shape (n, 2)."""
+        data = self._data
+        return data._vertex_buffers_column[: data._n_grouped]
+
+    @vertex_buffers.setter
+    def vertex_buffers(self, values: ArrayLike) -> None:
+        data = self._data
+        if not is_same_view(self.vertex_buffers, values):
+            checked = _VERTEX_BUFFERS.many(values, data._n_grouped)
+            data._vertex_buffers_column[: data._n_grouped] = checked
+
+    @property
+    def index_buffer(self) -> NDArray[np.uint32]:
+        """Handle of the index buffer. Shape (n,)."""
+        data = self._data
+        return data._index_buffer_column[: data._n_grouped]
+
+    @index_buffer.setter
+    def index_buffer(self, values: ArrayLike) -> None:
+        data = self._data
+        if not is_same_view(self.index_buffer, values):
+            checked = _INDEX_BUFFER.many(values, data._n_grouped)
+            data._index_buffer_column[: data._n_grouped] = checked
+
+    @property
+    def shader(self) -> NDArray[np.uint32]:
+        """Handle of the shader. Shape (n,)."""
+        data = self._data
+        return data._shader_column[: data._n_grouped]
+
+    @shader.setter
+    def shader(self, values: ArrayLike) -> None:
+        data = self._data
+        if not is_same_view(self.shader, values):
+            checked = _SHADER.many(values, data._n_grouped)
+            data._shader_column[: data._n_grouped] = checked
+
+    @property
+    def material(self) -> NDArray[np.uint32]:
+        """Handle of the material. Shape (n,)."""
+        data = self._data
+        return data._material_column[: data._n_grouped]
+
+    @material.setter
+    def material(self, values: ArrayLike) -> None:
+        data = self._data
+        if not is_same_view(self.material, values):
+            checked = _MATERIAL.many(values, data._n_grouped)
+            data._material_column[: data._n_grouped] = checked
+
+    @property
+    def bone_count(self) -> NDArray[np.uint16]:
+        """Bones in the palette. Shape (n,)."""
+        data = self._data
+        return data._bone_count_column[: data._n_grouped]
+
+    @bone_count.setter
+    def bone_count(self, values: ArrayLike) -> None:
+        data = self._data
+        if not is_same_view(self.bone_count, values):
+            checked = _BONE_COUNT.many(values, data._n_grouped)
+            data._bone_count_column[: data._n_grouped] = checked
+
+    @property
+    def visible(self) -> NDArray[np.bool_]:
+        """Whether the renderer draws it. Shape (n,)."""
+        data = self._data
+        return data._visible_column[: data._n_grouped]
+
+    @visible.setter
+    def visible(self, values: ArrayLike) -> None:
+        data = self._data
+        if not is_same_view(self.visible, values):
+            checked = _VISIBLE.many(values, data._n_grouped)
+            data._visible_column[: data._n_grouped] = checked
+
+    @property
+    def resource(self) -> NDArray[np.object_]:
+        """The external resource, released with the instance. Shape (n,)."""
+        data = self._data
+        return data._resource_column[: data._n_grouped]
+
+    @resource.setter
+    def resource(self, values: object) -> None:
+        data = self._data
+        if not is_same_view(self.resource, values):
+            checked = _RESOURCE.many(values, data._n_grouped)
+            data._resource_column[: data._n_grouped] = checked
 
 
 class SkinnedMeshManager:
@@ -399,6 +531,7 @@ class SkinnedMeshManager:
         "__weakref__",
         "_entities",
         "_locks",
+        "_mates",
         "_released",
         "_sparse",
         "_sparse_cells",
@@ -406,6 +539,7 @@ class SkinnedMeshManager:
         "data",
     )
     data: SkinnedMeshData
+    _mates: tuple[GroupMember, ...]
     _entities: EntityManager
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
@@ -417,6 +551,7 @@ class SkinnedMeshManager:
         self.data = SkinnedMeshData(capacity=0)
         self._entities = entities
         self._set_map(sparse_map(64))
+        self._mates = ()
         self._entities._attach(self._before_destroy, self._entities_destroyed)
         self._released = Callbacks()
 
@@ -440,6 +575,7 @@ class SkinnedMeshManager:
         data._load(state["columns"])
         self._entities = state["entities"]
         self._set_map(state["sparse"].copy())
+        self._mates = ()
         self._entities._attach(self._before_destroy, self._entities_destroyed)
         self._released = Callbacks()
 
@@ -476,11 +612,15 @@ class SkinnedMeshManager:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let structural changes raise StructureLockedError inside the `with` block."""
+        for mate in self._mates:
+            mate._locks += 1
         self._locks += 1
         try:
             yield
         finally:
             self._locks -= 1
+            for mate in self._mates:
+                mate._locks -= 1
 
     def entity(self, row: Instance, /) -> Entity:
         """Return the owner of a row; O(1)."""
@@ -748,6 +888,8 @@ class SkinnedMeshManager:
             data._n = row + 1
             self._sparse_cells[_slot] = row
             self._version += 1
+            if self._mates:
+                row = self._join_group(row, entity)
             return row
 
     def create_many(
@@ -784,8 +926,6 @@ class SkinnedMeshManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (
@@ -798,6 +938,8 @@ class SkinnedMeshManager:
             visible,
         )
         self._make_room(entities, columns, _borrowed)
+        if self._mates:
+            entities, columns = unshared(entities, columns)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
 
     def _convert(
@@ -814,10 +956,8 @@ class SkinnedMeshManager:
         resource: object = None,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "vertex_buffers": _VERTEX_BUFFERS.many(vertex_buffers, count, data._buffer),
             "index_buffer": _INDEX_BUFFER.many(index_buffer, count, data._buffer),
             "shader": _SHADER.many(shader, count, data._buffer),
@@ -826,6 +966,9 @@ class SkinnedMeshManager:
             "visible": _VISIBLE.many(visible, count, data._buffer),
             "resource": _RESOURCE.many(resource, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -871,6 +1014,8 @@ class SkinnedMeshManager:
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
+            if self._mates:
+                rows = self._join_group_many(rows, entities)
             return rows
 
     def ensure(
@@ -907,7 +1052,7 @@ class SkinnedMeshManager:
         )
 
     def destroy(self, row: Instance, /) -> None:
-        """Remove one instance; O(1). The last row moves into its place.
+        """Remove one instance; O(1). The group's last row and the last of all move up.
 
         Raises:
             StaleInstanceError: the row is not in use.
@@ -966,18 +1111,17 @@ class SkinnedMeshManager:
         with self._entities.dispatch:
             self._release(np.array([row]))
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-            src, dst = data._n - 1, row
-            if src != dst:
-                data._entity_cells[dst] = data._entity_cells[src]
-                data._vertex_buffers_words[dst] = data._vertex_buffers_words[src]
-                data._index_buffer_cells[dst] = data._index_buffer_cells[src]
-                data._shader_cells[dst] = data._shader_cells[src]
-                data._material_cells[dst] = data._material_cells[src]
-                data._bone_count_cells[dst] = data._bone_count_cells[src]
-                data._visible_cells[dst] = data._visible_cells[src]
-                data._resource_column[dst] = data._resource_column[src]
-                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-            data._n = src
+            if row < data._n_grouped:
+                for mate in self._mates:
+                    mate._leave_group(row)
+                last = Instance(data._n_grouped - 1)
+                if row != last:
+                    self._move(last, row)
+                data._n_grouped = row = last  # the hole is behind the group now
+            last = Instance(data._n - 1)
+            if row != last:
+                self._move(last, row)
+            data._n = last
             data._resource_column[data._n] = None
             self._version += 1
             return 1
@@ -990,11 +1134,14 @@ class SkinnedMeshManager:
         with self._entities.dispatch:
             self._release(gone)
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            n = data._n
-            src, dst = fill(gone, n)
-            if len(src):
-                data._move_rows(src, dst)
-                self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+            n, bound = data._n, data._n_grouped
+            leaving = gone[: np.searchsorted(gone, bound)]
+            if len(leaving):
+                for mate in self._mates:
+                    mate._leave_group_many(leaving)
+            src, dst = fill_parts(gone, bound, n)
+            self._move_many(src, dst)
+            data._n_grouped = bound - len(leaving)
             data._n = n - len(gone)
             data._resource_column[data._n : n] = None
             self._version += 1
@@ -1007,10 +1154,12 @@ class SkinnedMeshManager:
 
         Raises:
             ValueError: no such field, or a key of another length.
-            StructureLockedError: the manager is locked.
+            StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
             raise locked(MANAGER)
+        if self._mates:
+            raise sorted_by_group(MANAGER, "actors")
         data = self.data
         if isinstance(key, str):
             if key not in SORT_KEYS:
@@ -1024,10 +1173,12 @@ class SkinnedMeshManager:
 
         Raises:
             ValueError: the order is not a permutation of the rows.
-            StructureLockedError: the manager is locked.
+            StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
             raise locked(MANAGER)
+        if self._mates:
+            raise sorted_by_group(MANAGER, "actors")
         given = integers(order, MANAGER, "the order")
         order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
@@ -1065,6 +1216,108 @@ class SkinnedMeshManager:
         if size < len(self._sparse):
             self._set_map(self._sparse[:size].copy())
 
+    def _link_group(self, mates: tuple[GroupMember, ...], n: int) -> None:
+        """Be told of the group's other members, with which the first n rows are aligned."""
+        self._mates = mates
+        self.data._n_grouped = n
+
+    def _join_group(self, row: Instance, entity: Entity) -> Instance:
+        """Let an entity join that has a row in every mate too; return its row; O(1) per mate."""
+        for mate in self._mates:
+            if mate.lookup(entity) == NIL:
+                return row
+        for mate in self._mates:
+            mate._enter_group(mate.lookup(entity))
+            mate._version += 1
+        return self._enter_group(row)
+
+    def _join_group_many(self, rows: RowArray, entities: EntityArray) -> RowArray:
+        """Let those of k entities join that have rows in every mate; return all rows; O(k)."""
+        joining, found = having_all(entities, self._mates)
+        if len(joining) == 0:
+            return rows
+        for mate, rows_there in zip(self._mates, found, strict=True):
+            mate._enter_group_many(rows_there)
+            mate._version += 1
+        src, dst = self._enter_group_many(rows[joining])
+        return Remap(src, dst, self.data._n)(rows)
+
+    def _enter_group(self, row: Instance) -> Instance:
+        """Bring a row to the end of the group; O(1). The caller counts the change."""
+        data = self.data
+        last = Instance(data._n_grouped)
+        self._swap(row, last)
+        data._n_grouped = last + 1
+        return last
+
+    def _enter_group_many(self, rows: RowArray) -> tuple[RowArray, RowArray]:
+        """Bring k rows, in this order, to the end of the group; return (src, dst); O(k)."""
+        data = self.data
+        src, dst = joined_at(rows, data._n_grouped)
+        self._move_many(src, dst)
+        data._n_grouped += len(rows)
+        return src, dst
+
+    def _leave_group(self, row: Instance) -> None:
+        """Swap a row with the group's last and end the group before it; O(1)."""
+        data = self.data
+        last = Instance(data._n_grouped - 1)
+        self._swap(row, last)
+        data._n_grouped = last
+        self._version += 1
+
+    def _leave_group_many(self, gone: RowArray) -> None:
+        """Bring k ascending rows behind the group, which ends before them; O(k)."""
+        data = self.data
+        start = data._n_grouped - len(gone)
+        src, dst = exchange(gone, start, data._n_grouped)
+        self._move_many(src, dst)
+        data._n_grouped = start
+        self._version += 1
+
+    def _group_key(self, key: str | ArrayLike) -> NDArray[Any]:
+        """Return the key by which the group is sorted, one value per row in it."""
+        data = self.data
+        if isinstance(key, str):
+            if key not in SORT_KEYS:
+                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
+            column: NDArray[Any] = getattr(data, key)
+            return column[: data._n_grouped]
+        return sort_key(key_values(key, MANAGER), data._n_grouped, "actors")
+
+    def _permute_group(self, src: RowArray) -> None:
+        """Move every row src[k] of the group to k."""
+        self._move_many(src, np.arange(len(src)))
+        self._version += 1
+
+    def _swap(self, one: Instance, other: Instance) -> None:
+        """Let two rows change places, over the spare row behind the last one if there is one."""
+        data = self.data
+        spare = Instance(data._n)
+        if one == other:
+            return
+        if spare == data._allocated:
+            self._move_many(np.array([one, other]), np.array([other, one]))
+            return
+        self._move(one, spare)
+        self._move(other, one)
+        self._move(spare, other)
+        data._resource_column[spare] = None
+
+    def _move(self, src: Instance, dst: Instance) -> None:
+        """Move one row, and tell what knows its number."""
+        data = self.data
+        data._move_row(src, dst)
+        self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+
+    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+        if len(src) == 0:
+            return
+        data = self.data
+        data._move_rows(src, dst)
+        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+
     def _set_map(self, sparse: NDArray[np.uint32]) -> None:
         self._sparse = sparse
         self._sparse_cells = cells(sparse)
@@ -1088,8 +1341,12 @@ class SkinnedMeshManager:
         return self._released.add(callback)
 
     def _release(self, rows: RowArray) -> None:
+        for mate in self._mates:
+            mate._locks += 1
         self._locks += 1
         try:
             self._released.run(rows, self._entities.dispatch.errors)
         finally:
             self._locks -= 1
+            for mate in self._mates:
+                mate._locks -= 1

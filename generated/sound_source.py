@@ -756,8 +756,6 @@ class SoundSourceManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         _borrowed = (entities, clip, volume, pitch, offset, elapsed, looping)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -775,10 +773,8 @@ class SoundSourceManager:
         looping: ArrayLike = LOOPING_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "clip": _CLIP.many(clip, count, data._buffer),
             "volume": _VOLUME.many(volume, count, data._buffer),
             "pitch": _PITCH.many(pitch, count, data._buffer),
@@ -786,6 +782,9 @@ class SoundSourceManager:
             "elapsed": _ELAPSED.many(elapsed, count, data._buffer),
             "looping": _LOOPING.many(looping, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -674,8 +674,6 @@ class SparkManager:
         """
         count = whole_count(MANAGER, count)
         columns = self._convert(count, position=position, velocity=velocity, heat=heat)
-        if self._locks:
-            raise locked(MANAGER)
         _borrowed = (position, velocity, heat)
         self._make_room(count, columns, _borrowed)
         return self._append_many(count, columns)
@@ -690,14 +688,15 @@ class SparkManager:
         heat: ArrayLike = HEAT_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "position": _POSITION.many(position, count, data._buffer),
             "velocity": _VELOCITY.many(velocity, count, data._buffer),
             "heat": _HEAT.many(heat, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, count: int, columns: Columns, borrowed: tuple[object, ...]

@@ -863,8 +863,6 @@ class StatusEffectManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         _borrowed = (entities, effect, strength, remaining, caster, icon)
         self._make_room(entities, columns, _borrowed)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
@@ -881,16 +879,17 @@ class StatusEffectManager:
         icon: ArrayLike = ICON_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "effect": _EFFECT.many(effect, count, data._buffer),
             "strength": _STRENGTH.many(strength, count, data._buffer),
             "remaining": _REMAINING.many(remaining, count, data._buffer),
             "caster": _CASTER.many(caster, count, data._buffer),
             "icon": _ICON.many(icon, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

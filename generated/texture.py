@@ -645,8 +645,6 @@ class TextureManager:
             file=file,
             staging=staging,
         )
-        if self._locks:
-            raise locked(MANAGER)
         _borrowed = (device_handle, width, height, file)
         self._make_room(count, columns, _borrowed)
         return self._append_many(count, columns)
@@ -663,16 +661,17 @@ class TextureManager:
         staging: object = None,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "device_handle": _DEVICE_HANDLE.many(device_handle, count, data._buffer),
             "width": _WIDTH.many(width, count, data._buffer),
             "height": _HEIGHT.many(height, count, data._buffer),
             "file": _FILE.many(file, count, data._buffer),
             "staging": _STAGING.many(staging, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, count: int, columns: Columns, borrowed: tuple[object, ...]

@@ -688,8 +688,6 @@ class TileManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, height, walk_cost, flow, explored)
@@ -707,15 +705,16 @@ class TileManager:
         explored: ArrayLike = EXPLORED_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "height": _HEIGHT.many(height, count, data._buffer),
             "walk_cost": _WALK_COST.many(walk_cost, count, data._buffer),
             "flow": _FLOW.many(flow, count, data._buffer),
             "explored": _EXPLORED.many(explored, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

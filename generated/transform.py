@@ -28,6 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 from ._runtime import (
     NIL,
     NULL_ENTITY,
+    Blocks,
+    Cells,
     Column,
     Columns,
     Entity,
@@ -40,6 +42,7 @@ from ._runtime import (
     StaleViewWarning,
     allocate,
     as_entities,
+    averaged,
     cells,
     copied_if_view,
     copy_rows,
@@ -64,6 +67,8 @@ from ._runtime import (
     present_row,
     present_rows,
     put_cells,
+    put_where,
+    rows_last,
     rows_spanned,
     saved_rows,
     warn_if_viewed,
@@ -131,6 +136,7 @@ class TransformData:
         "_buffer",
         "_entity_cells",
         "_entity_column",
+        "_kernels",
         "_n",
         "_rotation_cells",
         "_rotation_column",
@@ -145,6 +151,7 @@ class TransformData:
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _kernels: dict[str, Blocks]
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _translation_column: NDArray[np.float32]
@@ -224,6 +231,29 @@ class TransformData:
         """Which rows are in use, shape (n,): a mask for columns with holes."""
         return self._entity_column[: self._n].astype(np.bool_)
 
+    def _straighten_blocks(self) -> Blocks:
+        """Cut the columns of `straighten` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (rows_last(self._rotation_column[:n]),)
+        working: tuple[Cells, ...] = (
+            ("?", (), False),
+            ("f4", (), False),
+            ("f4", (), False),
+            ("f4", (4,), False),
+        )
+        blocks = Blocks(n, columns, working)
+        self._kernels["straighten"] = blocks
+        return blocks
+
+    def _center_blocks(self) -> Blocks:
+        """Cut the columns of `center` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (self._entity_column[:n], rows_last(self._translation_column[:n]))
+        working: tuple[Cells, ...] = (("f4", (3,), False),)
+        blocks = Blocks(n, columns, working)
+        self._kernels["center"] = blocks
+        return blocks
+
     def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         """Cut the columns out of a buffer; O(1)."""
         self._buffer = buffer
@@ -239,6 +269,7 @@ class TransformData:
         self._scale_column = cut(buffer, COLUMNS[3], capacity)
         self._scale_items = items(self._scale_column)
         self._scale_cells = flat_cells(self._scale_column)
+        self._kernels = {}
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
         """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
@@ -364,8 +395,10 @@ class TransformManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer; O(1)."""
-        return self.data._buffer.nbytes
+        """Bytes that the manager holds: the buffer and scratch; O(1)."""
+        total = self.data._buffer.nbytes
+        total += sum(blocks.nbytes for blocks in self.data._kernels.values())
+        return total
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -621,8 +654,6 @@ class TransformManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, translation, rotation, scale)
@@ -639,14 +670,15 @@ class TransformManager:
         scale: ArrayLike = SCALE_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        return {
+        columns: Columns = {
             "translation": _TRANSLATION.many(translation, count, data._buffer),
             "rotation": _ROTATION.many(rotation, count, data._buffer),
             "scale": _SCALE.many(scale, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
+        return columns
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -837,3 +869,58 @@ class TransformManager:
         alive = self._entities.alive_many(owners)
         gone = np.flatnonzero(~alive & (owners != NULL_ENTITY))
         return self._destroy_rows(gone)
+
+    def straighten(self) -> None:
+        """Let rotations be of length 1 again.
+
+        Reads rotation; writes rotation. O(n), n rows; no structural change.
+        """
+        data = self.data
+        _blocks = data._kernels.get("straighten")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._straighten_blocks()
+        with np.errstate(all="ignore"):
+            for rotation, _where, _tmp, _tmp2, _tmp3 in _blocks.views:
+                np.multiply(rotation[0], rotation[0], out=_tmp)
+                np.multiply(rotation[1], rotation[1], out=_tmp2)
+                _tmp += _tmp2
+                np.multiply(rotation[2], rotation[2], out=_tmp2)
+                _tmp += _tmp2
+                np.multiply(rotation[3], rotation[3], out=_tmp2)
+                _tmp += _tmp2
+                np.subtract(1.0, _tmp, out=_tmp)
+                np.absolute(_tmp, out=_tmp)
+                np.greater(_tmp, 1e-06, out=_where)
+                if not _where.any():
+                    continue
+                # rotation = normalize(rotation)
+                np.multiply(rotation[0], rotation[0], out=_tmp2)
+                np.multiply(rotation[1], rotation[1], out=_tmp)
+                _tmp2 += _tmp
+                np.multiply(rotation[2], rotation[2], out=_tmp)
+                _tmp2 += _tmp
+                np.multiply(rotation[3], rotation[3], out=_tmp)
+                _tmp2 += _tmp
+                np.sqrt(_tmp2, out=_tmp2)
+                np.putmask(_tmp2, _tmp2 == 0, 1)
+                np.divide(rotation, _tmp2, out=_tmp3)
+                put_where(rotation, _where, _tmp3)
+
+    def center(self) -> tuple[float, float, float]:
+        """Return the mean place.
+
+        Reads translation [m]. Added in f64. Without rows it is NaN. O(n).
+        """
+        data = self.data
+        _blocks = data._kernels.get("center")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._center_blocks()
+        _parts: list[Any] = []
+        for _owners, translation, _tmp in _blocks.views:
+            _present = _owners != NULL_ENTITY
+            if not _present.any():
+                continue
+            _tmp[...] = translation
+            _parts.append(np.add.reduce(_tmp[..., _present], axis=-1, dtype=np.float64))
+        result: tuple[float, float, float] = averaged(_parts, len(self), (3,))
+        return result

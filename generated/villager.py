@@ -42,7 +42,9 @@ from ._runtime import (
     EntityArray,
     EnumField,
     FloatField,
+    GroupMember,
     Instance,
+    Remap,
     RowArray,
     StaleViewWarning,
     TextField,
@@ -57,7 +59,9 @@ from ._runtime import (
     differing,
     distinct,
     duplicate_instance,
+    exchange,
     fill,
+    fill_parts,
     first_missing,
     first_present,
     first_repeated,
@@ -66,11 +70,13 @@ from ._runtime import (
     grown_capacity,
     grown_map,
     has_row,
+    having_all,
     indices,
     integers,
     is_integer,
     is_same_view,
     items,
+    joined_at,
     key_values,
     load_rows,
     locked,
@@ -84,9 +90,11 @@ from ._runtime import (
     saved_rows,
     sort_key,
     sort_order,
+    sorted_by_group,
     sparse_lookup,
     sparse_map,
     spread,
+    unshared,
     warn_if_viewed,
     whole_rows,
     without_views,
@@ -218,10 +226,12 @@ class VillagerData:
         "_goal_items",
         "_goal_words",
         "_n",
+        "_n_grouped",
     )
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _n_grouped: int
     _cold: VillagerColdData
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
@@ -236,12 +246,13 @@ class VillagerData:
 
     def __init__(self, capacity: int) -> None:
         self._n = 0
+        self._n_grouped = 0
         self._cold = VillagerColdData(0)
         self._place(allocate(ROW_BYTES, capacity), capacity)
 
     @property
     def n(self) -> int:
-        """Rows in use."""
+        """Rows in use, those of the group `actors` first."""
         return self._n
 
     @property
@@ -391,12 +402,65 @@ class VillagerData:
         """Fill the rows in use from what `_save` returned."""
         load_rows(COLUMNS, self._buffer, self._allocated, rows)
 
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._entity_cells[dst] = self._entity_cells[src]
+        self._energy_cells[dst] = self._energy_cells[src]
+        self._goal_words[dst] = self._goal_words[src]
+        self._cold_row_cells[dst] = self._cold_row_cells[src]
+
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
         self._energy_column[dst] = self._energy_column[src]
         self._goal_items[dst] = self._goal_items[src]
         self._cold_row_column[dst] = self._cold_row_column[src]
+
+
+class VillagerGroupedData:
+    """The columns of the rows in the group `actors`: views, assigned to like those of
+    `data`."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: VillagerData) -> None:
+        self._data = data
+
+    @property
+    def n(self) -> int:
+        """Rows in the group."""
+        return self._data._n_grouped
+
+    @property
+    def entity(self) -> EntityArray:
+        """The owner of each row in the group, shape (n,); read-only."""
+        return self._data.entity[: self._data._n_grouped]
+
+    @property
+    def energy(self) -> NDArray[np.float64]:
+        """Energy left to act with. Shape (n,)."""
+        data = self._data
+        return data._energy_column[: data._n_grouped]
+
+    @energy.setter
+    def energy(self, values: ArrayLike) -> None:
+        data = self._data
+        if not is_same_view(self.energy, values):
+            checked = _ENERGY.many(values, data._n_grouped)
+            data._energy_column[: data._n_grouped] = checked
+
+    @property
+    def goal(self) -> NDArray[np.float32]:
+        """Where it is going. [m] Shape (n, 2)."""
+        data = self._data
+        return data._goal_column[: data._n_grouped]
+
+    @goal.setter
+    def goal(self, values: ArrayLike) -> None:
+        data = self._data
+        if not is_same_view(self.goal, values):
+            checked = _GOAL.many(values, data._n_grouped)
+            data._goal_column[: data._n_grouped] = checked
 
 
 class VillagerColdData:
@@ -599,6 +663,7 @@ class VillagerManager:
         "__weakref__",
         "_entities",
         "_locks",
+        "_mates",
         "_rng",
         "_sparse",
         "_sparse_cells",
@@ -606,6 +671,7 @@ class VillagerManager:
         "data",
     )
     data: VillagerData
+    _mates: tuple[GroupMember, ...]
     _entities: EntityManager
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
@@ -618,6 +684,7 @@ class VillagerManager:
         self._entities = entities
         self._set_map(sparse_map(64))
         self._rng = Random(0)
+        self._mates = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
@@ -647,6 +714,7 @@ class VillagerManager:
         data._cold = VillagerColdData(state["cold_allocated"])
         data._cold._n = len(state["cold"]["row"])
         data._cold._load(state["cold"])
+        self._mates = ()
 
     def __len__(self) -> int:
         """Return the number of instances; O(1)."""
@@ -681,11 +749,15 @@ class VillagerManager:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let structural changes raise StructureLockedError inside the `with` block."""
+        for mate in self._mates:
+            mate._locks += 1
         self._locks += 1
         try:
             yield
         finally:
             self._locks -= 1
+            for mate in self._mates:
+                mate._locks -= 1
 
     def entity(self, row: Instance, /) -> Entity:
         """Return the owner of a row; O(1)."""
@@ -978,6 +1050,8 @@ class VillagerManager:
         else:
             data._cold_row_cells[row] = NIL
         self._version += 1
+        if self._mates:
+            row = self._join_group(row, entity)
         return row
 
     def create_many(
@@ -1012,12 +1086,12 @@ class VillagerManager:
             self._entities.require_many(entities)  # death is the graver error
             raise
         entities = self._entities._require_handles(_given, entities)
-        if self._locks:
-            raise locked(MANAGER)
         first_repeated(MANAGER, entities)
         first_present(MANAGER, entities, self.lookup_many(entities))
         _borrowed = (entities, energy, goal, loot, chance_of_drop, home, nickname)
         self._make_room(entities, columns, _borrowed)
+        if self._mates:
+            entities, columns = unshared(entities, columns)
         entities = copied_if_view(entities, self.data._cold._buffer)
         return self._append_many(copied_if_view(entities, self.data._buffer), columns)
 
@@ -1034,10 +1108,8 @@ class VillagerManager:
         nickname: ArrayLike = NICKNAME_DEFAULT,
     ) -> Columns:
         """Check columns for `count` new rows: the first part of a creation."""
-        if self._locks:
-            raise locked(MANAGER)
         data = self.data
-        columns = {
+        columns: Columns = {
             "energy": _ENERGY.many(energy, count, data._buffer),
             "goal": _GOAL.many(goal, count, data._buffer),
             "loot": _LOOT.many(loot, count, data._buffer),
@@ -1045,6 +1117,8 @@ class VillagerManager:
             "home": _HOME.many(home, count, data._buffer),
             "nickname": _NICKNAME.many(nickname, count, data._buffer),
         }
+        if self._locks:
+            raise locked(MANAGER)
         return without_views(columns, data._cold._buffer)
 
     def _make_room(
@@ -1089,6 +1163,8 @@ class VillagerManager:
         data._cold_row_column[span] = NIL
         data._append_cold_rows(rows, columns)
         self._version += 1
+        if self._mates:
+            rows = self._join_group_many(rows, entities)
         return rows
 
     def ensure(
@@ -1123,7 +1199,7 @@ class VillagerManager:
         )
 
     def destroy(self, row: Instance, /) -> None:
-        """Remove one instance; O(1). The last row moves into its place.
+        """Remove one instance; O(1). The group's last row and the last of all move up.
 
         Raises:
             StaleInstanceError: the row is not in use.
@@ -1182,16 +1258,17 @@ class VillagerManager:
         self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
         if data._cold_row_cells[row] != NIL:
             data._drop_cold_row(data._cold_row_cells[row])
-        src, dst = data._n - 1, row
-        if src != dst:
-            data._entity_cells[dst] = data._entity_cells[src]
-            data._energy_cells[dst] = data._energy_cells[src]
-            data._goal_words[dst] = data._goal_words[src]
-            data._cold_row_cells[dst] = data._cold_row_cells[src]
-            self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-            if data._cold_row_cells[dst] != NIL:
-                data._cold._row_cells[data._cold_row_cells[dst]] = dst
-        data._n = src
+        if row < data._n_grouped:
+            for mate in self._mates:
+                mate._leave_group(row)
+            last = Instance(data._n_grouped - 1)
+            if row != last:
+                self._move(last, row)
+            data._n_grouped = row = last  # the hole is behind the group now
+        last = Instance(data._n - 1)
+        if row != last:
+            self._move(last, row)
+        data._n = last
         self._version += 1
         return 1
 
@@ -1202,12 +1279,14 @@ class VillagerManager:
         data = self.data
         self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
         data._drop_cold_rows(gone)
-        n = data._n
-        src, dst = fill(gone, n)
-        if len(src):
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-            follow(data._cold_row_column[dst], data._cold._row_column, dst)
+        n, bound = data._n, data._n_grouped
+        leaving = gone[: np.searchsorted(gone, bound)]
+        if len(leaving):
+            for mate in self._mates:
+                mate._leave_group_many(leaving)
+        src, dst = fill_parts(gone, bound, n)
+        self._move_many(src, dst)
+        data._n_grouped = bound - len(leaving)
         data._n = n - len(gone)
         self._version += 1
         return len(gone)
@@ -1219,10 +1298,12 @@ class VillagerManager:
 
         Raises:
             ValueError: no such field, or a key of another length.
-            StructureLockedError: the manager is locked.
+            StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
             raise locked(MANAGER)
+        if self._mates:
+            raise sorted_by_group(MANAGER, "actors")
         data = self.data
         if isinstance(key, str):
             if key not in SORT_KEYS:
@@ -1236,10 +1317,12 @@ class VillagerManager:
 
         Raises:
             ValueError: the order is not a permutation of the rows.
-            StructureLockedError: the manager is locked.
+            StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
             raise locked(MANAGER)
+        if self._mates:
+            raise sorted_by_group(MANAGER, "actors")
         given = integers(order, MANAGER, "the order")
         order = permutation(given, self.data._n, MANAGER)
         self._permute(order)
@@ -1278,6 +1361,110 @@ class VillagerManager:
         if size < len(self._sparse):
             self._set_map(self._sparse[:size].copy())
         data._cold._shrink()
+
+    def _link_group(self, mates: tuple[GroupMember, ...], n: int) -> None:
+        """Be told of the group's other members, with which the first n rows are aligned."""
+        self._mates = mates
+        self.data._n_grouped = n
+
+    def _join_group(self, row: Instance, entity: Entity) -> Instance:
+        """Let an entity join that has a row in every mate too; return its row; O(1) per mate."""
+        for mate in self._mates:
+            if mate.lookup(entity) == NIL:
+                return row
+        for mate in self._mates:
+            mate._enter_group(mate.lookup(entity))
+            mate._version += 1
+        return self._enter_group(row)
+
+    def _join_group_many(self, rows: RowArray, entities: EntityArray) -> RowArray:
+        """Let those of k entities join that have rows in every mate; return all rows; O(k)."""
+        joining, found = having_all(entities, self._mates)
+        if len(joining) == 0:
+            return rows
+        for mate, rows_there in zip(self._mates, found, strict=True):
+            mate._enter_group_many(rows_there)
+            mate._version += 1
+        src, dst = self._enter_group_many(rows[joining])
+        return Remap(src, dst, self.data._n)(rows)
+
+    def _enter_group(self, row: Instance) -> Instance:
+        """Bring a row to the end of the group; O(1). The caller counts the change."""
+        data = self.data
+        last = Instance(data._n_grouped)
+        self._swap(row, last)
+        data._n_grouped = last + 1
+        return last
+
+    def _enter_group_many(self, rows: RowArray) -> tuple[RowArray, RowArray]:
+        """Bring k rows, in this order, to the end of the group; return (src, dst); O(k)."""
+        data = self.data
+        src, dst = joined_at(rows, data._n_grouped)
+        self._move_many(src, dst)
+        data._n_grouped += len(rows)
+        return src, dst
+
+    def _leave_group(self, row: Instance) -> None:
+        """Swap a row with the group's last and end the group before it; O(1)."""
+        data = self.data
+        last = Instance(data._n_grouped - 1)
+        self._swap(row, last)
+        data._n_grouped = last
+        self._version += 1
+
+    def _leave_group_many(self, gone: RowArray) -> None:
+        """Bring k ascending rows behind the group, which ends before them; O(k)."""
+        data = self.data
+        start = data._n_grouped - len(gone)
+        src, dst = exchange(gone, start, data._n_grouped)
+        self._move_many(src, dst)
+        data._n_grouped = start
+        self._version += 1
+
+    def _group_key(self, key: str | ArrayLike) -> NDArray[Any]:
+        """Return the key by which the group is sorted, one value per row in it."""
+        data = self.data
+        if isinstance(key, str):
+            if key not in SORT_KEYS:
+                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
+            column: NDArray[Any] = self._column_by_name(key)
+            return column[: data._n_grouped]
+        return sort_key(key_values(key, MANAGER), data._n_grouped, "actors")
+
+    def _permute_group(self, src: RowArray) -> None:
+        """Move every row src[k] of the group to k."""
+        self._move_many(src, np.arange(len(src)))
+        self._version += 1
+
+    def _swap(self, one: Instance, other: Instance) -> None:
+        """Let two rows change places, over the spare row behind the last one if there is one."""
+        data = self.data
+        spare = Instance(data._n)
+        if one == other:
+            return
+        if spare == data._allocated:
+            self._move_many(np.array([one, other]), np.array([other, one]))
+            return
+        self._move(one, spare)
+        self._move(other, one)
+        self._move(spare, other)
+
+    def _move(self, src: Instance, dst: Instance) -> None:
+        """Move one row, and tell what knows its number."""
+        data = self.data
+        data._move_row(src, dst)
+        self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+        if data._cold_row_cells[dst] != NIL:
+            data._cold._row_cells[data._cold_row_cells[dst]] = dst
+
+    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+        if len(src) == 0:
+            return
+        data = self.data
+        data._move_rows(src, dst)
+        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        follow(data._cold_row_column[dst], data._cold._row_column, dst)
 
     def _set_map(self, sparse: NDArray[np.uint32]) -> None:
         self._sparse = sparse

@@ -2,22 +2,23 @@
 
 What an entity fights with.
 
-91 bytes per row, each column on its own in a chunk:
+Each column on its own in a chunk:
 
-    column       type        bytes/row  tags
-    -----------  ----------  ---------  ----
-    damage       f32                 4   hot
-    reach        f32[2]              8   hot
-    direction_x  f32                 4   hot
-    direction_y  f32                 4   hot
-    direction_z  f32                 4   hot
-    grip         f32[3,3]           36  cold
-    elements     Element[2]          2   hot
-    sharp        bool                1   hot
-    wielder      entity              8   hot
-    name         str[16]            16  cold
-    code         bytes[4]            4  cold
-    model        object         beside  cold
+    column       type        tags  bytes/row
+    -----------  ----------  ----  ---------
+    damage       f32         hot           4
+    reach        f32[2]      hot           8
+    direction_x  f32         hot           4
+    direction_y  f32         hot           4
+    direction_z  f32         hot           4
+    grip         f32[3,3]    cold         36
+    elements     Element[2]  hot           2
+    sharp        bool        hot           1
+    wielder      entity      hot           8
+    name         str[16]     cold         16
+    code         bytes[4]    cold          4
+    model        object      cold     beside
+    91 bytes per row, in archetype chunks of 16384 bytes
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ WIELDER_DEFAULT: Final = NULL_ENTITY
 NAME_DEFAULT: Final = "fist"
 NAME_CELL: Final = _NAME.one(NAME_DEFAULT)
 CODE_DEFAULT: Final = b""
-_FIELDS: Final[Mapping[str, Field | ObjectField]] = {
+CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {
     "damage": _DAMAGE,
     "reach": _REACH,
     "direction": _DIRECTION,
@@ -199,7 +200,7 @@ class WeaponData(ChunkColumns):
     """
 
     _ROW: ClassVar = Weapon
-    _FIELDS: ClassVar = _FIELDS
+    _FIELDS: ClassVar = CONVERTERS
     LAYOUT: ClassVar = COLUMNS
 
     __slots__ = (

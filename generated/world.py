@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,27 +16,54 @@ from ._runtime import (
     ComponentHolder,
     Entity,
     EntityArray,
+    FloatField,
+    Group,
+    GroupMember,
     Instance,
+    JoinedColumn,
     QueryJoin,
     QueryListMember,
     QueryMember,
     RowArray,
     SpawnedRows,
     as_entities,
+    joined_blocks,
+    rows_last,
     signature_words,
 )
-from .ai_state import AiState, AiStateColumns, AiStateFields, AiStateManager
+from .ai_state import (
+    AiState,
+    AiStateColumns,
+    AiStateFields,
+    AiStateGroupedData,
+    AiStateManager,
+)
 from .archetypes import Archetypes
 from .armor import Armor, ArmorFields
 from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
+from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
 from .entities import EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
 from .health import Health, HealthFields
+from .kin import Kin, KinColumns, KinFields, KinManager
 from .particle import Particle, ParticleFields, ParticleManager
 from .point_mass import PointMass, PointMassColumns, PointMassFields, PointMassManager
+from .position import (
+    Position,
+    PositionColumns,
+    PositionFields,
+    PositionGroupedData,
+    PositionManager,
+)
+from .predator import Predator, PredatorColumns, PredatorFields, PredatorManager
 from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager
-from .skinned_mesh import SkinnedMesh, SkinnedMeshFields, SkinnedMeshManager
+from .skinned_mesh import (
+    SkinnedMesh,
+    SkinnedMeshFields,
+    SkinnedMeshGroupedData,
+    SkinnedMeshManager,
+)
 from .sound_source import SoundSource, SoundSourceFields, SoundSourceManager
 from .spark import SparkManager
 from .static import Static, StaticFields, StaticManager
@@ -49,8 +76,18 @@ from .status_effect import (
 from .texture import TextureManager
 from .tile import Tile, TileFields, TileManager
 from .transform import Transform, TransformColumns, TransformFields, TransformManager
-from .villager import Villager, VillagerFields, VillagerManager
+from .velocity import (
+    Velocity,
+    VelocityColumns,
+    VelocityFields,
+    VelocityGroupedData,
+    VelocityManager,
+)
+from .villager import Villager, VillagerFields, VillagerGroupedData, VillagerManager
 from .weapon import Weapon, WeaponFields
+
+CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
+DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
 
 
 class Signature(ComponentFlags):
@@ -58,21 +95,26 @@ class Signature(ComponentFlags):
 
     AI_STATE = 1 << 0
     CELESTIAL_BODY = 1 << 1
-    EVERY_TYPE = 1 << 2
-    PARTICLE = 1 << 3
-    POINT_MASS = 1 << 4
-    SCENE_NODE = 1 << 5
-    SKINNED_MESH = 1 << 6
-    SOUND_SOURCE = 1 << 7
-    STATIC = 1 << 8
-    STATUS_EFFECT = 1 << 9
-    TILE = 1 << 10
-    TRANSFORM = 1 << 11
-    VILLAGER = 1 << 12
-    ARMOR = 1 << 13
-    BURNING = 1 << 14
-    HEALTH = 1 << 15
-    WEAPON = 1 << 16
+    ENERGY = 1 << 2
+    EVERY_TYPE = 1 << 3
+    KIN = 1 << 4
+    PARTICLE = 1 << 5
+    POINT_MASS = 1 << 6
+    POSITION = 1 << 7
+    PREDATOR = 1 << 8
+    SCENE_NODE = 1 << 9
+    SKINNED_MESH = 1 << 10
+    SOUND_SOURCE = 1 << 11
+    STATIC = 1 << 12
+    STATUS_EFFECT = 1 << 13
+    TILE = 1 << 14
+    TRANSFORM = 1 << 15
+    VELOCITY = 1 << 16
+    VILLAGER = 1 << 17
+    ARMOR = 1 << 18
+    BURNING = 1 << 19
+    HEALTH = 1 << 20
+    WEAPON = 1 << 21
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = (
@@ -291,6 +333,223 @@ class AfflictedQuery:
         return PointMassColumns(self._join, 2)
 
 
+class GrazersRows(NamedTuple):
+    """Where the entities of `grazers` are: read-only arrays of one length."""
+
+    entity: EntityArray
+    position: RowArray
+    velocity: RowArray
+    energy: RowArray
+    kin: RowArray
+
+
+class GrazersRow(NamedTuple):
+    """An entity of `grazers`, and the rows of its components."""
+
+    entity: Entity
+    position: Instance
+    velocity: Instance
+    energy: Instance
+    kin: Instance
+
+
+class GrazersQuery:
+    """Live entities with all of Position, Velocity, Energy, Kin; none of Predator.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        position: PositionManager,
+        velocity: VelocityManager,
+        energy: EnergyManager,
+        kin: KinManager,
+        predator: PredatorManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (
+                QueryMember(position),
+                QueryMember(velocity),
+                QueryMember(energy),
+                QueryMember(kin),
+            ),
+            none_of=(QueryMember(predator),),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[GrazersRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(GrazersRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> GrazersRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return GrazersRows(*self._join.arrays())
+
+    @property
+    def position(self) -> PositionColumns:
+        """The columns of Position, one cell per entity; assign to write."""
+        return PositionColumns(self._join, 0)
+
+    @property
+    def velocity(self) -> VelocityColumns:
+        """The columns of Velocity, one cell per entity; assign to write."""
+        return VelocityColumns(self._join, 1)
+
+    @property
+    def energy(self) -> EnergyColumns:
+        """The columns of Energy, one cell per entity; assign to write."""
+        return EnergyColumns(self._join, 2)
+
+    @property
+    def kin(self) -> KinColumns:
+        """The columns of Kin, one cell per entity; assign to write."""
+        return KinColumns(self._join, 3)
+
+
+class HuntersRows(NamedTuple):
+    """Where the entities of `hunters` are: read-only arrays of one length."""
+
+    entity: EntityArray
+    position: RowArray
+    velocity: RowArray
+    energy: RowArray
+    kin: RowArray
+    predator: RowArray
+
+
+class HuntersRow(NamedTuple):
+    """An entity of `hunters`, and the rows of its components."""
+
+    entity: Entity
+    position: Instance
+    velocity: Instance
+    energy: Instance
+    kin: Instance
+    predator: Instance
+
+
+class HuntersQuery:
+    """Live entities with all of Position, Velocity, Energy, Kin, Predator.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        position: PositionManager,
+        velocity: VelocityManager,
+        energy: EnergyManager,
+        kin: KinManager,
+        predator: PredatorManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (
+                QueryMember(position),
+                QueryMember(velocity),
+                QueryMember(energy),
+                QueryMember(kin),
+                QueryMember(predator),
+            ),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[HuntersRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(HuntersRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> HuntersRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return HuntersRows(*self._join.arrays())
+
+    @property
+    def position(self) -> PositionColumns:
+        """The columns of Position, one cell per entity; assign to write."""
+        return PositionColumns(self._join, 0)
+
+    @property
+    def velocity(self) -> VelocityColumns:
+        """The columns of Velocity, one cell per entity; assign to write."""
+        return VelocityColumns(self._join, 1)
+
+    @property
+    def energy(self) -> EnergyColumns:
+        """The columns of Energy, one cell per entity; assign to write."""
+        return EnergyColumns(self._join, 2)
+
+    @property
+    def kin(self) -> KinColumns:
+        """The columns of Kin, one cell per entity; assign to write."""
+        return KinColumns(self._join, 3)
+
+    @property
+    def predator(self) -> PredatorColumns:
+        """The columns of Predator, one cell per entity; assign to write."""
+        return PredatorColumns(self._join, 4)
+
+
+class BodiesGroup(Group):
+    """The entities that have Position and Velocity, in the first rows of each."""
+
+    __slots__ = ("position", "velocity")
+
+    def __init__(
+        self,
+        position: PositionManager,
+        velocity: VelocityManager,
+        n: int = 0,
+    ) -> None:
+        _members: dict[str, GroupMember] = {
+            "position": position,
+            "velocity": velocity,
+        }
+        super().__init__("bodies", _members, n)
+        self.position = PositionGroupedData(position.data)
+        self.velocity = VelocityGroupedData(velocity.data)
+
+
+class ActorsGroup(Group):
+    """The entities that have AiState, SkinnedMesh and Villager, in the first rows of
+    each."""
+
+    __slots__ = ("ai_state", "skinned_mesh", "villager")
+
+    def __init__(
+        self,
+        ai_state: AiStateManager,
+        skinned_mesh: SkinnedMeshManager,
+        villager: VillagerManager,
+        n: int = 0,
+    ) -> None:
+        _members: dict[str, GroupMember] = {
+            "ai_state": ai_state,
+            "skinned_mesh": skinned_mesh,
+            "villager": villager,
+        }
+        super().__init__("actors", _members, n)
+        self.ai_state = AiStateGroupedData(ai_state.data)
+        self.skinned_mesh = SkinnedMeshGroupedData(skinned_mesh.data)
+        self.villager = VillagerGroupedData(villager.data)
+
+
 class Game:
     """A small game of all shipped components.
 
@@ -302,9 +561,13 @@ class Game:
         self.entities = EntityManager()
         self.ai_state = AiStateManager(self.entities)
         self.celestial_body = CelestialBodyManager(self.entities)
+        self.energy = EnergyManager(self.entities)
         self.every_type = EveryTypeManager(self.entities)
+        self.kin = KinManager(self.entities)
         self.particle = ParticleManager(self.entities)
         self.point_mass = PointMassManager(self.entities)
+        self.position = PositionManager(self.entities)
+        self.predator = PredatorManager(self.entities)
         self.scene_node = SceneNodeManager(self.entities)
         self.skinned_mesh = SkinnedMeshManager(self.entities)
         self.sound_source = SoundSourceManager(self.entities)
@@ -312,6 +575,7 @@ class Game:
         self.status_effect = StatusEffectManager(self.entities)
         self.tile = TileManager(self.entities)
         self.transform = TransformManager(self.entities)
+        self.velocity = VelocityManager(self.entities)
         self.villager = VillagerManager(self.entities)
         self.spark = SparkManager()
         self.texture = TextureManager()
@@ -336,6 +600,24 @@ class Game:
             self.ai_state,
             self.point_mass,
         )
+        self.grazers = GrazersQuery(
+            self.entities,
+            self.position,
+            self.velocity,
+            self.energy,
+            self.kin,
+            self.predator,
+        )
+        self.hunters = HuntersQuery(
+            self.entities,
+            self.position,
+            self.velocity,
+            self.energy,
+            self.kin,
+            self.predator,
+        )
+        self.bodies = BodiesGroup(self.position, self.velocity)
+        self.actors = ActorsGroup(self.ai_state, self.skinned_mesh, self.villager)
 
     def spawn(
         self,
@@ -343,9 +625,13 @@ class Game:
         *,
         ai_state: AiStateFields | None = None,
         celestial_body: CelestialBodyFields | None = None,
+        energy: EnergyFields | None = None,
         every_type: EveryTypeFields | None = None,
+        kin: KinFields | None = None,
         particle: ParticleFields | None = None,
         point_mass: PointMassFields | None = None,
+        position: PositionFields | None = None,
+        predator: PredatorFields | None = None,
         scene_node: SceneNodeFields | None = None,
         skinned_mesh: SkinnedMeshFields | None = None,
         sound_source: SoundSourceFields | None = None,
@@ -353,6 +639,7 @@ class Game:
         status_effect: StatusEffectFields | None = None,
         tile: TileFields | None = None,
         transform: TransformFields | None = None,
+        velocity: VelocityFields | None = None,
         villager: VillagerFields | None = None,
         armor: ArmorFields | None = None,
         burning: BurningFields | None = None,
@@ -382,10 +669,18 @@ class Game:
             _columns = self.celestial_body._convert(n, **celestial_body)
             _parts.append((self.celestial_body, _columns))
             _given.extend(celestial_body.values())
+        if energy is not None:
+            _columns = self.energy._convert(n, **energy)
+            _parts.append((self.energy, _columns))
+            _given.extend(energy.values())
         if every_type is not None:
             _columns = self.every_type._convert(n, **every_type)
             _parts.append((self.every_type, _columns))
             _given.extend(every_type.values())
+        if kin is not None:
+            _columns = self.kin._convert(n, **kin)
+            _parts.append((self.kin, _columns))
+            _given.extend(kin.values())
         if particle is not None:
             _columns = self.particle._convert(n, **particle)
             _parts.append((self.particle, _columns))
@@ -394,6 +689,14 @@ class Game:
             _columns = self.point_mass._convert(n, **point_mass)
             _parts.append((self.point_mass, _columns))
             _given.extend(point_mass.values())
+        if position is not None:
+            _columns = self.position._convert(n, **position)
+            _parts.append((self.position, _columns))
+            _given.extend(position.values())
+        if predator is not None:
+            _columns = self.predator._convert(n, **predator)
+            _parts.append((self.predator, _columns))
+            _given.extend(predator.values())
         if scene_node is not None:
             _columns = self.scene_node._convert(n, **scene_node)
             _parts.append((self.scene_node, _columns))
@@ -418,6 +721,10 @@ class Game:
             _columns = self.transform._convert(n, **transform)
             _parts.append((self.transform, _columns))
             _given.extend(transform.values())
+        if velocity is not None:
+            _columns = self.velocity._convert(n, **velocity)
+            _parts.append((self.velocity, _columns))
+            _given.extend(velocity.values())
         if villager is not None:
             _columns = self.villager._convert(n, **villager)
             _parts.append((self.villager, _columns))
@@ -452,13 +759,18 @@ class Game:
         with self.entities.dispatch:
             gone += self.ai_state.gc()
             gone += self.celestial_body.gc()
+            gone += self.energy.gc()
             gone += self.every_type.gc()
+            gone += self.kin.gc()
             gone += self.particle.gc()
             gone += self.point_mass.gc()
+            gone += self.position.gc()
+            gone += self.predator.gc()
             gone += self.static.gc()
             gone += self.status_effect.gc()
             gone += self.tile.gc()
             gone += self.transform.gc()
+            gone += self.velocity.gc()
             gone += self.villager.gc()
         return gone
 
@@ -471,13 +783,18 @@ class Game:
         with self.entities.dispatch:
             gone += self.ai_state.collect()
             gone += self.celestial_body.collect()
+            gone += self.energy.collect()
             gone += self.every_type.collect()
+            gone += self.kin.collect()
             gone += self.particle.collect()
             gone += self.point_mass.collect()
+            gone += self.position.collect()
+            gone += self.predator.collect()
             gone += self.static.collect()
             gone += self.status_effect.collect()
             gone += self.tile.collect()
             gone += self.transform.collect()
+            gone += self.velocity.collect()
             gone += self.villager.collect()
         return gone
 
@@ -494,6 +811,62 @@ class Game:
         for _, holder in self._members():
             entities = entities[~holder.has_many(entities)]
         return entities
+
+    def carry(self, dt: float) -> None:
+        """Take the place of what moves along with its point mass.
+
+        Reads Transform.translation [m], PointMass.velocity [m/s]; writes
+        Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
+        """
+        _dt = np.float32(CARRY_DT_ARGUMENT.one(dt))
+        _n = len(self.movers)
+        _blocks = joined_blocks(
+            _n,
+            (
+                JoinedColumn(
+                    rows_last(self.transform.data._translation_column),
+                    self.movers._join.rows(0),
+                    True,
+                ),
+                JoinedColumn(
+                    rows_last(self.point_mass.data._velocity_column),
+                    self.movers._join.rows(1),
+                    False,
+                ),
+            ),
+            (("f4", (3,), True),),
+        )
+        with np.errstate(all="ignore"):
+            for transform_translation, point_mass_velocity, _tmp in _blocks:
+                # Transform.translation += PointMass.velocity * dt
+                np.multiply(point_mass_velocity, _dt, out=_tmp)
+                transform_translation += _tmp
+
+    def drift(self, dt: float) -> None:
+        """Move the bodies.
+
+        Reads Position.value [m], Velocity.value [m/s]; writes Position.value [m]; `dt`
+        is in s. O(n), n rows; no structural change.
+        """
+        _dt = np.float32(DRIFT_DT_ARGUMENT.one(dt))
+        _n = self.bodies.n
+        _blocks = joined_blocks(
+            _n,
+            (
+                JoinedColumn(
+                    rows_last(self.position.data._value_column), slice(0, _n), True
+                ),
+                JoinedColumn(
+                    rows_last(self.velocity.data._value_column), slice(0, _n), False
+                ),
+            ),
+            (("f4", (3,), True),),
+        )
+        with np.errstate(all="ignore"):
+            for position_value, velocity_value, _tmp in _blocks:
+                # Position.value += Velocity.value * dt
+                np.multiply(velocity_value, _dt, out=_tmp)
+                position_value += _tmp
 
     def signature(self, entity: Entity, /) -> Signature:
         """Return which components the entity has, as flags; O(components).
@@ -582,9 +955,13 @@ class Game:
         return [
             (AiState, self.ai_state),
             (CelestialBody, self.celestial_body),
+            (Energy, self.energy),
             (EveryType, self.every_type),
+            (Kin, self.kin),
             (Particle, self.particle),
             (PointMass, self.point_mass),
+            (Position, self.position),
+            (Predator, self.predator),
             (SceneNode, self.scene_node),
             (SkinnedMesh, self.skinned_mesh),
             (SoundSource, self.sound_source),
@@ -592,6 +969,7 @@ class Game:
             (StatusEffect, self.status_effect),
             (Tile, self.tile),
             (Transform, self.transform),
+            (Velocity, self.velocity),
             (Villager, self.villager),
             (Armor, ArchetypeHolder(self.archetypes, Armor)),
             (Burning, ArchetypeHolder(self.archetypes, Burning)),

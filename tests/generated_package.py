@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ecsgen import schema
-from ecsgen.config import Options
+from ecsgen.config import Backend, Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 from ecsgen.render.package import outputs
@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "schemas"
 
 
-def build(schemas: Path, folder: Path, tests: Path | None = None) -> Project:
+def build(
+    schemas: Path, folder: Path, tests: Path | None = None, backend: Backend = "numpy"
+) -> Project:
     """Write the package of some schemas as the templates make it, without black.
 
     The tests go to a folder of their own if one is given.
@@ -22,8 +24,8 @@ def build(schemas: Path, folder: Path, tests: Path | None = None) -> Project:
     diagnostics = Diagnostics()
     project = schema.load(schemas, diagnostics)
     tests = tests or folder / "tests"
-    options = Options(schemas, folder, "numpy", tests, jobs=1, line_length=88)
-    found = [] if project is None else outputs(project, options, diagnostics)
+    options = Options(schemas, folder, backend, tests, jobs=1, line_length=88)
+    found = [] if project is None else outputs(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{schemas} has {diagnostics.errors} errors")
     for output in found:

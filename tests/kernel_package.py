@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsgen.config import Backend
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Field, Kernel
 from ecsgen.schema import load
@@ -43,9 +44,9 @@ def schema(folder: Path, keys: str, wanted: int, first: int, **choices: bool) ->
     (folder / "a.yaml").write_text(head + "kernels:\n" + "".join(found) + ENUM, encoding="utf-8")
 
 
-def built(folder: Path, name: str) -> Subject:
+def built(folder: Path, name: str, backend: Backend = "numpy") -> Subject:
     """Build the package of the schema in a folder."""
-    project = build(folder, folder / name, folder / f"{name}_tests")
+    project = build(folder, folder / name, folder / f"{name}_tests", backend)
     sys.path.insert(0, str(folder))
     try:
         return Subject(project.components[0], import_module(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ecsgen.features import Mutant
+from tests import mutants_archetypes
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ MANAGER = (
     Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
     Mutant(
         "a lock is not respected",
-        r"(?<!_given, entities\)\n        )if self\._locks:$",
+        r"if self\._locks:$",
         "if False:",
     ),
     Mutant(
@@ -198,11 +199,31 @@ RUNTIME = (
     Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+    Mutant(
+        "joining rows keep another order",
+        r"rows\[moving\], displaced",
+        "np.sort(rows[moving]), displaced",
+    ),
+    Mutant(
+        "rows in the way are lost",
+        r"wanted\[moving\], rows\[outside\]",
+        "wanted[moving], displaced",
+    ),
+    Mutant("who lacks one mate's rows joins", r"found = \[earlier\[present\] .*\]", "pass"),
+    Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
+    Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
+    Mutant("queries do not see deaths", r"state\.append\(self\._entities\._deaths\)", "pass"),
+    Mutant("queries see the dead", r"match\.keep\(self\._entities\.alive_many\(.*\)\)", "pass"),
+    Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
+    Mutant("owners are not compared", r"and _equal\(owners\[rows\], entities\)", ""),
+    Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )
 
 SHARED = (
     Shared("entities.py", ENTITIES, ("test_entities.py",)),
     Shared("world.py", WORLD, ("test_world.py",)),
     Shared("_runtime.py", RUNTIME, ()),
+    Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
+    Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
 )

@@ -34,6 +34,7 @@ from ecsgen.features import Mutant
 from ecsgen.model import Project
 from tests.generated_package import SCHEMAS, build
 from tests.mutants import MANAGER, SHARED
+from tests.mutants_archetypes import CHUNKED
 
 Item = TypeVar("Item")
 
@@ -98,6 +99,9 @@ def jobs(project: Project, folder: Path) -> Iterator[Job]:
     """Return every way to break the package, one at a time."""
     for component in project.components:
         file = f"{component.module}.py"
+        if component.chunk:
+            yield from _broken(folder, file, CHUNKED, ("test_archetypes.py",))
+            continue
         tests = (f"test_{file}", "test_world.py")
         found = [mutant for f in features.active(component) for mutant in f.mutants]
         yield from _broken(folder, file, [*MANAGER, *found], tests)
@@ -109,16 +113,17 @@ def jobs(project: Project, folder: Path) -> Iterator[Job]:
 
 def idle(todo: Iterable[Job]) -> list[str]:
     """Return what the mutants say that break nothing: the code they are about has changed."""
-    listed = {
-        "every manager": MANAGER,
-        **{shared.file: shared.mutants for shared in SHARED},
-        **{f"ecsgen/features/{f.name}.py": f.mutants for f in features.every()},
-        **{f"ecsgen/world_features/{f.name}.py": f.mutants for f in world_features.every()},
-    }
+    listed = [
+        ("every manager", MANAGER),
+        ("every component in chunks", CHUNKED),
+        *((shared.file, shared.mutants) for shared in SHARED),
+        *((f"ecsgen/features/{f.name}.py", f.mutants) for f in features.every()),
+        *((f"ecsgen/world_features/{f.name}.py", f.mutants) for f in world_features.every()),
+    ]
     at_work = {job.mutant for job in todo}
     return [
         f"{where}: {mutant.says}: {mutant.old}"
-        for where, every in listed.items()
+        for where, every in listed
         for mutant in every
         if mutant not in at_work
     ]

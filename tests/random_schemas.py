@@ -51,6 +51,16 @@ CONTRADICTIONS: tuple[dict[str, str], ...] = (
 """Pairs of keys that no component may have together, whatever else it has."""
 
 
+GROUPLESS = (
+    ("owner", "none"),
+    ("instances", "many"),
+    ("lookup", "direct"),
+    ("partition", "{start: active}"),
+    ("partition", "{start: inactive}"),
+)
+"""Keys that no member of a group may have."""
+
+
 @dataclass
 class Draft:
     """A component about to be written: its keys in the order of the file."""
@@ -67,6 +77,12 @@ class Draft:
             lines.append("fields:")
             lines += [f"  {name}: {kind}" for name, kind in self.fields.items()]
         return "\n".join([*lines, *(f"{key}: {value}" for key, value in self.keys.items())]) + "\n"
+
+
+def together(drafts: list[Draft]) -> str:
+    """Return the key of the world that makes a group of those that may be in one, if there are."""
+    members = [d.name for d in drafts if not any(d.keys.get(k) == v for k, v in GROUPLESS)]
+    return f"groups: {{together: [{', '.join(members)}]}}\n" if len(members) > 1 else ""
 
 
 class Schemas:
@@ -91,6 +107,13 @@ class Schemas:
         if draft.keys.get("cold") == "indirect" and "cold" not in str(draft.fields):
             draft.fields["far"] = f"{{type: {self.random.choice(NUMBERS)}, tags: [cold]}}"
         return draft
+
+    def chunked(self, names: str) -> tuple[list[Draft], str]:
+        """Return components in archetype chunks, and the key of the world that puts them there."""
+        drafts = [Draft(f"Chunky{letter}", {}, self._fields(least=0)) for letter in names]
+        members = ", ".join(draft.name for draft in drafts)
+        chunk = self.random.choice([8192, 10_000, 65_536])
+        return drafts, f"archetypes: {{chunk: {chunk}, components: [{members}]}}\n"
 
     def contradiction(self, name: str) -> tuple[Draft, tuple[str, str]]:
         """Return a component with two keys that contradict each other, and these keys."""

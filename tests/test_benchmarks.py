@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "benchmarks"
+CALLS = ("--calls", "20", "--bulk", "100", "--rounds", "1")
 TINY: dict[str, tuple[str, ...]] = {
+    "archetypes.py": ("--rows", "100", "--rounds", "1"),
     "build_scaling.py": ("1",),
     "entities.py": ("50",),
-    "managers.py": ("--calls", "20", "--live", "30", "--bulk", "100", "--rounds", "1"),
-    "policies.py": ("--calls", "20", "--bulk", "100", "--rounds", "1"),
+    "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
+    "policies.py": CALLS,
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
+    "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),
 }
+DRAWING = ("simulate.py", "systems.py")
 HOT_FIRST = "records of 128 bytes, hot fields first"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def run(script: str, *arguments: str, **environment: str) -> str:
@@ -34,9 +41,43 @@ def test_every_script_is_here() -> None:
     assert {file.name for file in BENCHMARKS.glob("[!_]*.py")} == set(TINY)
 
 
-@pytest.mark.parametrize("script", [name for name in TINY if name != "simulate.py"])
+@pytest.mark.parametrize("script", [name for name in TINY if name not in DRAWING])
 def test_runs(script: str) -> None:
     assert run(script, *TINY[script])
+
+
+def test_simulate_tells_who_is_left_out_and_draws_the_others(tmp_path: Path) -> None:
+    figures, picture = tmp_path / "simulate.json", tmp_path / "simulate.svg"
+    # Without a PATH there is no gcc.
+    told = run(
+        "simulate.py",
+        *TINY["simulate.py"],
+        *("--json", str(figures), "--svg", str(picture)),
+        PATH=str(tmp_path),
+    )
+    assert "gcc -O3 -march=native is left out: gcc is not installed" in told
+    assert "generated, numba is left out: not asked for" in told
+
+    found = json.loads(figures.read_text())
+    assert {"generated, numpy", "numpy by hand", "plain objects"} <= found["best"].keys()
+    assert {"gcc -O3 -march=native", "generated, numba"} <= found["skipped"].keys()
+    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
+    assert texts >= found["best"].keys()
+
+
+def test_systems_arrive_where_they_should_and_are_drawn(tmp_path: Path) -> None:
+    figures, picture = tmp_path / "systems.json", tmp_path / "systems.svg"
+    without = ("--without", "one component's kernel, numba")
+    files = ("--json", str(figures), "--svg", str(picture))
+    told = run("systems.py", *TINY["systems.py"], *without, *files, PATH=str(tmp_path))
+    assert "C is left out: gcc is not installed" in told
+    assert "group, kernel / one component's kernel" in told
+
+    found = json.loads(figures.read_text())
+    ways = {"group", "query, shuffled, kernel", "chunks of 16 KiB", "pools by hand"}
+    assert ways <= found["still"]["best"].keys() & found["changing"]["best"].keys()
+    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
+    assert texts >= found["still"]["best"].keys()
 
 
 def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:
@@ -53,3 +94,11 @@ def test_cachegrind_counts_lines_of_the_cache() -> None:
     columns, records, *_ = (line.split("|")[2:4] for line in told.splitlines()[4:])
     assert [float(cell) for cell in columns] == [0.56, 0.0]
     assert [float(cell) for cell in records] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("script", DRAWING)
+def test_the_plot_shows_the_figures_beside_it(script: str, tmp_path: Path) -> None:
+    shown = (ROOT / "docs" / "pictures" / script).with_suffix(".svg")
+    picture = tmp_path / shown.name
+    run(script, "--again", str(shown.with_suffix(".json")), "--svg", str(picture))
+    assert picture.read_text() == shown.read_text(), "run: make bench"

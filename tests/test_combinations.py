@@ -26,7 +26,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics
 from tests.generated_package import build
-from tests.random_schemas import ENUMS, Draft, Schemas
+from tests.random_schemas import ENUMS, Draft, Schemas, together
 
 SECONDS = float(os.environ.get("ECSGEN_COMBINATIONS", "90"))
 COMPONENTS = 6
@@ -75,8 +75,10 @@ def check_package(number: int, folder: Path) -> None:
     schemas = Schemas(number)
     world = schemas.world()
     drafts = [schemas.component(f"Mix{letter}") for letter in "ABCDEF"[:COMPONENTS]]
+    chunked, archetypes = schemas.chunked("XYZ"[: 1 + number % 3])
+    world += archetypes + together(drafts)
     name = f"mixture_{number}"
-    documents = [world, ENUMS, KNOWN, *(draft.text for draft in drafts)]
+    documents = [world, ENUMS, KNOWN, *(draft.text for draft in (*drafts, *chunked))]
     try:
         build(write(folder / f"schemas_{number}", documents), folder / name)
         importlib.invalidate_caches()
@@ -86,7 +88,13 @@ def check_package(number: int, folder: Path) -> None:
                 importlib.import_module(f"{name}.tests.test_mix_{draft.name[3:].lower()}"),
                 number,
             )
-        run_cases(importlib.import_module(f"{name}.tests.test_world").TestMixture, Random(number))
+        check_chunks(chunked, importlib.import_module(f"{name}.tests.test_archetypes"), number)
+        of_world = importlib.import_module(f"{name}.tests.test_world")
+        run_cases(of_world.TestMixture, Random(number))
+        if hasattr(of_world, "TestTogetherGroup"):
+            run_cases(of_world.TestTogetherGroup, Random(number))
+            machine = seed(number)(of_world._TogetherGroupMachine)
+            run_state_machine_as_test(machine, settings=SETTINGS)
     except BaseException as error:
         error.add_note(f"package {number}: {world}")
         raise
@@ -104,6 +112,17 @@ def check_component(draft: Draft, tests: ModuleType, number: int) -> None:
         run_state_machine_as_test(machine, settings=SETTINGS)
     except BaseException as error:
         error.add_note(f"the schema, of package {number}:\n{draft.text}")
+        raise
+
+
+def check_chunks(drafts: list[Draft], tests: ModuleType, number: int) -> None:
+    """Run the generated tests of the components in chunks."""
+    try:
+        run_cases(tests.TestArchetypes, Random(number))
+        run_state_machine_as_test(seed(number)(tests._Machine), settings=SETTINGS)
+    except BaseException as error:
+        schemas = "".join(draft.text for draft in drafts)
+        error.add_note(f"the schemas, of package {number}:\n{schemas}")
         raise
 
 

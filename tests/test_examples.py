@@ -70,7 +70,28 @@ def test_particles(checkout: Path) -> None:
     assert all(0 < float(best) <= float(median) for _, best, median in rows)
 
 
-@pytest.mark.parametrize("script", ["solar_system.py", "particles.py"])
+def test_ecosystem(checkout: Path) -> None:
+    pictures = []
+    for name in ("first.svg", "second.svg"):
+        done = run(checkout, "ecosystem.py", "--ticks", "150", "--svg", str(checkout / name))
+        assert done.returncode == 0, done.stderr
+        pictures.append((checkout / name).read_text(encoding="utf-8"))
+    assert pictures[0] == pictures[1]  # the same seed
+
+    found = r"^(\w+) +([\d,]+) alive, ([\d,]+) to ([\d,]+) in 150 ticks$"
+    rows = re.findall(found, done.stdout, re.MULTILINE)
+    counts = {name: [int(n.replace(",", "")) for n in numbers] for name, *numbers in rows}
+    assert counts.keys() == {"grazers", "hunters"}
+    assert all(0 < low <= now <= high for now, low, high in counts.values())
+    families = re.search(r"families of up to (\d+) generations", done.stdout)
+    assert families
+    assert int(families[1]) >= 3
+
+    svg = ET.fromstring(pictures[0])
+    assert len(svg.findall("{http://www.w3.org/2000/svg}polyline")) == 2
+
+
+@pytest.mark.parametrize("script", ["solar_system.py", "particles.py", "ecosystem.py"])
 def test_without_a_package(script: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     done = run(tmp_path, script)

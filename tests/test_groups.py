@@ -327,6 +327,22 @@ def test_no_room_for_the_last_component_changes_nothing() -> None:
     assert w.lit.light.k.tolist() == w.lit.mesh.k.tolist() == [*range(63), 65]
 
 
+def test_a_spawn_that_fails_after_joining_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    w = game()
+    es = w.spawn(3, light={"k": range(3)}, mesh={"k": range(3)})
+    w.spawn(1, light={})
+
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(type(w.velocity), "_append_many", fail)
+    with pytest.raises(MemoryError):
+        w.spawn(2, light={}, mesh={}, velocity={})
+    assert w.lit.entity.tolist() == es.tolist()
+    assert w.lit.light.k.tolist() == w.lit.mesh.k.tolist() == [0, 1, 2]
+    assert (len(w.light), len(w.mesh), len(w.entities)) == (4, 3, 4)
+
+
 def test_descendants_leave_the_group_as_well() -> None:
     w = game()
     es = w.spawn(6, mesh={"k": range(6)}, light={"k": range(6)})

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.kernels.tree import Cast, Constant, Operation, Program, walk
 from ecsgen.kernels.types import SCALARS, Type, promote
+from ecsgen.kernels.usage import remarks
 from ecsgen.model import Component
 from ecsgen.schema import load
 from tests.kernel_reference import NUMPY, Reference
@@ -118,3 +119,37 @@ def test_reference_runs_row_by_row(tmp_path: Path) -> None:
     Reference(columns, {"dt": 1.0}, parents, {"world": np.eye(2)}).run(program, range(3))
     assert columns["place"][:, 0].tolist() == [2, 4, 6]
     assert columns["hp"].tolist() == [253, 255, 6]
+
+
+def test_remarks_on_tags(tmp_path: Path) -> None:
+    """Hot fields that nothing uses, cold ones that a kernel reads; only where kernels are."""
+    text = """\
+component: A
+fields:
+  warm: f32
+  idle: f32
+  out: f32
+  rare: {type: f32, tags: [cold]}
+  kept: {type: u8, tags: [cold]}
+kernels: {k: {steps: [out = warm + rare]}}
+---
+component: B
+fields: {idle: f32, seen: f32}
+---
+world: W
+groups: {both: [A, B]}
+"""
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    project = load(tmp_path, Diagnostics())
+    assert project is not None
+    first, second = project.components
+    idle, rare = remarks(first, project.world)
+    assert "'idle'" in idle
+    assert "'rare'" in rare
+    assert not list(remarks(second, project.world))
+    world = "kernels: {w: {over: both, steps: [A.out = B.seen]}}\n"
+    (tmp_path / "a.yaml").write_text(text + world, encoding="utf-8")
+    project = load(tmp_path, Diagnostics())
+    assert project is not None
+    (idle,) = remarks(project.components[1], project.world)
+    assert "'idle'" in idle

@@ -48,7 +48,7 @@ def test_black_is_seldom_asked(tmp_path: Path) -> None:
     """Schemas that nobody saw before, of ordinary policies."""
     text = "component: Wheel\ndoc: It turns.\nfields: {angle: f32, rim: 'f32[3]'}\n"
     (tmp_path / "wheel.yaml").write_text(text, encoding="utf-8")
-    project = schema.load(tmp_path, diagnostics := Diagnostics())
+    project = schema.load(tmp_path, Diagnostics())
     assert project is not None
     asked = []
 
@@ -58,7 +58,7 @@ def test_black_is_seldom_asked(tmp_path: Path) -> None:
 
     formatter = PieceFormatter(ask, 88, stable_pieces.known(88))
     pieces = 0
-    for output in render.outputs(project, load_options(schemas=tmp_path), diagnostics):
+    for output in render.outputs(project, load_options(schemas=tmp_path)):
         if output.path.endswith(".py"):
             made = output.make()
             pieces += len(list(cut(made)))

@@ -36,7 +36,7 @@ def shipped() -> Project:
 
 @cache
 def outputs() -> dict[str, Output]:
-    made = render.outputs(shipped(), load_options(schemas=SCHEMAS), Diagnostics())
+    made = render.outputs(shipped(), load_options(schemas=SCHEMAS))
     return {output.path: output for output in made if output.path.endswith(".py")}
 
 

@@ -32,7 +32,7 @@ def sources(project: Project) -> dict[str, str]:
     options = Options(
         schemas=here, output=here, backend="numpy", tests=None, jobs=1, line_length=88
     )
-    made = outputs(project, options, Diagnostics())
+    made = outputs(project, options)
     return {o.path: o.make() for o in made if not o.path.startswith("tests/")}
 
 

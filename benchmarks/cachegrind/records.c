@@ -74,22 +74,20 @@ advance(vec3 *position, vec3 *velocity, const vec3 *acceleration)
 
 #define ADVANCE(row) advance(&(row).position, &(row).velocity, &(row).acceleration)
 
-static double
-now(void)
+static void
+print_time(clock_t taken, size_t times)
 {
-    struct timespec time;
-    timespec_get(&time, TIME_UTC);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+    printf("%f\n", 1e9 * (double)taken / CLOCKS_PER_SEC / (double)times);
 }
 
 /* Does something for each row, `steps` times, and prints how long one took. */
-#define RUN(rows, steps, something)                            \
-    do {                                                       \
-        double began = now();                                  \
-        for (size_t step = 0; step < (steps); step++)          \
-            for (size_t k = 0; k < (rows); k++)                \
-                something;                                     \
-        printf("%f\n", (now() - began) / ((rows) * (steps))); \
+#define RUN(rows, steps, something)                    \
+    do {                                               \
+        clock_t began = clock();                       \
+        for (size_t step = 0; step < (steps); step++)  \
+            for (size_t k = 0; k < (rows); k++)        \
+                something;                             \
+        print_time(clock() - began, (rows) * (steps)); \
     } while (0)
 
 static void

@@ -16,7 +16,7 @@ from ecsgen.cli.report import Format
 from ecsgen.config import BACKENDS, Backend, Options, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics, did_you_mean
 from ecsgen.lock import exclusive
-from ecsgen.model import Component, Project
+from ecsgen.model import Component, Project, World
 from ecsgen.plan import State
 
 OUT_OF_STEP = 1
@@ -229,22 +229,30 @@ def layout(
         hint = did_you_mean(component, [c.name for c in project.components])
         raise UsageError(f"no component {component!r}" + (f"; {hint}" if hint else ""))
     if svg is None:
-        _print_layout(chosen)
+        _print_layout(chosen, project.world)
     else:
         _draw_layout(chosen, svg)
 
 
-def _print_layout(components: list[Component]) -> None:
+def _print_layout(components: list[Component], world: World) -> None:
+    from ecsgen.kernels.usage import remarks
     from ecsgen.layout import table
 
-    click.echo("\n".join(f"{c.name}\n{table(c)}" for c in components), nl=False)
+    texts = []
+    for component in components:
+        lines = "".join(f"{remark}\n" for remark in remarks(component, world))
+        texts.append(f"{component.name}\n{table(component)}{lines}")
+    click.echo("\n".join(texts), nl=False)
 
 
 def _draw_layout(components: list[Component], file: Path) -> None:
     from ecsgen.picture import picture
 
+    drawn = [component for component in components if not component.chunk]
+    if components and not drawn:
+        raise UsageError("components in archetype chunks have no buffer of their own to draw")
     try:
-        file.write_text(picture(components), encoding="utf-8", newline="\n")
+        file.write_text(picture(drawn), encoding="utf-8", newline="\n")
     except OSError as error:
         raise UsageError(f"can't write {file}: {error.strerror}") from error
 

@@ -16,7 +16,10 @@ FEATURE = Feature(
     order=80,
     subject=_kernels,
     mutants=(
-        Mutant("views are kept when the buffer moves", r"self\._kernels = \{\}$", "pass"),
-        Mutant("views are kept when rows come", r" or _blocks\.rows != data\.\w+:", ":"),
+        Mutant("a sum is a difference", r"(_tmp\d*|\w+) \+= (_tmp\d*)$", r"\1 -= \2"),
+        Mutant("a product is a sum", r"np\.multiply\(", "np.add("),
+        Mutant("all rows match", r"put_where\((\w+), _where, ", r"put_where(\1, True, "),
+        Mutant("what is computed stays in working memory", r"scatter\(.*\)$", "pass"),
+        Mutant("roots have no parent", r"if _parents is None:", "if False:"),
     ),
 )

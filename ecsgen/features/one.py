@@ -16,10 +16,5 @@ FEATURE = Feature(
             r"np\.unique\(rows\[rows != NIL\]\)",
             "np.sort(rows[rows != NIL])",
         ),
-        Mutant(
-            "a lock is not respected by many",
-            r"(?<=_given, entities\)\n        )if self\._locks:$",
-            "if False:",
-        ),
     ),
 )

@@ -32,6 +32,7 @@ class Scope:
     arguments: Mapping[str, Argument] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()  # fields that not every row has
     has_parent: bool = False
+    is_reduction: bool = False
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
     wrong: frozenset[str] = frozenset()  # locals whose step is in error
@@ -75,6 +76,8 @@ class Scope:
         if holder in self.locals_ or holder in self.arguments or holder in self.fields:
             return None
         if holder == PARENT and not self.components:
+            if self.is_reduction:
+                raise KernelError("E802", "reductions do not read parents", node)
             if not self.has_parent:
                 hint = "give the component the key 'hierarchy'"
                 raise KernelError("E802", "without a hierarchy there is no parent", node, hint)

@@ -113,6 +113,13 @@ class Program:
     steps: tuple[Step, ...] = ()
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    above_roots: tuple[tuple[str, tuple[bool | Number, ...]], ...] = ()
+    """What roots read as fields of their parent: the elements of each, in C order."""
+
+    @property
+    def climbs(self) -> bool:
+        """Whether it reads parents, and so runs level by level."""
+        return bool(self.above_roots)
 
 
 @dataclass(frozen=True, slots=True)

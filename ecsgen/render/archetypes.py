@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ecsgen.chunks import chunk_rows
-from ecsgen.model import Component
+from ecsgen.model import Component, Project
 from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
@@ -22,11 +22,9 @@ class ArchetypeMember(NamedTuple):
     module: str
 
 
-def chunked_components(
-    components: tuple[Component, ...], names: tuple[str, ...]
-) -> tuple[Component, ...]:
+def chunked_components(project: Project) -> tuple[Component, ...]:
     """Return the components that live in archetype chunks, by name."""
-    return tuple(component for component in components if component.name in names)
+    return tuple(component for component in project.components if component.chunk)
 
 
 def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: int) -> str:
@@ -55,9 +53,8 @@ def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: in
     return text.replace(MARKER, import_lines(text, own))
 
 
-def archetype_subjects(
-    components: tuple[Component, ...], chunk: int
-) -> tuple[tuple[ArchetypeMember, ...], int, int]:
+def archetype_subjects(project: Project) -> tuple[tuple[ArchetypeMember, ...], int, int]:
     """Return what `archetypes_module` is made from."""
+    components, chunk = chunked_components(project), project.world.chunk
     members = tuple(ArchetypeMember(c.name, c.module) for c in components)
     return members, chunk, chunk_rows(components, chunk)

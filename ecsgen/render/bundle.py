@@ -1,4 +1,4 @@
-"""Bundles the runtime's modules into the one `_runtime.py` of a generated package."""
+"""Bundles modules into one of a generated package: the runtime, and what compiled kernels call."""
 
 from __future__ import annotations
 
@@ -7,32 +7,43 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import ecsgen.runtime
+import ecsgen
 from ecsgen.render.calls import import_line
 
-FOLDER = Path(ecsgen.runtime.__file__).parent
-HEADER = '''"""What is the same for every schema: errors, handles, buffers, rows, values."""
-
-from __future__ import annotations
-'''
+FOLDER = Path(ecsgen.__file__).parent
+RUNTIME = "What is the same for every schema: errors, handles, buffers, rows, values."
+COMPILED = "What compiled kernels call: arithmetic as numpy has it, to the bit."
+THIRD_PARTY = ("numba", "numpy")
 
 
 @cache
 def runtime_source() -> str:
-    """Return the runtime as one module: imports first, then each module's body verbatim."""
+    """Return the runtime as one module."""
+    return _bundle("runtime", RUNTIME)
+
+
+@cache
+def compiled_source() -> str:
+    """Return what compiled kernels call as one module."""
+    return _bundle("compiled", COMPILED)
+
+
+def _bundle(package: str, summary: str) -> str:
+    """Return a package as one module: imports first, then each module's body verbatim."""
     imports: dict[str, set[str]] = {}
     bodies: list[str] = []
-    for source in _sources():
+    for source in _sources(FOLDER / package):
         found, body = _split(source)
         for module, names in found.items():
             imports.setdefault(module, set()).update(names)
         bodies.append(body)
-    return HEADER + "\n" + _import_lines(imports) + "\n" + "\n\n".join(bodies)
+    header = f'"""{summary}"""\n\nfrom __future__ import annotations\n\n'
+    return header + _import_lines(imports) + "\n" + "\n\n".join(bodies)
 
 
-def _sources() -> list[str]:
+def _sources(folder: Path) -> list[str]:
     """Return the modules' texts, each behind those that it imports from."""
-    paths = (path for path in FOLDER.glob("*.py") if path.stem != "__init__")
+    paths = (path for path in folder.glob("*.py") if path.stem != "__init__")
     sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(paths)}
     order = TopologicalSorter({name: _needs(source) for name, source in sources.items()})
     order.prepare()
@@ -65,7 +76,8 @@ def _split(source: str) -> tuple[dict[str, set[str]], str]:
         elif isinstance(node, ast.ImportFrom):
             end = node.end_lineno or 0
             if node.level == 0 and node.module != "__future__":
-                imports.setdefault(node.module or "", set()).update(a.name for a in node.names)
+                module = _place(node.module or "")
+                imports.setdefault(module, set()).update(alias.name for alias in node.names)
     return imports, "\n".join(source.splitlines()[end:]).strip() + "\n"
 
 
@@ -73,12 +85,23 @@ def _import_text(alias: ast.alias) -> str:
     return f"import {alias.name} as {alias.asname}" if alias.asname else f"import {alias.name}"
 
 
+def _place(module: str) -> str:
+    """Return where the generated package has a module that is imported from."""
+    return "._runtime" if module.startswith("ecsgen.runtime.") else module
+
+
 def _import_lines(imports: dict[str, set[str]]) -> str:
-    """Return the merged imports: the standard library, then numpy, sorted as isort would."""
-    lines: dict[bool, list[str]] = {False: [], True: []}
+    """Return the merged imports: the standard library, others, own, sorted as isort would."""
+    groups: dict[int, list[str]] = {0: [], 1: [], 2: []}
     plain = sorted(module for module in imports if module.startswith("import "))
     for text in plain:
-        lines["numpy" in text].append(text)
+        groups[_group(text.split()[1])].append(text)
     for module in sorted(set(imports) - set(plain)):
-        lines["numpy" in module].append(import_line(module, list(imports[module])))
-    return "\n".join([*lines[False], "", *lines[True]]) + "\n"
+        groups[_group(module)].append(import_line(module, list(imports[module])))
+    return "\n\n".join("\n".join(lines) for lines in groups.values() if lines) + "\n"
+
+
+def _group(module: str) -> int:
+    if module.startswith("."):
+        return 2
+    return int(module.split(".")[0] in THIRD_PARTY)

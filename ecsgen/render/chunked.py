@@ -66,7 +66,7 @@ class ChunkedSpelling(ComponentSpelling):
     def converters_lines(self) -> str:
         """The constant of the fields' converters, by name."""
         items = [f"{literal(f.name)}: {f.constant}" for f in self.fields]
-        head = "_FIELDS: Final[Mapping[str, Field | ObjectField]] = "
+        head = "CONVERTERS: Final[Mapping[str, Field | ObjectField]] = "
         line = f"{head}{{{', '.join(items)}}}"
         if len(line) <= WIDTH:
             return line

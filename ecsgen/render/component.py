@@ -10,7 +10,7 @@ from ecsgen.model import Component
 from ecsgen.render.blocks import Step, indented, without_nothing
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
-from ecsgen.render.imports import import_lines
+from ecsgen.render.imports import compiled_names, import_lines
 
 MARKER = "<<imports>>"
 
@@ -20,8 +20,10 @@ def component_module(component: Component) -> str:
     steps = Steps(component)
     text = environment().get_template("manager.py.j2").render(steps.context)
     text = without_nothing(text)
-    enums = dict.fromkeys(steps.spelling.enums, ".enums")
-    return text.replace(MARKER, import_lines(text, enums))
+    own = dict.fromkeys(steps.spelling.enums, ".enums")
+    if component.backend == "numba":
+        own |= dict.fromkeys(compiled_names(), "._compiled")
+    return text.replace(MARKER, import_lines(text, own))
 
 
 class Steps(Step):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from ecsgen.render.bundle import runtime_source
+from ecsgen.render.bundle import compiled_source, runtime_source
 from ecsgen.render.calls import import_line
 
 STANDARD = {
@@ -29,7 +29,12 @@ STANDARD = {
         "typing",
     ),
 }
-NUMPY = {"ArrayLike": "numpy.typing", "NDArray": "numpy.typing"}
+NUMPY = {
+    "ArrayLike": "numpy.typing",
+    "NDArray": "numpy.typing",
+    "njit": "numba",
+    "prange": "numba",
+}
 PACKAGE = {
     "Archetypes": ".archetypes",
     "EntityManager": ".entities",
@@ -65,8 +70,18 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
 @cache
 def runtime_names() -> frozenset[str]:
     """Return the public names that `_runtime.py` defines."""
+    return _public_names(runtime_source())
+
+
+@cache
+def compiled_names() -> frozenset[str]:
+    """Return the public names that `_compiled.py` defines."""
+    return _public_names(compiled_source())
+
+
+def _public_names(source: str) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.parse(runtime_source()).body:
+    for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             names.add(node.name)
         elif isinstance(node, ast.Assign):

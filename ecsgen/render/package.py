@@ -8,21 +8,18 @@ from typing import Any
 
 from ecsgen import fingerprint
 from ecsgen.config import Options
-from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Enum, Project, World
 from ecsgen.render import tests
 from ecsgen.render.archetypes import (
     archetype_subjects,
     archetypes_module,
-    chunked_components,
 )
-from ecsgen.render.bundle import runtime_source
+from ecsgen.render.bundle import compiled_source, runtime_source
 from ecsgen.render.calls import import_line, isort_key
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
-from ecsgen.render.unsupported import report_unsupported
 from ecsgen.render.world import Parts, world_module
 
 EXPORTED = (
@@ -47,40 +44,34 @@ EXPORTED = (
 """What users see of the runtime."""
 
 
-def outputs(project: Project, options: Options, diagnostics: Diagnostics) -> list[Output]:
-    """Return every file of the package; cheap, nothing is rendered yet.
-
-    Schema keys whose code can't be generated yet are reported as diagnostics.
-    """
+def outputs(project: Project, options: Options) -> list[Output]:
+    """Return every file of the package; cheap, nothing is rendered yet."""
     project = project.made_for(options.backend)
-    report_unsupported(project, diagnostics)
-    tested = options.tests is not None and not diagnostics.errors
-    tests_of = tests.outputs(project, options) if tested else ()
+    tests_of = tests.outputs(project, options) if options.tests is not None else ()
     return [*_package(project), *_managers(project), *tests_of]
 
 
 def _package(project: Project) -> Iterator[Output]:
-    chunked = chunked_components(project.components, project.world.archetypes)
-    names = tuple((c.name, c.module, c in chunked) for c in project.components)
+    names = tuple((c.name, c.module, bool(c.chunk)) for c in project.components)
     enums = tuple(enum.name for enum in project.enums)
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("_runtime.py", runtime_source)
+    if project.backend == "numba":
+        yield _output("_compiled.py", compiled_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
     yield _output("world.py", world_module, parts)
-    if chunked:
-        subjects = archetype_subjects(chunked, project.world.chunk)
-        yield _output("archetypes.py", archetypes_module, *subjects)
+    if project.world.archetypes:
+        yield _output("archetypes.py", archetypes_module, *archetype_subjects(project))
     if project.enums:
         yield _output("enums.py", enums_module, project.enums)
 
 
 def _managers(project: Project) -> Iterator[Output]:
-    chunked = chunked_components(project.components, project.world.archetypes)
     for component in project.components:
-        make = chunked_module if component in chunked else component_module
+        make = chunked_module if component.chunk else component_module
         yield _output(f"{component.module}.py", make, component)
 
 

@@ -10,6 +10,7 @@ from ecsgen.columns import Column, field_columns
 from ecsgen.model import Base, Component, Default, Field
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
+from ecsgen.render.kernels.check import KernelCheck, ReductionCheck, checks
 from ecsgen.render.quoting import WIDTH, literal
 
 KINDS = {
@@ -80,6 +81,7 @@ class ComponentTests:
     def support_import(self) -> str:
         """The import of the pieces."""
         modules = {"cases", "machine", "subject", *self.policies}
+        modules |= {"kernels"} if self.kernels else set()
         return import_line("._support", [*modules, *(["fields"] if self.component.fields else [])])
 
     @property
@@ -141,6 +143,11 @@ class ComponentTests:
         if not self.owned:
             return call("id = manager.create", arguments, 4)
         return call("row = manager.create", ["entity", *arguments], 4)
+
+    @property
+    def kernels(self) -> list[KernelCheck | ReductionCheck]:
+        """The kernels and reductions, each with what it does to or takes of one row."""
+        return checks(self.component)
 
     @property
     def accessors(self) -> list[str]:

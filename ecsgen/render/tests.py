@@ -39,10 +39,12 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
         yield _output("tests/conftest.py", conftest_module, package, parent)
-    chunked = project.world.archetypes
-    managed = [component for component in project.components if component.name not in chunked]
+    chunked = chunked_components(project)
+    managed = [component for component in project.components if not component.chunk]
     of_policies = {name for component in managed for name in policies(component)}
     of_chunks = SUPPORT_OF_CHUNKS if chunked else ()
+    if any(component.kernels or component.reductions for component in managed):
+        of_policies.add("kernels")
     of_world = {f.name for f in world_features.active(project)} & _available()
     shared = {"cases", "machine", "spawning", *of_policies, *of_world, *of_chunks}
     for name in support_modules(shared):
@@ -50,9 +52,8 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
     yield _output("tests/test_entities.py", entities_tests, package)
     yield _output("tests/test_world.py", world_tests, Parts.of(project), package)
     if chunked:
-        members = chunked_components(project.components, chunked)
         world = project.world.name
-        yield _output("tests/test_archetypes.py", archetypes_tests, world, members, package)
+        yield _output("tests/test_archetypes.py", archetypes_tests, world, chunked, package)
     for component in managed:
         path = f"tests/test_{component.module}.py"
         yield _output(path, component_tests, component, package)

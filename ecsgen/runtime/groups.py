@@ -135,14 +135,14 @@ def having_all(
     entities: EntityArray, mates: tuple[GroupMember, ...]
 ) -> tuple[RowArray, list[RowArray]]:
     """Return which of k entities have a row in every mate, and these rows, by mate; O(k)."""
-    chosen = np.arange(len(entities))
+    chosen, wanted = np.arange(len(entities)), entities
     found: list[RowArray] = []
     for mate in mates:
-        rows = mate.lookup_many(entities[chosen])
+        rows = mate.lookup_many(wanted)
         present = rows != NIL
         if not present.all():
             chosen = chosen[present]
-            rows = rows[present]
+            wanted, rows = wanted[present], rows[present]
             found = [earlier[present] for earlier in found]
         found.append(rows)
         if len(chosen) == 0:
@@ -164,10 +164,12 @@ def joined_at(rows: RowArray, start: int) -> tuple[RowArray, RowArray]:
     """
     end = start + len(rows)
     wanted = np.arange(start, end)
+    moving = rows != wanted
+    if not moving.any():
+        return rows[:0], rows[:0]
     outside = rows >= end
     in_the_way = np.ones(end - start, np.bool_)
     in_the_way[rows[~outside] - start] = False
-    moving = rows != wanted
     displaced = np.flatnonzero(in_the_way) + start
     src = np.concatenate((rows[moving], displaced))
     dst = np.concatenate((wanted[moving], rows[outside]))

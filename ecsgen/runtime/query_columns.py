@@ -83,11 +83,15 @@ class QueryColumn(Generic[_Cell]):
 def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
     """Write some rows' cells: checked values that broadcast to them; O(k).
 
-    Shaped cells go as one item each, in a third of the time.
+    Shaped cells go as one item each, which takes a tenth of the time.
     """
     if column.ndim == 1:
         column[rows] = values
-    elif values.shape == (len(rows), *column.shape[1:]):
-        items(column)[rows] = items(np.ascontiguousarray(values))
+        return
+    cells = items(column)
+    if values.shape != (len(rows), *column.shape[1:]):
+        put_cells(column, cells, rows, values)
+    elif cells.dtype.kind == "V":
+        np.put(cells, rows, items(np.ascontiguousarray(values)), mode="clip")
     else:
-        put_cells(column, items(column), rows, values)
+        cells[rows] = items(np.ascontiguousarray(values))

@@ -40,14 +40,13 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "constants of its modules": _words(
         "COLD_COLUMNS COLD_DEFAULT COLD_DEFAULTS COLD_ROW_BYTES COLD_STRUCT COLUMNS MANAGER "
-        "ROW_BYTES SORT_KEYS"
+        "ROW_BYTES SORT_KEYS CONVERTERS CHUNK_BYTES PARTS"
     ),
     "what their runtime defines": _words(
-        "BLOCK Block Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks "
-        "Field FloatField Group GroupMember GroupedColumns HandleField IdArray IndexQueue "
-        "IntField LAST_GENERATION LevelCache Links ObjectField OwnedRows PAGE Remap ROUNDS "
-        "Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
+        "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
+        "FamilyLinks Field FloatField Group GroupMember GroupedColumns HandleField IdArray "
+        "IndexQueue IntField LAST_GENERATION LevelBlocks LevelCache Links ObjectField OwnedRows "
+        "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
@@ -57,7 +56,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder QueriedEntities QueriedManager QueryColumn QueryColumns "
-        "QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS"
+        "JoinedColumn QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -97,9 +96,12 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "functions that creations call": _words(
         "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
         "first_present first_repeated grown_capacity grown_map present_row row_in_use "
-        "rows_spanned whole_count without_views worn_out"
+        "rows_spanned unshared whole_count without_views worn_out"
     ),
-    "functions that kernels call": _words("as_integers put_where"),
+    "functions that kernels call": _words(
+        "added as_integers averaged gather largest planes put_where rows_below rows_last scatter "
+        "smallest"
+    ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation"),
     "decorators in generated code": _words("contextmanager overload property"),
     "builtins that generated code uses": _words(

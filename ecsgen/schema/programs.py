@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
@@ -11,8 +11,18 @@ from ecsgen.kernels.expressions import Typist
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.steps import effects, local_names, names_read, target_of, typed_step
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
-from ecsgen.kernels.tree import Argument, Expression, Folding, Program, Step, fields_in
-from ecsgen.model import Component, Enum, Kernel, Reduction, World
+from ecsgen.kernels.tree import (
+    PARENT,
+    Argument,
+    Expression,
+    FieldValue,
+    Folding,
+    Program,
+    Step,
+    fields_in,
+)
+from ecsgen.kernels.types import Number
+from ecsgen.model import Component, Default, Enum, Kernel, Reduction, World
 from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
@@ -24,12 +34,17 @@ def with_programs(component: Component, known: Known, diagnostics: Diagnostics) 
     fields = {field.name: field for field in component.fields}
     hidden = _hidden(component)
 
-    def scope(has_parent: bool) -> Scope:
-        return Scope(fields=fields, enums=_enums(known), hidden=hidden, has_parent=has_parent)
+    def scope(is_reduction: bool) -> Scope:
+        return Scope(
+            fields=fields,
+            enums=_enums(known),
+            hidden=hidden,
+            has_parent=bool(component.hierarchy),
+            is_reduction=is_reduction,
+        )
 
-    has_parent = bool(component.hierarchy)
-    kernels = (_kernel(one, scope(has_parent), known, diagnostics) for one in component.kernels)
-    reductions = (_reduction(one, scope(False), diagnostics) for one in component.reductions)
+    kernels = (_kernel(one, scope(False), known, diagnostics) for one in component.kernels)
+    reductions = (_reduction(one, scope(True), diagnostics) for one in component.reductions)
     return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
 
 
@@ -100,8 +115,38 @@ def _kernel(
         diagnostics.add("E402", message, kernel.marks[""])
     reads = _texts(where, *(step.value for step in steps))
     arguments = tuple(scope.arguments.values())
-    program = Program(arguments, where, tuple(steps), reads, effects(tuple(steps)))
+    above = _above_roots(fields_in(where, *(step.value for step in steps)), scope)
+    program = Program(arguments, where, tuple(steps), reads, effects(tuple(steps)), above)
     return replace(kernel, program=program)
+
+
+def _above_roots(
+    reads: tuple[FieldValue, ...], scope: Scope
+) -> tuple[tuple[str, tuple[bool | Number, ...]], ...]:
+    """What roots read as their parent's fields: the default, for a square matrix without one the
+    identity."""
+    found = {}
+    for read in reads:
+        if read.owner == PARENT:
+            field, shape = scope.fields[read.name], read.type.shape
+            is_square = len(shape) == 2 and shape[0] == shape[1] and read.type.is_number
+            if is_square and "default" not in field.marks:
+                one, zero = (1.0, 0.0) if read.type.is_float else (1, 0)
+                size = shape[0] + 1
+                values = [zero if place % size else one for place in range(shape[0] * shape[1])]
+                found[read.name] = tuple(values)
+            else:
+                found[read.name] = tuple(_elements(field.default))
+    return tuple(found.items())
+
+
+def _elements(default: Default) -> Iterator[bool | Number]:
+    """The numbers of a nested default, in C order."""
+    if isinstance(default, tuple):
+        for item in default:
+            yield from _elements(item)
+    elif isinstance(default, bool | int | float):
+        yield default
 
 
 def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:

@@ -64,7 +64,12 @@ def _in_world(component: Component, world: World) -> Component:
     """The component with what the world makes of it."""
     groups = (group for group, names in world.groups if component.name in names)
     placed = (name for query in world.queries for name in (*query.all, *query.optional))
-    return replace(component, group=next(groups, ""), queried=component.name in placed)
+    return replace(
+        component,
+        group=next(groups, ""),
+        queried=component.name in placed,
+        chunk=world.chunk if component.name in world.archetypes else 0,
+    )
 
 
 def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:

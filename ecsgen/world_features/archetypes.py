@@ -7,8 +7,7 @@ from ecsgen.world_features._base import WorldFeature
 
 
 def _members(project: Project) -> tuple[ArchetypeMember, ...]:
-    components = chunked_components(project.components, project.world.archetypes)
-    return tuple(ArchetypeMember(c.name, c.module) for c in components)
+    return tuple(ArchetypeMember(c.name, c.module) for c in chunked_components(project))
 
 
 FEATURE = WorldFeature(

@@ -11,10 +11,10 @@ from ._support import (
     doubling,
     fields,
     gc,
+    grouped,
     machine,
     one,
     owned,
-    packed,
     sparse,
     subject,
 )
@@ -53,16 +53,16 @@ class TestAiState(
     gc.Cases,
     sparse.Cases,
     doubling.Cases,
+    grouped.Cases,
     one.Cases,
     owned.Cases,
-    packed.Cases,
     cases.Cases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules, sparse.Rules, doubling.Rules, one.Rules, owned.Rules, packed.Rules
+    gc.Rules, sparse.Rules, doubling.Rules, grouped.Rules, one.Rules, owned.Rules
 ):
     subject = under_test
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError
 from ..celestial_body import CelestialBody, CelestialBodyManager
@@ -11,6 +12,7 @@ from ._support import (
     doubling,
     fields,
     gc,
+    kernels,
     machine,
     one,
     owned,
@@ -103,3 +105,56 @@ def test_one_instance() -> None:
     assert entity not in manager
     with pytest.raises(StaleInstanceError):
         manager.row(row)
+
+
+def kick_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+    """The steps of `kick` for one row."""
+    # velocity += acceleration * dt
+    _1 = row["velocity"]
+    _2 = kernels.apply("*", row["acceleration"], _dt)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("velocity", _3)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_kick(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test, "kick", kick_of_one, {"dt": ("f8", ())}, rows, seed, is_exact=True
+    )
+
+
+def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+    """The steps of `drift` for one row."""
+    # position += velocity * dt
+    _1 = row["position"]
+    _2 = kernels.apply("*", row["velocity"], _dt)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("position", _3)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_drift(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test, "drift", drift_of_one, {"dt": ("f8", ())}, rows, seed, is_exact=True
+    )
+
+
+def kinetic_energy_of_one(row: kernels.Row) -> kernels.Value:
+    """What `kinetic_energy` takes of one row."""
+    _1 = kernels.number("f8", 0.5)
+    _2 = kernels.apply("*", _1, row["gm"])
+    _3 = kernels.dot(row["velocity"], row["velocity"])
+    return kernels.apply("*", _2, _3)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_kinetic_energy(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check_reduction(
+        under_test, "kinetic_energy", kinetic_energy_of_one, "sum", rows, seed
+    )

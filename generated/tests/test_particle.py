@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError
 from ..particle import Particle, ParticleManager
@@ -11,6 +12,7 @@ from ._support import (
     doubling,
     fields,
     gc,
+    kernels,
     machine,
     one,
     owned,
@@ -90,3 +92,53 @@ def test_one_instance() -> None:
     assert entity not in manager
     with pytest.raises(StaleInstanceError):
         manager.row(row)
+
+
+def simulate_of_one(
+    row: kernels.Row, _dt: kernels.Value, _gravity: kernels.Value
+) -> None:
+    """The steps of `simulate` for one row."""
+    # velocity.y += gravity * dt
+    _1 = row["velocity"]
+    _2 = kernels.element(_1, (2,), 1)
+    _3 = kernels.apply("*", _gravity, _dt)
+    _4 = kernels.apply("+", _2, _3)
+    row.put("velocity", _4, 1)
+    # position += velocity * dt
+    _5 = row["position"]
+    _6 = row["velocity"]
+    _7 = kernels.apply("*", _6, _dt)
+    _8 = kernels.apply("+", _5, _7)
+    row.put("position", _8)
+    # life -= dt
+    _9 = row["life"]
+    _10 = kernels.apply("-", _9, _dt)
+    row.put("life", _10)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_simulate(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test,
+        "simulate",
+        simulate_of_one,
+        {"dt": ("f4", ()), "gravity": ("f4", ())},
+        rows,
+        seed,
+        is_exact=True,
+    )
+
+
+def expired_of_one(row: kernels.Row) -> kernels.Value:
+    """What `expired` takes of one row."""
+    _1 = kernels.number("f4", 0.0)
+    return kernels.apply("<=", row["life"], _1)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_expired(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check_reduction(under_test, "expired", expired_of_one, "count", rows, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError
 from ..point_mass import PointMass, PointMassManager
@@ -12,6 +13,7 @@ from ._support import (
     fields,
     gc,
     hash,
+    kernels,
     machine,
     one,
     owned,
@@ -98,3 +100,33 @@ def test_one_instance() -> None:
     assert entity not in manager
     with pytest.raises(StaleInstanceError):
         manager.row(row)
+
+
+def simulate_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+    """The steps of `simulate` for one row."""
+    # velocity += acceleration * dt
+    _1 = row["velocity"]
+    _2 = kernels.apply("*", row["acceleration"], _dt)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("velocity", _3)
+    # position += velocity * dt
+    _4 = row["position"]
+    _5 = row["velocity"]
+    _6 = kernels.apply("*", _5, _dt)
+    _7 = kernels.apply("+", _4, _6)
+    row.put("position", _7)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_simulate(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test,
+        "simulate",
+        simulate_of_one,
+        {"dt": ("f4", ())},
+        rows,
+        seed,
+        is_exact=True,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError
 from ..scene_node import SceneNode, SceneNodeManager
@@ -12,6 +13,7 @@ from ._support import (
     doubling,
     fields,
     hierarchy,
+    kernels,
     machine,
     one,
     orphans_destroy,
@@ -163,3 +165,38 @@ def test_one_instance() -> None:
     assert entity not in manager
     with pytest.raises(StaleInstanceError):
         manager.row(row)
+
+
+def place_of_one(row: kernels.Row) -> None:
+    """The steps of `place` for one row."""
+    # world = parent.world @ local
+    _1 = row.parent(
+        "world",
+        (
+            1.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+        ),
+    )
+    _2 = kernels.matrix(_1, row["local"], 4)
+    row.put("world", _2)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_place(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(under_test, "place", place_of_one, {}, rows, seed, is_exact=True)

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError
 from ..transform import Transform, TransformManager
-from ._support import cases, direct, doubling, fields, gc, machine, owned, subject
+from ._support import (
+    cases,
+    direct,
+    doubling,
+    fields,
+    gc,
+    kernels,
+    machine,
+    owned,
+    subject,
+)
 
 under_test = subject.Subject(
     manager=TransformManager,
@@ -64,3 +75,42 @@ def test_one_instance() -> None:
     assert entity not in manager
     with pytest.raises(StaleInstanceError):
         manager.row(row)
+
+
+def straighten_of_one(row: kernels.Row) -> None:
+    """The steps of `straighten` for one row."""
+    _1 = kernels.number("f4", 1.0)
+    _2 = row["rotation"]
+    _3 = row["rotation"]
+    _4 = kernels.dot(_2, _3)
+    _5 = kernels.apply("-", _1, _4)
+    _6 = kernels.apply("abs", _5)
+    _7 = kernels.number("f4", 1e-06)
+    _8 = kernels.apply(">", _6, _7)
+    if not _8[0]:
+        return
+    # rotation = normalize(rotation)
+    _9 = row["rotation"]
+    _10 = kernels.normalize(_9)
+    row.put("rotation", _10)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_straighten(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test, "straighten", straighten_of_one, {}, rows, seed, is_exact=True
+    )
+
+
+def center_of_one(row: kernels.Row) -> kernels.Value:
+    """What `center` takes of one row."""
+    return row["translation"]
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_center(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check_reduction(under_test, "center", center_of_one, "mean", rows, seed)

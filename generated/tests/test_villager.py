@@ -11,11 +11,11 @@ from ._support import (
     doubling,
     fields,
     gc,
+    grouped,
     indirect,
     machine,
     one,
     owned,
-    packed,
     sparse,
     subject,
 )
@@ -57,10 +57,10 @@ class TestVillager(
     gc.Cases,
     sparse.Cases,
     doubling.Cases,
+    grouped.Cases,
     indirect.Cases,
     one.Cases,
     owned.Cases,
-    packed.Cases,
     cases.Cases,
 ):
     subject = under_test
@@ -70,10 +70,10 @@ class _Machine(
     gc.Rules,
     sparse.Rules,
     doubling.Rules,
+    grouped.Rules,
     indirect.Rules,
     one.Rules,
     owned.Rules,
-    packed.Rules,
 ):
     subject = under_test
 

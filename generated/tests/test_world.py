@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import Game, Signature
+from .. import ActorsGroup, BodiesGroup, Game, Signature
 from . import (
     test_ai_state,
     test_celestial_body,
+    test_energy,
     test_every_type,
+    test_kin,
     test_particle,
     test_point_mass,
+    test_position,
+    test_predator,
     test_scene_node,
     test_skinned_mesh,
     test_sound_source,
@@ -20,16 +24,21 @@ from . import (
     test_texture,
     test_tile,
     test_transform,
+    test_velocity,
     test_villager,
 )
-from ._support import bundles, queries, signature, spawning
+from ._support import bundles, groups, queries, signature, spawning, world_kernels
 
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
     "celestial_body": test_celestial_body.under_test,
+    "energy": test_energy.under_test,
     "every_type": test_every_type.under_test,
+    "kin": test_kin.under_test,
     "particle": test_particle.under_test,
     "point_mass": test_point_mass.under_test,
+    "position": test_position.under_test,
+    "predator": test_predator.under_test,
     "scene_node": test_scene_node.under_test,
     "skinned_mesh": test_skinned_mesh.under_test,
     "sound_source": test_sound_source.under_test,
@@ -37,6 +46,7 @@ SUBJECTS = {
     "status_effect": test_status_effect.under_test,
     "tile": test_tile.under_test,
     "transform": test_transform.under_test,
+    "velocity": test_velocity.under_test,
     "villager": test_villager.under_test,
 }
 
@@ -50,6 +60,23 @@ class TestGame(spawning.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
+
+
+class TestWorldKernels(world_kernels.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    kernels: ClassVar = {
+        "carry": (
+            "movers",
+            ("point_mass", "transform"),
+            (0.5,),
+        ),
+        "drift": (
+            "bodies",
+            ("position", "velocity"),
+            (0.5,),
+        ),
+    }
 
 
 class TestSignature(signature.Cases):
@@ -99,4 +126,65 @@ class TestQueries(queries.Cases):
             "none": (),
             "optional": ("point_mass",),
         },
+        "grazers": {
+            "all": ("position", "velocity", "energy", "kin"),
+            "any": (),
+            "none": ("predator",),
+            "optional": (),
+        },
+        "hunters": {
+            "all": ("position", "velocity", "energy", "kin", "predator"),
+            "any": (),
+            "none": (),
+            "optional": (),
+        },
     }
+
+
+BODIES_MEMBERS = {
+    "position": SUBJECTS["position"],
+    "velocity": SUBJECTS["velocity"],
+}
+
+
+class TestBodiesGroup(groups.Cases):
+    world = Game
+    kind = BodiesGroup
+    group = "bodies"
+    members: ClassVar = BODIES_MEMBERS
+
+
+class _BodiesGroupMachine(groups.Rules):
+    world = Game
+    kind = BodiesGroup
+    group = "bodies"
+    members: ClassVar = BODIES_MEMBERS
+
+
+TestBodiesGroupMachine = _BodiesGroupMachine.TestCase
+TestBodiesGroupMachine.settings = groups.SETTINGS
+
+
+ACTORS_MEMBERS = {
+    "ai_state": SUBJECTS["ai_state"],
+    "skinned_mesh": SUBJECTS["skinned_mesh"],
+    "villager": SUBJECTS["villager"],
+}
+
+
+class TestActorsGroup(groups.Cases):
+    world = Game
+    kind = ActorsGroup
+    group = "actors"
+    members: ClassVar = ACTORS_MEMBERS
+
+
+class _ActorsGroupMachine(groups.Rules):
+    world = Game
+    kind = ActorsGroup
+    group = "actors"
+    members: ClassVar = ACTORS_MEMBERS
+
+
+TestActorsGroupMachine = _ActorsGroupMachine.TestCase
+TestActorsGroupMachine.settings = groups.SETTINGS

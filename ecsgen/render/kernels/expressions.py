@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -32,6 +32,7 @@ class Emitter:
     """Writes the statements of one kernel: `before` the loop over blocks, and `lines` in it."""
 
     view: Callable[[FieldValue], Value]  # of a field
+    arguments: Mapping[str, str]  # converted values
     indent: int
     working: Working = field(default_factory=Working)
     before: list[str] = field(default_factory=list)
@@ -49,7 +50,8 @@ class Emitter:
                 text = literal(node.value)
                 return Value(text, node.type.scalar, (), Layout.UNIFORM, is_literal=True)
             case Argument():
-                return Value(f"_{node.name}", node.type.scalar, node.type.shape, Layout.UNIFORM)
+                text = self.arguments[node.name]
+                return Value(text, node.type.scalar, node.type.shape, Layout.UNIFORM)
             case FieldValue():
                 return self.view(node)
             case Local():

@@ -4,104 +4,29 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ecsgen.columns import Column
-from ecsgen.kernels.tree import Argument, Cast, Expression, FieldValue, Operation, walk
-from ecsgen.layout import layout
-from ecsgen.model import Base, Component, Field, FieldType, Kernel
-from ecsgen.render.calls import call, collection, exploded
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.kernels.tree import Cast, Expression, FieldValue, Operation, walk
+from ecsgen.model import Component, Kernel
+from ecsgen.render.calls import collection, exploded
+from ecsgen.render.kernel_method import Method, number_constants
 from ecsgen.render.kernels.statements import Statements
 from ecsgen.render.kernels.ufuncs import COMPLAINING
-from ecsgen.render.kernels.values import Layout, Slot, Value
-from ecsgen.render.quoting import WIDTH, docstring_text, literal
-from ecsgen.render.spelling import Spelling
-from ecsgen.render.wording import sentence
+from ecsgen.render.kernels.values import Layout, Slot
+from ecsgen.render.kernels.views import FieldViews
+from ecsgen.render.quoting import WIDTH, literal
 
 CODES = {"bool": "?", "f32": "f4", "f64": "f8"}
 CODES |= {f"{kind}{bits}": f"{kind}{bits // 8}" for kind in "iu" for bits in (8, 16, 32, 64)}
 
 
-class ArgumentSpelling:
-    """An argument of a kernel: converted like a field, once per call."""
-
-    def __init__(self, component: Component, kernel: Kernel, argument: Argument, unit: str) -> None:
-        type_ = argument.type
-        base = Base.ENUM if type_.kind else Base.FLOAT if type_.is_float else Base.INT
-        base = Base.BOOL if type_.is_bool else base
-        kind = FieldType(str(type_), base, type_.scalar, type_.shape, target=type_.kind)
-        field = Field(argument.name, kind, None, unit=unit)
-        column = Column(argument.name, type_.scalar, type_.shape, field=field)
-        self.spelling = Spelling(column, f"{component.name}.{kernel.name}", 0)
-        self.name = argument.name
-        self.type = type_
-        self.unit = unit
-        self.constant = f"{kernel.name.upper()}_{argument.name.upper()}_ARGUMENT"
-
-    @property
-    def converter(self) -> str:
-        """The constant that checks it."""
-        head = f"{self.constant}: Final = {self.spelling.converter_class}"
-        return call(head, self.spelling.converter_arguments, 0)
-
-    @property
-    def parameter(self) -> str:
-        return f"{self.name}: {self.spelling.write_type}"
-
-    @property
-    def conversion(self) -> str:
-        """The expression for its value in the kernel, with an axis for the rows."""
-        dtype, checked = NUMPY[self.type.scalar], f"{self.constant}.one({self.name})"
-        if not self.type.shape:
-            return f"{dtype}({checked})"
-        return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
-
-
-class FieldViews:
-    """How a component's fields are seen in blocks of rows."""
-
-    def __init__(self, component: Component) -> None:
-        self._fields = {field.name: field for field in component.fields}
-        self._columns = {c.name: (i, c) for i, c in enumerate(layout(component).columns)}
-
-    def value(self, field: FieldValue) -> Value:
-        """The view that a block has."""
-        found, type_ = self._fields[field.name], field.type
-        layout_ = Layout.ROWS if not type_.shape else Layout.TOGETHER
-        if found.split and type_.shape:
-            layout_ = Layout.PLANES
-        return Value(field.name, type_.scalar, type_.shape, layout_)
-
-    def column(self, field: FieldValue, rows: str) -> str:
-        """The expression, in the data class, for the view of all rows."""
-        found, shape = self._fields[field.name], field.type.shape
-        if found.split and shape:
-            first = next(
-                i
-                for name, (i, c) in self._columns.items()
-                if c.field and name.startswith(f"{field.name}_")
-            )
-            whole = f"planes(self._buffer, COLUMNS[{first}], self._allocated, {literal(shape)})"
-            return f"{whole}[..., :{rows}]"
-        column = f"self._{field.name}_column[:{rows}]"
-        return f"rows_last({column})" if shape else column
-
-
-class KernelMethod:
+class KernelMethod(Method):
     """A kernel as its template lays it out."""
 
     def __init__(self, component: Component, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.name = kernel.name
-        self._component = component
-        self._program = kernel.program
+        super().__init__(component, kernel)
         self._views = FieldViews(component)
-        units = {name: unit for name, _, unit in kernel.args}
-        self.arguments = [
-            ArgumentSpelling(component, kernel, argument, units[argument.name])
-            for argument in kernel.program.arguments
-        ]
-        self.rows = "_n_active" if kernel.rows == "active" else "_n"
-        self.statements = Statements(self._program, self._views.value, self.loop_indent + 4)
+        arguments = {argument.name: argument.text for argument in self.arguments}
+        indent = self.loop_indent + 4
+        self.statements = Statements(self._program, self._views.value, arguments, indent)
 
     @cached_property
     def is_quiet(self) -> bool:
@@ -119,52 +44,46 @@ class KernelMethod:
     def loop_indent(self) -> int:
         return 12 if self.is_quiet else 8
 
-    # --- the method ------------------------------------------------------------------------------
-
-    @property
-    def signature(self) -> str:
-        parameters = ["self", *(argument.parameter for argument in self.arguments)]
-        return call(f"def {self.name}", parameters, 4, " -> None:").lstrip()
-
-    @property
-    def docstring(self) -> str:
-        """What it does, then fields, units and cost."""
-        summary = sentence(self.kernel.doc or f"Run the kernel `{self.name}` over the rows")
-        texts = (docstring_text(summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8))
-        return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
-
-    @property
-    def _effects(self) -> str:
-        reads, writes = self._program.reads, self._program.writes
-        read = f"Reads {self._with_units(reads)}; writes" if reads else "Writes"
-        which = "active rows" if self.rows == "_n_active" else "rows"
-        given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
-        said = [f"{read} {self._with_units(writes)}", *given]
-        return f"{'; '.join(said)}. O(n), n {which}; no structural change."
-
-    def _with_units(self, names: tuple[str, ...]) -> str:
-        units = {field.name: field.unit for field in self._component.fields}
-        shown = (f"{n} [{units[n]}]" if units.get(n) else n for n in names)
-        return ", ".join(shown)
-
-    @property
-    def conversions(self) -> list[str]:
-        """The statements that check the arguments."""
-        return [f"_{a.name} = {a.conversion}" for a in self.arguments]
-
     @property
     def body(self) -> str:
         """What is done once, and the loop over the blocks."""
-        names = [*(field.name for field in self.fields), *(slot.name for slot in self.slots)]
-        line = f"for {', '.join(names)}{',' if len(names) == 1 else ''} in _blocks.views:"
         pad = " " * self.loop_indent
+        listed = f"({self.names[0]},)" if len(self.names) == 1 else ", ".join(self.names)
+        line = f"for {listed} in _blocks.views:"
         if self.loop_indent + len(line) > WIDTH:
-            line = exploded("for ", names, self.loop_indent).lstrip() + " in _blocks.views:"
-        emitter = self.statements.emitter
-        lines = [*(pad + once for once in emitter.before), pad + line, *emitter.lines]
-        return _for_macro("\n".join(lines))
+            line = exploded("for ", self.names, self.loop_indent).lstrip() + " in _blocks.views:"
+        once = [pad + text for text in (*self.statements.emitter.before, *self.before_loop)]
+        inner = [f"    {pad}{text}" for text in self.beginning]
+        ending = [f"    {pad}{text}" for text in self.ending]
+        lines = [*once, pad + line, *inner, *self.statements.emitter.lines, *ending]
+        return for_macro("\n".join(lines))
 
-    # --- the blocks ------------------------------------------------------------------------------
+    # --- what differs between blocks of neighbouring rows and blocks of levels -------------------
+
+    @property
+    def constants(self) -> list[str]:
+        """Constants of the module."""
+        return []
+
+    @property
+    def before_loop(self) -> list[str]:
+        """Statements before the loop over the blocks."""
+        return []
+
+    @property
+    def beginning(self) -> list[str]:
+        """Statements with which a block begins."""
+        return []
+
+    @property
+    def ending(self) -> list[str]:
+        """Statements with which a block ends."""
+        return []
+
+    @property
+    def names(self) -> list[str]:
+        """The arrays of a block."""
+        return [*(field.name for field in self.fields), *(slot.name for slot in self.slots)]
 
     @property
     def fields(self) -> list[FieldValue]:
@@ -172,13 +91,41 @@ class KernelMethod:
 
     @property
     def slots(self) -> list[Slot]:
+        """The working memory that goes with each block."""
         return self.statements.emitter.working.slots
 
     @property
-    def columns(self) -> str:
-        """The statement that takes the views of whole columns, which blocks are cut from."""
-        views = [self._views.column(field, "n") for field in self.fields]
-        return _for_macro(collection("columns = ", views, 8))
+    def stamp(self) -> str:
+        """What the blocks are good for, as the manager's method names it."""
+        return f"data.{self.rows}"
+
+    @property
+    def good(self) -> str:
+        return f"good until they move or {self.rows[1:]} changes"
+
+    @property
+    def cut_call(self) -> str:
+        """The statement that has the blocks cut."""
+        return f"        _blocks = data._{self.name}_blocks()"
+
+    @property
+    def cut_parameters(self) -> str:
+        return "self"
+
+    @property
+    def cut_body(self) -> list[str]:
+        """The statements that cut the blocks out of the columns."""
+        return [
+            f"    n = self.{self.rows}",
+            for_macro(collection("columns = ", self.columns, 8)),
+            self.working,
+            "    blocks = Blocks(n, columns, working)",
+        ]
+
+    @property
+    def columns(self) -> list[str]:
+        """The views of whole columns that blocks are cut from."""
+        return [self._views.column(field, "self", "n") for field in self.fields]
 
     @property
     def working(self) -> str:
@@ -187,10 +134,10 @@ class KernelMethod:
             literal((CODES[slot.scalar], slot.shape, slot.layout is Layout.TOGETHER))
             for slot in self.slots
         ]
-        return _for_macro(collection("working: tuple[Cells, ...] = ", cells, 8))
+        return for_macro(collection("working: tuple[Cells, ...] = ", cells, 8))
 
 
-def _for_macro(text: str) -> str:
+def for_macro(text: str) -> str:
     """Text for a macro, which stands less far in than what it becomes."""
     return "\n".join(line[4:] for line in text.split("\n"))
 
@@ -205,12 +152,22 @@ def _complains(node: Expression, is_garbage: bool) -> bool:
     return False
 
 
+def _method(component: Component, kernel: Kernel) -> KernelMethod:
+    from ecsgen.render.kernels.levels import LevelMethod
+
+    return (LevelMethod if kernel.program.climbs else KernelMethod)(component, kernel)
+
+
 class Kernels:
     """The kernels of a component."""
 
     def __init__(self, component: Component) -> None:
-        self.methods = [KernelMethod(component, kernel) for kernel in component.kernels]
-        seen: dict[str, int] = {}
-        for argument in (one for method in self.methods for one in method.arguments):
-            count = seen[argument.constant] = seen.get(argument.constant, 0) + 1
-            argument.constant += f"_{count}" if count > 1 else ""
+        self.methods = [_method(component, kernel) for kernel in component.kernels]
+        number_constants(self.methods)
+
+    @property
+    def constants(self) -> list[str]:
+        """Converters of arguments, and what roots read."""
+        found = [argument.converter for method in self.methods for argument in method.arguments]
+        found += [line for method in self.methods for line in method.constants]
+        return list(dict.fromkeys(found))

@@ -13,11 +13,17 @@ from ecsgen.render.quoting import comment_text
 class Statements:
     """The statements of a program over blocks of rows."""
 
-    def __init__(self, program: Program, view: Callable[[FieldValue], Value], indent: int) -> None:
+    def __init__(
+        self,
+        program: Program,
+        view: Callable[[FieldValue], Value],
+        arguments: dict[str, str],
+        indent: int,
+    ) -> None:
         self._program = program
         self._view_of = view
         self._written = {step.target for step in program.steps}
-        self.emitter = Emitter(self._view, indent)
+        self.emitter = Emitter(self._view, arguments, indent)
         self.read: dict[FieldValue, None] = {}
         if program.where is not None:
             self._mask(program.where)

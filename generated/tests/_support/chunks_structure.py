@@ -8,13 +8,14 @@ from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from .chunks_base import Members
 from .package import DuplicateInstanceError, StructureLockedError
-from .subject import same
+from .subject import reborn, same
 
 
 class Cases(Members):
@@ -160,6 +161,39 @@ class Cases(Members):
             w.archetypes.remove_many(es, subject.row)
         w.archetypes.shrink_to_fit()
         assert w.archetypes._table.pool.nbytes == 0
+
+    def test_stale_handles_find_nothing(self) -> None:
+        for subject in self.members.values():
+            w = self.world()
+            old = w.archetypes.create([subject.row], 3)
+            new = reborn(w.entities, old)
+            assert not w.archetypes.has_many(new, subject.row).any()
+            w.archetypes.add_many(new, subject.row)
+            assert w.archetypes.has_many(new, subject.row).all()
+            assert not w.archetypes.has_many(old, subject.row).any()
+            assert not any(w.archetypes.has(e, subject.row) for e in old)
+            assert w.components(old[0]) == ()
+            assert w.components(new[0]) == (subject.row,)
+
+    def test_without_memory_nothing_changes(self) -> None:
+        for module, subject in self.members.items():
+            w = self.world()
+            (e,) = w.spawn(1).tolist()
+            pool = type(w.archetypes._table.pool)
+            with patch.object(pool, "take", side_effect=MemoryError):
+                for call in (
+                    partial(w.archetypes.create, [subject.row], 2),
+                    partial(w.archetypes.add, e, subject.row),
+                    partial(w.archetypes.add_many, [e], subject.row),
+                    partial(w.spawn, 2, **{module: {}}),
+                ):
+                    with pytest.raises(MemoryError):
+                        call()
+            assert len(w.entities) == 1
+            assert (len(w.archetypes), w.archetypes.version) == (0, 0)
+            assert not w.archetypes.has(e, subject.row)
+            w.archetypes.add(e, subject.row)
+            assert same(w.archetypes.get(e, subject.row), subject.read({}))
 
     def test_objects_are_let_go(self) -> None:
         class Thing:

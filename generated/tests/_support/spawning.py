@@ -32,6 +32,22 @@ class Cases(world.Cases):
             if hasattr(manager, "collect") and hasattr(manager, "on_release")
         ]
 
+    def locks(self, w: Any, first: str, module: str) -> bool:
+        """Return whether a manager is locked with another, whose rows move with its own."""
+        with getattr(w, first).locked():
+            try:
+                getattr(w, module).clear()
+            except package.StructureLockedError:
+                return True
+        return False
+
+    def makes_way(self, module: str) -> bool:
+        """Return whether a row of the dead goes when its entity has a successor."""
+        w = self.world()
+        (entity,) = w.spawn(1, **{module: {}}).tolist()
+        self.succeed(w, entity, **{module: {}})
+        return entity not in getattr(w, module)
+
     def succeed(self, w: Any, entity: int, **components: Any) -> int:
         """Let an entity die, and spawn another of the same index."""
         w.destroy(entity)
@@ -92,6 +108,8 @@ class Cases(world.Cases):
             growing = {m for m, subject in self.subjects.items() if not subject.reserve}
             for module in sorted(growing - {first}):
                 w = self.world()
+                if self.locks(w, first, module):
+                    continue
                 (entity,) = w.spawn(1, **{first: {}}).tolist()
                 manager = getattr(w, module)
                 manager.reserve(1)
@@ -111,6 +129,8 @@ class Cases(world.Cases):
     def test_rows_that_make_way_fail_after_the_spawn(self) -> None:
         w = self.world()
         for module in self.releasing(w):
+            if not self.makes_way(module):
+                continue
             w = self.world()
             (entity,) = w.spawn(1, **{module: {}}).tolist()
             getattr(w, module).on_release(fail)

@@ -1,0 +1,98 @@
+"""Arithmetic as numpy has it, one number at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+
+_LARGEST: Final = np.int64(2**63 - 1)
+_LARGEST_UNSIGNED: Final = np.uint64(2**64 - 1)
+
+
+@njit(cache=True, error_model="numpy")
+def minimum(a: Any, b: Any) -> Any:
+    """Return the smaller float; NaN if one is."""
+    return a if a < b or a != a else b
+
+
+@njit(cache=True, error_model="numpy")
+def maximum(a: Any, b: Any) -> Any:
+    """Return the larger float; NaN if one is."""
+    return a if a > b or a != a else b
+
+
+@njit(cache=True, error_model="numpy")
+def remainder(a: Any, b: Any) -> Any:
+    """Return what `floor_divide` leaves of a float, of the divisor's sign."""
+    rest = np.fmod(a, b)
+    if b == 0:
+        return rest
+    if rest == 0:
+        return type(a)(math.copysign(0.0, b))
+    return rest + b if (b < 0) != (rest < 0) else rest
+
+
+@njit(cache=True, error_model="numpy")
+def floor_divide(a: Any, b: Any) -> Any:
+    """Return the quotient of floats rounded down; inf or NaN for a zero divisor."""
+    if b == 0:
+        return a / b
+    rest = np.fmod(a, b)
+    quotient = (a - rest) / b
+    if rest != 0 and (b < 0) != (rest < 0):
+        quotient = quotient - type(a)(1)
+    if quotient == 0:
+        return type(a)(math.copysign(0.0, a / b))
+    below = np.floor(quotient)
+    return np.ceil(quotient) if quotient - below > 0.5 else below
+
+
+@njit(cache=True, error_model="numpy")
+def floor_divide_int64(a: int, b: int) -> int:
+    """Return the quotient of i64 rounded down; 0 for a zero divisor."""
+    return -a if b == -1 else a // b  # the machine's own division traps where -a wraps
+
+
+@njit(cache=True, error_model="numpy")
+def remainder_int64(a: int, b: int) -> int:
+    """Return what `floor_divide_int64` leaves; 0 for a zero divisor."""
+    return 0 if b == -1 else a % b
+
+
+@njit(cache=True, error_model="numpy")
+def whole_power(base: Any, exponent: int) -> Any:
+    """Return the power of an i64 or u64 to an exponent from 0; it wraps."""
+    result = type(base)(1)
+    while exponent > 0:
+        if exponent & 1:
+            result = result * base
+        base = base * base
+        exponent >>= 1
+    return result
+
+
+@njit(cache=True, error_model="numpy")
+def between(value: float, low: float, high: float) -> float:
+    """Return a float within bounds, to be cut to an integer; 0 for NaN."""
+    if value != value:
+        return 0.0
+    return low if value < low else high if value > high else value
+
+
+@njit(cache=True, error_model="numpy")
+def as_int64(value: float) -> np.int64:
+    """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
+    if value >= 2.0**63:
+        return _LARGEST
+    return np.int64(between(value, -(2.0**63), 2.0**62 * 1.9999999999999998))
+
+
+@njit(cache=True, error_model="numpy")
+def as_uint64(value: float) -> np.uint64:
+    """Return a float cut to u64: the range's end beyond it, 0 for NaN."""
+    if value >= 2.0**64:
+        return _LARGEST_UNSIGNED
+    return np.uint64(between(value, 0.0, 2.0**63 * 1.9999999999999998))

@@ -1,0 +1,70 @@
+"""A kernel as a method of a manager, whatever it is compiled to: its arguments and docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ecsgen.model import Component, Kernel
+from ecsgen.render.calls import call
+from ecsgen.render.kernels.arguments import argument_spellings
+from ecsgen.render.quoting import WIDTH, docstring_text
+from ecsgen.render.wording import sentence
+
+
+class Method:
+    """What is the same for every backend."""
+
+    def __init__(self, component: Component, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.name = kernel.name
+        self._component = component
+        self._program = kernel.program
+        self.arguments = argument_spellings(component, kernel)
+        self.rows = "_n_active" if kernel.rows == "active" else "_n"
+
+    @property
+    def signature(self) -> str:
+        parameters = ["self", *(argument.parameter for argument in self.arguments)]
+        return call(f"def {self.name}", parameters, 4, " -> None:").lstrip()
+
+    @property
+    def summary(self) -> str:
+        return sentence(self.kernel.doc or f"Run the kernel `{self.name}` over the rows")
+
+    @property
+    def function_docstring(self) -> str:
+        """The docstring of the function that does the method's work."""
+        return docstring_text(self.summary, WIDTH - 10).replace("\n", "\n    ")
+
+    @property
+    def docstring(self) -> str:
+        """What it does, then fields, units and cost."""
+        texts = (docstring_text(self.summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8))
+        return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
+
+    @property
+    def _effects(self) -> str:
+        reads, writes = self._program.reads, self._program.writes
+        read = f"Reads {self._with_units(reads)}; writes" if reads else "Writes"
+        which = "active rows" if self.rows == "_n_active" else "rows"
+        given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        said = [f"{read} {self._with_units(writes)}", *given]
+        return f"{'; '.join(said)}. O(n), n {which}; no structural change."
+
+    def _with_units(self, names: tuple[str, ...]) -> str:
+        units = {field.name: field.unit for field in self._component.fields}
+        shown = (f"{n} [{units[n]}]" if units.get(n) else n for n in names)
+        return ", ".join(shown)
+
+    @property
+    def conversions(self) -> list[str]:
+        """The statements that check the arguments."""
+        return [f"{a.text} = {a.conversion}" for a in self.arguments]
+
+
+def number_constants(methods: Iterable[Method]) -> None:
+    """Give arguments of different kernels different constants."""
+    seen: dict[str, int] = {}
+    for argument in (one for method in methods for one in method.arguments):
+        count = seen[argument.constant] = seen.get(argument.constant, 0) + 1
+        argument.constant += f"_{count}" if count > 1 else ""

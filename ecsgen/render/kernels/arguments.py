@@ -1,0 +1,69 @@
+"""Arguments of kernels: converted like fields, once per call."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ecsgen.columns import Column
+from ecsgen.kernels.tree import Argument
+from ecsgen.model import Base, Component, Field, FieldType, Kernel
+from ecsgen.render.calls import call
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.quoting import literal
+from ecsgen.render.spelling import Spelling
+
+_OWN_NAMES: Final = re.compile(r"(tmp|once)\d*|where|blocks|rows|parents|(all|parent)_.*")
+"""Arguments whose converted values would have the names of something else in the method."""
+
+
+class ArgumentSpelling:
+    """An argument of a kernel: converted like a field, once per call."""
+
+    def __init__(self, component: Component, kernel: Kernel, argument: Argument, unit: str) -> None:
+        type_ = argument.type
+        base = Base.ENUM if type_.kind else Base.FLOAT if type_.is_float else Base.INT
+        base = Base.BOOL if type_.is_bool else base
+        kind = FieldType(str(type_), base, type_.scalar, type_.shape, target=type_.kind)
+        field = Field(argument.name, kind, None, unit=unit)
+        column = Column(argument.name, type_.scalar, type_.shape, field=field)
+        self.spelling = Spelling(column, f"{component.name}.{kernel.name}", 0)
+        self.name = argument.name
+        self.type = type_
+        self.unit = unit
+        self.text = f"_{self.name}"  # the converted value in the method
+        self.constant = f"{kernel.name.upper()}_{argument.name.upper()}_ARGUMENT"
+
+    @property
+    def converter(self) -> str:
+        """The constant that checks it."""
+        head = f"{self.constant}: Final = {self.spelling.converter_class}"
+        return call(head, self.spelling.converter_arguments, 0)
+
+    @property
+    def parameter(self) -> str:
+        return f"{self.name}: {self.spelling.write_type}"
+
+    @property
+    def conversion(self) -> str:
+        """The expression for its value in the kernel, with an axis for the rows."""
+        dtype, checked = NUMPY[self.type.scalar], f"{self.constant}.one({self.name})"
+        if not self.type.shape:
+            return f"{dtype}({checked})"
+        return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
+
+
+def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
+    """The arguments of a kernel, each with a name of its own for its converted value."""
+    units = {name: unit for name, _, unit in kernel.args}
+    found = [
+        ArgumentSpelling(component, kernel, argument, units[argument.name])
+        for argument in kernel.program.arguments
+    ]
+    taken = {argument.text for argument in found}
+    for argument in found:
+        if _OWN_NAMES.fullmatch(argument.name):
+            while argument.text in taken:
+                argument.text += "_"
+            taken.add(argument.text)
+    return found

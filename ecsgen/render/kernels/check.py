@@ -1,0 +1,190 @@
+"""A kernel in the generated tests: its steps for one row, in plain Python."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecsgen.kernels.operations import TABLE
+from ecsgen.kernels.tree import (
+    PARENT,
+    Argument,
+    Cast,
+    Constant,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Operation,
+    Program,
+    Step,
+    walk,
+)
+from ecsgen.kernels.types import Type
+from ecsgen.model import Component, Kernel, Reduction
+from ecsgen.render.calls import call
+from ecsgen.render.quoting import comment_text, literal
+
+_NAMES: Final = {"bool": "?", "f32": "f4", "f64": "f8"}
+
+
+def _code(scalar: str) -> str:
+    return literal(_NAMES.get(scalar) or f"{scalar[0]}{int(scalar[1:]) // 8}")
+
+
+def _kind(type_: Type) -> str:
+    """What `kernels.check` must know of an argument."""
+    parts = [_code(type_.scalar), literal(type_.shape)]
+    return ", ".join([*parts, *([f"enums.{type_.kind}"] if type_.kind else [])])
+
+
+class RowCode:
+    """Writes what happens to one row, a statement per operation."""
+
+    def __init__(self, name: str, program: Program) -> None:
+        self.name = name
+        self._program = program
+        self._lines: list[str] = []
+        self._locals: dict[str, str] = {}
+        self._count = 0
+
+    def _write(self, line: str) -> None:
+        self._lines.append("    " + line)
+
+    def _made(self, head: str, arguments: list[str]) -> str:
+        """A statement that gives a name to what a call returns."""
+        self._count += 1
+        name = f"_{self._count}"
+        self._lines.append(call(f"{name} = {head}", arguments, 4))
+        return name
+
+    def _value(self, node: Expression) -> str:
+        """The name of an expression's value, after the statements that compute it."""
+        match node:
+            case Constant():
+                return self._made("kernels.number", [_code(node.type.scalar), literal(node.value)])
+            case Argument():
+                return f"_{node.name}"
+            case Local():
+                return self._locals[node.name]
+            case FieldValue():
+                return self._field(node)
+            case Element():
+                shape = literal(node.base.type.shape)
+                return self._made(
+                    "kernels.element", [self._value(node.base), shape, *map(str, node.index)]
+                )
+            case Cast():
+                return self._made(
+                    "kernels.cast", [self._value(node.operand), _code(node.type.scalar)]
+                )
+            case Operation():
+                return self._operation(node)
+
+    def _field(self, node: FieldValue) -> str:
+        if node.owner == PARENT:
+            root = literal(self._above(node.name))
+            return self._made("row.parent", [literal(node.name), root])
+        return (
+            f'row["{node.name}"]' if node.name not in self._program.writes else self._copied(node)
+        )
+
+    def _copied(self, node: FieldValue) -> str:
+        """A value that later steps do not change."""
+        self._count += 1
+        self._write(f'_{self._count} = row["{node.name}"]')
+        return f"_{self._count}"
+
+    def _above(self, name: str) -> tuple[bool | int | float, ...]:
+        return dict(self._program.above_roots)[name]
+
+    def _operation(self, node: Operation) -> str:
+        values = [self._value(operand) for operand in node.operands]
+        if node.name == "@":
+            return self._made("kernels.matrix", [*values, str(node.operands[0].type.shape[-1])])
+        if node.name in ("dot", "norm", "normalize", "cross"):
+            return self._made(f"kernels.{node.name}", values)
+        return self._made("kernels.apply", [literal(node.name), *values])
+
+
+class KernelCheck(RowCode):
+    """The function that runs a kernel's steps for one row, and the call that compares."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel.name, kernel.program)
+        self._all_rows = ["all_rows=True"] if kernel.rows == "all" else []
+        if self._program.where is not None:
+            self._write(f"if not {self._value(self._program.where)}[0]:")
+            self._write("    return")
+        for step in self._program.steps:
+            self._write(f"# {comment_text(step.text)}")
+            self._step(step)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the kernel has no function that may differ in the last bits."""
+        where = self._program.where
+        texts = [*(step.value for step in self._program.steps), *([where] if where else [])]
+        nodes = (node for text in texts for node in walk(text))
+        return all(TABLE[node.name].exact for node in nodes if isinstance(node, Operation))
+
+    @property
+    def function(self) -> str:
+        """The function of one row."""
+        names = [f"_{a.name}: kernels.Value" for a in self._program.arguments]
+        head = call(f"def {self.name}_of_one", ["row: kernels.Row", *names], 0, " -> None:")
+        return "\n".join([head, f'    """The steps of `{self.name}` for one row."""', *self._lines])
+
+    @property
+    def comparison(self) -> str:
+        """The call that compares the kernel with it."""
+        items = [f'"{a.name}": ({_kind(a.type)})' for a in self._program.arguments]
+        arguments = [
+            "under_test",
+            literal(self.name),
+            f"{self.name}_of_one",
+            f"{{{', '.join(items)}}}",
+            "rows",
+            "seed",
+            f"is_exact={self.is_exact}",
+            *self._all_rows,
+        ]
+        return call("kernels.check", arguments, 4)
+
+    def _step(self, step: Step) -> None:
+        value = self._value(step.value)
+        if isinstance(step.target, Local):
+            self._locals[step.target.name] = value
+        else:
+            place = [literal(step.target.name), value, *map(str, step.index)]
+            self._lines.append(call("row.put", place, 4))
+
+
+class ReductionCheck(RowCode):
+    """The function of one row's value, and the call that compares."""
+
+    def __init__(self, reduction: Reduction) -> None:
+        super().__init__(reduction.name, Program())
+        self._how = reduction.how
+        made = self._value(reduction.program.value)
+        if self._lines:  # the last one gives the value its name
+            self._lines[-1] = self._lines[-1].replace(f"{made} =", "return", 1)
+        else:
+            self._write(f"return {made}")
+
+    @property
+    def function(self) -> str:
+        """The function of one row."""
+        head = f"def {self.name}_of_one(row: kernels.Row) -> kernels.Value:"
+        return "\n".join([head, f'    """What `{self.name}` takes of one row."""', *self._lines])
+
+    @property
+    def comparison(self) -> str:
+        """The call that compares the reduction with it."""
+        arguments = [literal(self.name), f"{self.name}_of_one", literal(self._how)]
+        return call("kernels.check_reduction", ["under_test", *arguments, "rows", "seed"], 4)
+
+
+def checks(component: Component) -> list[KernelCheck | ReductionCheck]:
+    """The checks of all kernels and reductions of a component."""
+    kernels = [KernelCheck(kernel) for kernel in component.kernels]
+    return [*kernels, *(ReductionCheck(one) for one in component.reductions)]

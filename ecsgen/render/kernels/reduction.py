@@ -1,0 +1,86 @@
+"""A reduction as a method: every block gives a part, the parts are put together at the end."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecsgen.kernels.tree import Expression
+from ecsgen.model import Component, Reduction
+from ecsgen.render.calls import call
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.kernels.method import KernelMethod, for_macro
+from ecsgen.render.kernels.values import Layout
+from ecsgen.render.quoting import literal
+from ecsgen.render.reduction_method import ReducingMethod
+
+_PARTS: Final = {"sum": "add", "mean": "add", "min": "minimum", "max": "maximum"}
+_WHOLE: Final = {
+    "count": "added",
+    "sum": "added",
+    "mean": "averaged",
+    "min": "smallest",
+    "max": "largest",
+}
+
+
+class ReductionMethod(ReducingMethod, KernelMethod):
+    """The method of a reduction."""
+
+    def __init__(self, component: Component, reduction: Reduction) -> None:
+        super().__init__(component, reduction)
+        self._emit()
+
+    @property
+    def _expressions(self) -> list[Expression]:
+        return [self._value]
+
+    def _emit(self) -> None:
+        """The part of one block."""
+        emit, type_ = self.statements.emitter, self._value.type
+        if self._has_holes:
+            emit.write("_present = _owners != NULL_ENTITY")
+            emit.write("if not _present.any():")
+            emit.write("    continue")
+        found = emit.value(self._value)
+        if found.layout in (Layout.UNIFORM, Layout.TOGETHER):
+            layout = Layout.PLANES if type_.shape else Layout.ROWS
+            found = emit.copied(found.held, type_.scalar, type_.shape, layout)
+        values = f"{found.text}[..., _present]" if self._has_holes else found.text
+        if self.reduction.how == "count":
+            emit.write(f"_parts.append(np.count_nonzero({values}))")
+            return
+        arguments = [values, "axis=-1"]
+        if self.reduction.how in ("sum", "mean"):
+            arguments.append(f"dtype={NUMPY[self.accumulator]}")
+        part = call(f"np.{_PARTS[self.reduction.how]}.reduce", arguments, 0)
+        emit.run("_parts.append", part)
+
+    @property
+    def before_loop(self) -> list[str]:
+        return ["_parts: list[Any] = []"]
+
+    @property
+    def names(self) -> list[str]:
+        return [*(["_owners"] if self._has_holes else []), *super().names] or ["_"]
+
+    @property
+    def columns(self) -> list[str]:
+        owners = ["self._entity_column[:n]"] if self._has_holes else []
+        return [*owners, *super().columns]
+
+    @property
+    def result(self) -> str:
+        """The statements that put the parts together."""
+        how, shape = self.reduction.how, literal(self._value.type.shape)
+        dtype = "np.int64" if how == "count" else NUMPY[self.accumulator]
+        arguments = {"min": "", "max": "", "mean": "len(self), "}.get(how, f"{dtype}, ")
+        head = f"result: {self.returns} = {_WHOLE[how]}"
+        line = call(head, ["_parts", f"{arguments}{shape}"], 8)
+        return for_macro(f"{line}\n        return result")
+
+
+class Reductions:
+    """The reductions of a component."""
+
+    def __init__(self, component: Component) -> None:
+        self.methods = [ReductionMethod(component, one) for one in component.reductions]

@@ -1,0 +1,1 @@
+"""Typed kernels as loops that numba compiles: one per kernel, each row's steps together."""

@@ -1,0 +1,107 @@
+"""Pieces of scalar code, put together with no more brackets than Python needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final
+
+from ecsgen.kernels.types import UNSIGNED
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.imports import compiled_names
+
+
+class Level(IntEnum):
+    """How strongly the outermost operator of a piece of code binds."""
+
+    CHOICE = 1
+    OR = 2
+    AND = 3
+    NOT = 4
+    COMPARISON = 5
+    SUM = 6
+    PRODUCT = 7
+    SIGN = 8
+    POWER = 9
+    ATOM = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """An expression for one number."""
+
+    text: str
+    level: Level = Level.ATOM
+    is_wide: bool = False
+    """Whether numba has it in 64 bits, where it still must be cut to its own type."""
+    is_call: bool = False
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether reading it twice is as good as giving it a name."""
+        return self.level is Level.ATOM and not self.is_call
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a bare constant."""
+        return self.text.removeprefix("-").isdigit()
+
+    def within(self, level: int) -> str:
+        """The text as an operand, in brackets if it binds less."""
+        return f"({self.text})" if self.level < level else self.text
+
+
+def infix(operator: str, level: Level, left: Code, right: Code, is_wide: bool = False) -> Code:
+    """A chain of operators: what is left of one needs no brackets at the same level."""
+    return Code(f"{left.within(level)} {operator} {right.within(level + 1)}", level, is_wide)
+
+
+def called(function: str, *operands: Code, is_wide: bool = False) -> Code:
+    return Code(f"{function}({', '.join(one.text for one in operands)})", Level.ATOM, is_wide, True)
+
+
+def cut(code: Code, scalar: str) -> Code:
+    """The same number in its own type: numba computes integers in 64 bits."""
+    return called(NUMPY[scalar], code) if code.is_wide else code
+
+
+def number(value: bool | int | float, scalar: str) -> Code:
+    """A constant of a type. A bare integer is an i64 to numba, which goes with all signed ones."""
+    if scalar == "bool" or scalar == "f64":
+        text = repr(value)
+    elif scalar == "f32":
+        whole = repr(value).removesuffix(".0")
+        return Code(f"np.float32({whole})")
+    elif scalar in UNSIGNED or value == -(2**63):
+        return Code(f"{NUMPY[scalar]}({value})")
+    else:
+        text = repr(value)
+    level = Level.SIGN if text.startswith("-") else Level.ATOM
+    return Code(text, level, scalar in ("i8", "i16", "i32"))
+
+
+@dataclass(slots=True)
+class Names:
+    """The names inside one function: the schema's own, and what is still free for others."""
+
+    taken: set[str]
+    promised: set[str] = field(default_factory=set)
+    """Names of the schema that nothing else may take."""
+
+    def claim(self, name: str) -> str:
+        """A name of the schema, as it is spelled in the function."""
+        self.promised.discard(name)
+        return self.take(name)
+
+    def take(self, *wishes: str) -> str:
+        """The first wish that is free; the last one is lengthened until it is."""
+        used = self.taken | self.promised
+        name = next((wish for wish in wishes if wish not in used), wishes[-1])
+        while name in used:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+
+USED: Final = compiled_names() | {"np", "njit", "prange", "range", "abs", "min", "max", "NIL"}
+"""What functions call by these names."""

@@ -1,0 +1,133 @@
+"""Fields as parameters of a compiled function: an array per column, and where a row is in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ecsgen.columns import split_parts
+from ecsgen.kernels.tree import PARENT, FieldValue, Program
+from ecsgen.kernels.types import Number, Type
+from ecsgen.model import Component, Field
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.numba.code import Code, Names, number
+from ecsgen.render.numba.values import UNROLLED, Emitter, Place, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of the function, and what the method passes for it."""
+
+    name: str
+    annotation: str
+    passed: str
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether it is a column of shapes, element after element."""
+        return self.passed.endswith("_flat")
+
+    @property
+    def declared(self) -> str:
+        return f"{self.name}: {self.annotation}"
+
+
+class Fields:
+    """The columns that a function works on, in order of their first use."""
+
+    def __init__(self, component: Component, program: Program, names: Names, is_flat: bool) -> None:
+        self.is_flat = is_flat
+        self.row = names.take("i", "_i")
+        self.parameters: dict[str, Parameter] = {}  # by what the method passes
+        self.constants: dict[str, tuple[str, tuple[bool | Number, ...]]] = {}
+        """Large values above roots, which are arrays: scalar type and elements."""
+        self.preamble: list[str] = []
+        """Statements at the beginning of each row."""
+        self._names = names
+        self._above_roots = dict(program.above_roots)
+        self._fields = {one.name: one for one in component.fields}
+        self._starts: dict[tuple[str, int], str] = {}
+        self._loaded: dict[FieldValue, Value] = {}
+        self._parent_row = ""
+
+    def value(self, emit: Emitter, node: FieldValue) -> Value:
+        """The elements of a field of this row or of its parent."""
+        found = self._fields[node.name]
+        if node.owner == PARENT:
+            if node not in self._loaded:
+                self._loaded[node] = self._of_parent(emit, node, found)
+            return self._loaded[node]
+        return self._elements(node.type, found, self.row)
+
+    def array(self, name: str, scalar: str, passed: str) -> str:
+        """The parameter for a column."""
+        if passed not in self.parameters:
+            annotation = f"NDArray[{NUMPY[scalar]}]"
+            self.parameters[passed] = Parameter(self._names.claim(name), annotation, passed)
+        return self.parameters[passed].name
+
+    def _elements(self, type_: Type, found: Field, row: str) -> Value:
+        if found.split:
+            arrays = [
+                self.array(part.name, type_.scalar, f"data._{part.name}_column")
+                for part in split_parts(found)
+            ]
+            return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
+        if not type_.shape:
+            array = self.array(found.name, type_.scalar, f"data._{found.name}_column")
+            return Value(type_, lambda place: Code(f"{array}[{row}]"))
+        array = self.array(found.name, type_.scalar, f"data._{found.name}_flat")
+        if self.is_flat:
+            return Value(type_, lambda place: Code(f"{array}[{row}]"))
+        start = self.start(row, type_.elements)
+        return Value(type_, lambda place: Code(f"{array}[{_sum(start, place)}]"))
+
+    def start(self, row: str, elements: int) -> str:
+        """The variable that says where a row of so many elements begins."""
+        if (row, elements) not in self._starts:
+            wishes = ("j", f"j{elements}") if row == self.row else ("q", f"q{elements}")
+            self._starts[row, elements] = name = self._names.take(*wishes)
+            self.preamble.append(f"{name} = {elements} * {row}")
+        return self._starts[row, elements]
+
+    # --- the parent's row ----------------------------------------------------------------------
+
+    def _of_parent(self, emit: Emitter, node: FieldValue, found: Field) -> Value:
+        """Elements that are read at the beginning of a row: the default for a root's parent.
+
+        A kernel never writes them.
+        """
+        there = self._elements(node.type, found, self._parent())
+        above = self._above_root(node.type, found.name)
+        held = emit.variables(node.type, f"parent_{found.name}")
+
+        def write() -> None:
+            with emit.block(f"if {self._parent()} == NIL"):
+                emit.store(above, held)
+            with emit.block("else"):
+                emit.store(there, held)
+
+        self.preamble += emit.captured(write)
+        return held
+
+    def _parent(self) -> str:
+        """The variable with the parent's row."""
+        if not self._parent_row:
+            array = self.array("parent", "u32", "data._parent_column")
+            self._parent_row = self._names.take("p", "_p")
+            self.preamble.append(f"{self._parent_row} = np.intp({array}[{self.row}])")
+        return self._parent_row
+
+    def _above_root(self, type_: Type, name: str) -> Value:
+        """What a root reads as its parent's."""
+        elements = self._above_roots[name]
+        numbers = [number(one, type_.scalar) for one in elements]
+        if len(numbers) <= UNROLLED:
+            return Value(type_, lambda place: numbers[int(place)])
+        constant = f"{name.upper()}_ABOVE_ROOTS"
+        array = self.array(f"above_roots_{name}", type_.scalar, constant)
+        self.constants[constant] = type_.scalar, elements
+        return Value(type_, lambda place: Code(f"{array}[{place}]"))
+
+
+def _sum(start: str, place: Place) -> str:
+    return start if place == 0 else f"{start} + {place}"

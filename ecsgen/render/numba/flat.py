@@ -1,0 +1,23 @@
+"""Which columns compiled functions see element after element."""
+
+from __future__ import annotations
+
+from ecsgen.model import Component
+from ecsgen.render.numba.fields import Parameter
+from ecsgen.render.numba.kernel import CompiledKernels
+from ecsgen.render.numba.reduction import CompiledReductions
+
+
+class FlatColumns:
+    """The shaped columns of a component's kernels and reductions."""
+
+    def __init__(self, component: Component) -> None:
+        loops = [method.loop for method in CompiledKernels(component).methods]
+        loops += [method.loop for method in CompiledReductions(component).methods]
+        parameters = [one for loop in loops for one in loop.fields.parameters.values()]
+        flat = {_column(one): one.annotation for one in parameters if one.is_flat}
+        self.columns = sorted(flat.items())
+
+
+def _column(parameter: Parameter) -> str:
+    return parameter.passed.removeprefix("data._").removesuffix("_flat")

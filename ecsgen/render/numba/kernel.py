@@ -1,0 +1,142 @@
+"""A kernel as a compiled function, and the method that calls it with the columns."""
+
+from __future__ import annotations
+
+from ecsgen.kernels.tree import Argument
+from ecsgen.model import Component, Kernel
+from ecsgen.render.calls import call, collection
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.kernel_method import Method, number_constants
+from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.numba.fields import Parameter
+from ecsgen.render.numba.loops import Loop
+from ecsgen.render.quoting import literal
+
+
+class CompiledKernel(Method):
+    """A kernel as its template lays it out."""
+
+    def __init__(self, component: Component, kernel: Kernel) -> None:
+        super().__init__(component, kernel)
+        self.loop = Loop(component, kernel.name, kernel.program)
+        self.loop.write_steps()
+
+    @property
+    def climbs(self) -> bool:
+        """Whether parents must come before their children."""
+        return self._program.climbs
+
+    # --- the function ----------------------------------------------------------------------------
+
+    @property
+    def decorator(self) -> str:
+        """What compiles it: as numpy divides, with no fusing of operations."""
+        options = ["cache=True", 'error_model="numpy"']
+        if self.is_parallel:
+            options.append("parallel=True")
+        return f"@njit({', '.join(options)})"
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether rows are shared out among the cores; levels of a hierarchy are not."""
+        return self.kernel.parallel and not self.climbs
+
+    @property
+    def header(self) -> str:
+        declared = [parameter.declared for parameter in self.parameters]
+        return call(f"def _{self.name}", declared, 0, " -> None:")
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        loop = self.loop
+        rows = [Parameter(loop.rows, "int", f"data.{self.rows}")]
+        if self.climbs:
+            order = Parameter(loop.order, "RowArray", "self._levels.rows")
+            rows = [*rows, order] if self.is_partial else [order]
+        arguments = [self._argument(argument, name) for argument, name in loop.arguments.items()]
+        return [*rows, *arguments, *loop.fields.parameters.values()]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some rows of a hierarchy are left out."""
+        return self.rows == "_n_active"
+
+    def _argument(self, argument: Argument, name: str) -> Parameter:
+        type_ = argument.type
+        annotation = "float" if type_.is_float else "bool" if type_.is_bool else "int"
+        if type_.shape or type_.scalar == "u64":
+            annotation = NUMPY[type_.scalar]
+        if type_.shape:
+            annotation = f"NDArray[{annotation}]"
+        text = next(one.text for one in self.arguments if one.name == argument.name)
+        return Parameter(name, annotation, text)
+
+    @property
+    def body(self) -> str:
+        """The function's statements."""
+        loop, pad = self.loop, " " * 4
+        arrays = [] if self.is_parallel else loop.emit.arrays
+        lines = [*loop.setup, *arrays, self._head]
+        if self.climbs and self.is_partial:
+            lines += [f"{pad}if {loop.fields.row} >= {loop.rows}:", f"{pad}    continue"]
+        inside = [*(loop.emit.arrays if self.is_parallel else ()), *loop.fields.preamble]
+        lines += [pad + line for line in (*inside, *loop.emit.lines)]
+        return "\n".join(pad + line for line in lines)
+
+    @property
+    def _head(self) -> str:
+        loop = self.loop
+        if self.climbs:
+            return f"for {loop.fields.row} in {loop.order}:"
+        return f"for {loop.fields.row} in {'p' if self.is_parallel else ''}range({loop.count}):"
+
+    # --- the method ------------------------------------------------------------------------------
+
+    @property
+    def conversions(self) -> list[str]:
+        """The statements that check the arguments."""
+        used = {argument.name for argument in self.loop.arguments}
+        return [
+            f"{one.text} = {_passed(one)}" if one.name in used else _checked(one)
+            for one in self.arguments
+        ]
+
+    @property
+    def run(self) -> str:
+        """The statement that calls the function."""
+        passed = [parameter.passed for parameter in self.parameters]
+        return call(f"_{self.name}", passed, 8)[4:].replace("\n    ", "\n")
+
+    @property
+    def constants(self) -> list[str]:
+        """Large values above roots."""
+        lines = []
+        for name, (scalar, elements) in self.loop.fields.constants.items():
+            values = collection("", [literal(one) for one in elements], 0)
+            lines.append(f"{name}: Final = np.array({values}, {NUMPY[scalar]})")
+        return lines
+
+
+def _checked(argument: ArgumentSpelling) -> str:
+    return f"{argument.constant}.one({argument.name})"
+
+
+def _passed(argument: ArgumentSpelling) -> str:
+    """The expression for an argument as the function takes it.
+
+    Large Python integers would be of another type than small ones.
+    """
+    checked, dtype = _checked(argument), NUMPY[argument.type.scalar]
+    if argument.type.shape:
+        return f"np.array({checked}, {dtype}).reshape(-1)"
+    return f"{dtype}({checked})" if argument.type.scalar == "u64" else checked
+
+
+class CompiledKernels:
+    """The kernels of a component."""
+
+    def __init__(self, component: Component) -> None:
+        self.methods = [CompiledKernel(component, kernel) for kernel in component.kernels]
+        number_constants(self.methods)
+        found = dict.fromkeys(line for method in self.methods for line in method.constants)
+        self.constants = list(found)

@@ -1,0 +1,193 @@
+"""A kernel's loop over the rows: its parameters, its mask, its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ecsgen.columns import split_parts
+from ecsgen.kernels.operations import TABLE, Rule
+from ecsgen.kernels.tree import (
+    PARENT,
+    Argument,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Operation,
+    Program,
+    Step,
+    fields_in,
+    parts,
+    walk,
+)
+from ecsgen.model import Component
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.numba.code import USED, Code, Names
+from ecsgen.render.numba.composed import COMPOSERS
+from ecsgen.render.numba.fields import Fields
+from ecsgen.render.numba.values import UNROLLED, Emitter, Value
+from ecsgen.render.quoting import comment_text
+
+_ACROSS: Final = (Rule.DOT, Rule.CROSS, Rule.NORM, Rule.NORMALIZE, Rule.MATRIX)
+"""Rules of operations of which an element needs other elements of the operands."""
+_IN_PLACE: Final = ("+", "-", "*", "/")
+
+
+class Loop:
+    """The loop of one function, to be filled with steps.
+
+    `setup` stands before the loop, `fields.preamble` at the beginning of a row, `emit.lines` after.
+    """
+
+    def __init__(
+        self, component: Component, name: str, program: Program, may_be_flat: bool = True
+    ) -> None:
+        self.program = program
+        self.is_flat = may_be_flat and is_flat(component, program)
+        self.names = Names({*USED, f"_{name}"}, _names_of(component, program))
+        self.setup: list[str] = []
+        self.arguments: dict[Argument, str] = {}
+        """Those that the loop needs, and what they are called."""
+        self.rows = self.names.take("n", "_n")
+        self.order = self.names.take("order", "_order") if program.climbs else ""
+        self.fields = Fields(component, program, self.names, self.is_flat)
+        self.emit = Emitter(self.names, self._field, self._argument, COMPOSERS, self.is_flat)
+        self._values: dict[Argument, Value] = {}
+
+    @property
+    def count(self) -> str:
+        """How often the loop runs."""
+        if not self.is_flat:
+            return self.rows
+        target = next(s.target for s in self.program.steps if isinstance(s.target, FieldValue))
+        elements = target.type.elements
+        return f"{elements} * {self.rows}" if elements > 1 else self.rows
+
+    def _field(self, node: FieldValue) -> Value:
+        return self.fields.value(self.emit, node)
+
+    def _argument(self, argument: Argument) -> Value:
+        if argument not in self._values:
+            self.arguments[argument] = name = self.names.claim(argument.name)
+            self._values[argument] = self._elements(argument, name)
+        return self._values[argument]
+
+    def _elements(self, argument: Argument, name: str) -> Value:
+        """Before the loop an argument takes its type, and one with a shape is taken apart.
+
+        Python's own numbers are passed in a tenth of a microsecond; numpy's take three times that.
+        """
+        type_ = argument.type
+        if not type_.shape:
+            if type_.scalar in ("bool", "i64", "u64", "f64"):  # numba has it in its own type
+                return Value(type_, lambda place: Code(name))
+            typed = self.names.take(f"{name}_{type_.scalar}")
+            self.setup.append(f"{typed} = {NUMPY[type_.scalar]}({name})")
+            return Value(type_, lambda place: Code(typed))
+        if type_.elements > UNROLLED:
+            return Value(type_, lambda place: Code(f"{name}[{place}]"))
+        elements = [self.names.take(f"{name}_{k}") for k in range(type_.elements)]
+        self.setup += [f"{one} = {name}[{k}]" for k, one in enumerate(elements)]
+        return Value(type_, lambda place: Code(elements[int(place)]))
+
+    # --- statements ------------------------------------------------------------------------------
+
+    def write_steps(self) -> None:
+        """Write all steps, of the rows for which `where` is true at the beginning."""
+        if self.program.where is None:
+            self._write_steps()
+            return
+        test = self.emit.value(self.program.where).at(0)
+        with self.emit.block(f"if {test.text}"):
+            self._write_steps()
+
+    def _write_steps(self) -> None:
+        for step in self.program.steps:
+            if step.text and not self.is_flat:
+                self.emit.write(f"# {comment_text(step.text)}")
+            if isinstance(step.target, Local):
+                self._set_local(step.target, step)
+            else:
+                self._assign(step, step.target)
+
+    def _set_local(self, local: Local, step: Step) -> None:
+        emit = self.emit
+        value = emit.value(step.value)
+        if local.name not in emit.locals_:
+            self.names.promised.discard(local.name)
+            emit.locals_[local.name] = emit.stored(value, local.name)
+            return
+        if _is_mixing(step.value, local):
+            value = emit.stored(value, "t", "u", "w", "_t")
+        emit.store(value, emit.locals_[local.name])
+
+    def _assign(self, step: Step, field: FieldValue) -> None:
+        emit = self.emit
+        place: Expression = Element(step.type, field, step.index) if step.index else field
+        target = emit.value(place)
+        increment = _increment(step, place)
+        if increment is not None and not _is_mixing(step.value, field):
+            sign, operand = increment
+            emit.store(emit.spread(operand, step.type), target, f"{sign}=")
+            return
+        value = emit.value(step.value)
+        if _is_mixing(step.value, field) and emit.count(step.type) > 1:
+            value = emit.stored(value, "t", "u", "w", "_t")
+        emit.store(value, target)
+
+
+def is_flat(component: Component, program: Program) -> bool:
+    """Whether all columns have the same elements per row, and no element needs another."""
+    expressions = [step.value for step in program.steps]
+    targets = [step.target for step in program.steps if isinstance(step.target, FieldValue)]
+    used = {*fields_in(program.where, *expressions), *targets}
+    shapes = {one.type.shape for one in used}
+    if len(shapes) != 1 or shapes == {()} or program.where is not None:
+        return False
+    if any(argument.type.shape for argument in program.arguments):
+        return False
+    fields = {field.name: field for field in component.fields}
+    for one in used:
+        if one.owner == PARENT or fields[one.name].split:
+            return False
+    if any(step.index for step in program.steps):
+        return False
+    return not any(_is_across(node) for one in expressions for node in walk(one))
+
+
+def _is_across(node: Expression) -> bool:
+    if isinstance(node, Operation):
+        return TABLE[node.name].rule in _ACROSS
+    return isinstance(node, Element)
+
+
+def _is_mixing(node: Expression, target: FieldValue | Local, inside: bool = False) -> bool:
+    """Whether an element of the value needs another element of what is assigned to."""
+    if node == target:
+        return inside
+    inside = inside or _is_across(node)
+    return any(_is_mixing(part, target, inside) for part in parts(node))
+
+
+def _increment(step: Step, place: Expression) -> tuple[str, Expression] | None:
+    """The sign and the operand of a step that can be written as `target += operand`."""
+    value = step.value
+    if not isinstance(value, Operation) or value.name not in _IN_PLACE:
+        return None
+    left, right = value.operands
+    return (value.name, right) if left == place else None
+
+
+def _names_of(component: Component, program: Program) -> set[str]:
+    """What the schema calls the columns, arguments and locals that a program uses."""
+    fields = {field.name: field for field in component.fields}
+    targets = [step.target for step in program.steps]
+    found = {target.name for target in targets} | {a.name for a in program.arguments}
+    values: Sequence[Expression] = [step.value for step in program.steps]
+    for one in fields_in(program.where, *values):
+        found.add(one.name)
+    for name in list(found):
+        if name in fields and fields[name].split:
+            found |= {part.name for part in split_parts(fields[name])}
+    return found

@@ -1,0 +1,231 @@
+"""Expressions as codes of their elements, and the statements that have to come before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.kernels.tree import (
+    Argument,
+    Cast,
+    Constant,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Operation,
+)
+from ecsgen.kernels.types import Type
+from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.numba.code import Code, Names, cut, number
+from ecsgen.render.numba.elementwise import cast_of, element_of
+
+UNROLLED: Final = 16
+"""Shapes of up to this many elements are written out; longer ones become inner loops."""
+
+Place = int | str
+"""The place of an element in C order: a number, or the variable of an inner loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression's elements."""
+
+    type: Type
+    at: Callable[[Place], Code]
+    is_split: bool = False
+    """Whether each element is in a column of its own, so that no inner loop can reach it."""
+
+
+def _plus(place: Place, offset: int) -> Place:
+    """A place further on."""
+    if isinstance(place, int):
+        return place + offset
+    return f"{place} + {offset}" if offset else place
+
+
+Composer = Callable[["Emitter", Operation], Value]
+"""Makes the value of an operation that is more than one element at a time."""
+
+
+class Emitter:
+    """Writes the statements of a function's loop.
+
+    `field` and `argument` give the elements of such; in a flat loop every shape is one element.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        field: Callable[[FieldValue], Value],
+        argument: Callable[[Argument], Value],
+        composers: Mapping[str, Composer],
+        is_flat: bool,
+    ) -> None:
+        self.names = names
+        self.lines: list[str] = []
+        self.arrays: list[str] = []
+        """Statements that make working memory, outside of the loop over rows."""
+        self.locals_: dict[str, Value] = {}
+        self.indent = 0
+        self._field = field
+        self._argument = argument
+        self._composers = composers
+        self._is_flat = is_flat
+
+    def write(self, line: str) -> None:
+        self.lines.append(" " * self.indent + line)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Statements below `head:`, further in."""
+        self.write(f"{head}:")
+        self.indent += 4
+        yield
+        self.indent -= 4
+
+    def count(self, type_: Type) -> int:
+        """How many elements a value of the type has in this loop."""
+        return 1 if self._is_flat else type_.elements
+
+    @contextmanager
+    def looped(self, count: int, is_unrolled: bool = False) -> Iterator[list[Place]]:
+        """The places of so many elements: written out, or that of an inner loop."""
+        if count <= UNROLLED or is_unrolled:
+            yield list(range(count))
+            return
+        variable = self.names.take("e", "k", "_e")
+        with self.block(f"for {variable} in range({count})"):
+            yield [variable]
+        self.names.taken.discard(variable)
+
+    # --- expressions -----------------------------------------------------------------------------
+
+    def value(self, node: Expression) -> Value:
+        """The elements of an expression."""
+        match node:
+            case Constant():
+                code = number(node.value, node.type.scalar)
+                return Value(node.type, lambda place: code)
+            case Argument():
+                return self._argument(node)
+            case Local():
+                return self.locals_[node.name]
+            case FieldValue():
+                return self._field(node)
+            case Element():
+                return self._part(node)
+            case Cast():
+                operand = self.value(node.operand)
+                return Value(
+                    node.type, lambda place: cast_of(node, operand.at(place)), operand.is_split
+                )
+            case Operation():
+                composer = self._composers.get(node.name)
+                return composer(self, node) if composer else self._elementwise(node)
+
+    def _part(self, node: Element) -> Value:
+        base, shape = self.value(node.base), node.base.type.shape
+        start = 0
+        for axis, index in enumerate(node.index):
+            start = start * shape[axis] + index
+        start *= node.type.elements
+        return Value(node.type, lambda place: base.at(_plus(place, start)), base.is_split)
+
+    def _elementwise(self, node: Operation) -> Value:
+        operands = [self.spread(operand, node.type) for operand in node.operands]
+        if node.name == "square":
+            operands = [self.named(operand) for operand in operands]
+        return Value(
+            node.type,
+            lambda place: element_of(node, [operand.at(place) for operand in operands]),
+            any(operand.is_split for operand in operands),
+        )
+
+    def spread(self, operand: Expression, type_: Type) -> Value:
+        """An operand; one number for many elements is computed once."""
+        value = self.value(operand)
+        if self.count(type_) > 1 and not operand.type.shape:
+            return self.kept(value)
+        return value
+
+    # --- names for what is needed more than once ---------------------------------------------
+
+    def kept(self, value: Value, *wishes: str) -> Value:
+        """One number under a name, if it is not at hand anyway."""
+        code = cut(value.at(0), value.type.scalar)
+        if not code.is_at_hand:
+            code = self.assign(code, *wishes)
+        return Value(value.type, lambda place: code)
+
+    def assign(self, code: Code, *wishes: str) -> Code:
+        """A new name for a number."""
+        name = self.names.take(*wishes, "t", "u", "w", "_t")
+        self.write(f"{name} = {code.text}")
+        return Code(name)
+
+    def named(self, value: Value) -> Value:
+        """All elements under names, if they are not at hand anyway."""
+        if self.count(value.type) == 1 and not value.type.shape:
+            return self.kept(value)
+        if self.count(value.type) <= UNROLLED:
+            codes = [value.at(place) for place in range(self.count(value.type))]
+            if all(code.is_at_hand for code in codes):
+                return value
+        elif not value.is_split and value.at("_").is_at_hand:
+            return value
+        return self.stored(value, "t", "u", "w", "_t")
+
+    def stored(self, value: Value, *wishes: str) -> Value:
+        """All elements in variables of their own, or in working memory."""
+        held = self.variables(value.type, *wishes)
+        self.store(value, held)
+        return held
+
+    def variables(self, type_: Type, *wishes: str) -> Value:
+        """New variables, one per element, or working memory for many."""
+        count = self.count(type_)
+        if count > UNROLLED:
+            return self.memory(type_, *wishes)
+        name = self.names.take(*wishes)
+        if not type_.shape or self._is_flat:
+            return Value(type_, lambda place: Code(name))
+        parts = [self.names.take(f"{name}_{place}") for place in range(count)]
+        return Value(type_, lambda place: Code(parts[int(place)]))
+
+    def in_memory(self, value: Value, *wishes: str) -> Value:
+        """All elements in an array, where inner loops find them."""
+        held = self.memory(value.type, *wishes)
+        self.store(value, held)
+        return held
+
+    def memory(self, type_: Type, *wishes: str) -> Value:
+        """An array for the elements of one row."""
+        name = self.names.take(*wishes)
+        self.arrays.append(f"{name} = np.empty({self.count(type_)}, {NUMPY[type_.scalar]})")
+        return Value(type_, lambda place: Code(f"{name}[{place}]"))
+
+    def indexable(self, value: Value) -> Value:
+        """The elements where inner loops find them."""
+        if self.count(value.type) <= UNROLLED:
+            return self.in_memory(value, "t", "u", "w", "_t")
+        return self.named(value)
+
+    def store(self, value: Value, held: Value, sign: str = "=") -> None:
+        """Write the elements of a value, or one for all, over those of another."""
+        if self.count(held.type) > 1 and not value.type.shape:
+            value = self.kept(value)
+        with self.looped(self.count(held.type), value.is_split or held.is_split) as places:
+            for place in places:
+                code = cut(value.at(place), value.type.scalar)
+                self.write(f"{held.at(place).text} {sign} {code.text}")
+
+    def captured(self, act: Callable[[], None]) -> list[str]:
+        """The statements that something writes, which do not go where the others do."""
+        lines, indent = self.lines, self.indent
+        self.lines, self.indent = [], 0
+        act()
+        found, self.lines, self.indent = self.lines, lines, indent
+        return found

@@ -1,0 +1,87 @@
+"""Kin: lookup sparse, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError
+from ..kin import Kin, KinManager
+from ._support import (
+    cases,
+    doubling,
+    fields,
+    gc,
+    hierarchy,
+    machine,
+    one,
+    orphans_root,
+    owned,
+    packed,
+    sparse,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=KinManager,
+    row=Kin,
+    fields=(fields.Int("born", 0, "i32"),),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("born", "int32"),
+        subject.Column("parent", "uint32"),
+        subject.Column("first_child", "uint32"),
+        subject.Column("next_sibling", "uint32"),
+        subject.Column("previous_sibling", "uint32"),
+    ),
+    tagged={"hot": ("born",)},
+    capacity=0,
+)
+
+
+class TestKin(
+    gc.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    one.Cases,
+    orphans_root.Cases,
+    hierarchy.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules,
+    sparse.Rules,
+    doubling.Rules,
+    one.Rules,
+    orphans_root.Rules,
+    hierarchy.Rules,
+    owned.Rules,
+    packed.Rules,
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = KinManager(entities)
+    entity = entities.create()
+    row = manager.create(entity, born=0)
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_born(row, 0)
+    assert subject.same(manager.born(row), 0)
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

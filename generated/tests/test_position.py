@@ -1,0 +1,72 @@
+"""Position: lookup sparse, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError
+from ..position import Position, PositionManager
+from ._support import (
+    cases,
+    doubling,
+    fields,
+    gc,
+    grouped,
+    machine,
+    one,
+    owned,
+    sparse,
+    subject,
+)
+
+under_test = subject.Subject(
+    manager=PositionManager,
+    row=Position,
+    fields=(fields.Float("value", (0.0, 0.0, 0.0), "f32", (3,)),),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("value", "float32", (3,)),
+    ),
+    tagged={"hot": ("value",)},
+    capacity=0,
+)
+
+
+class TestPosition(
+    gc.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    grouped.Cases,
+    one.Cases,
+    owned.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules, sparse.Rules, doubling.Rules, grouped.Rules, one.Rules, owned.Rules
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = PositionManager(entities)
+    entity = entities.create()
+    row = manager.create(entity, value=(0.0, 0.0, 0.0))
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_value(row, (0.0, 0.0, 0.0))
+    assert subject.same(manager.value(row), (0.0, 0.0, 0.0))
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

@@ -1,0 +1,56 @@
+"""Predator: lookup sparse, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import EntityManager, StaleInstanceError
+from ..predator import Predator, PredatorManager
+from ._support import cases, doubling, gc, machine, one, owned, packed, sparse, subject
+
+under_test = subject.Subject(
+    manager=PredatorManager,
+    row=Predator,
+    fields=(),
+    columns=(subject.Column("entity", "uint64"),),
+    tagged={"hot": ()},
+    capacity=0,
+)
+
+
+class TestPredator(
+    gc.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    one.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules, sparse.Rules, doubling.Rules, one.Rules, owned.Rules, packed.Rules
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = PredatorManager(entities)
+    entity = entities.create()
+    row = manager.create(entity)
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)
