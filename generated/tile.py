@@ -102,7 +102,6 @@ WALK_COST_DEFAULT: Final = 1
 FLOW_DEFAULT: Final = (0.0, 0.0)
 FLOW_WORD: Final = word(_FLOW, FLOW_DEFAULT)
 EXPLORED_DEFAULT: Final = False
-SORT_KEYS: Final = ("height", "walk_cost", "explored")
 
 
 class Tile(NamedTuple):

@@ -125,7 +125,6 @@ LOOT_DEFAULT: Final = Loot(0)
 LOOT_CELL: Final = _LOOT.one(LOOT_DEFAULT)
 CHANCE_OF_DROP_DEFAULT: Final = 0.1
 HOME_DEFAULT: Final = (0.0, 0.0)
-HOME_WORD: Final = word(_HOME, HOME_DEFAULT)
 NICKNAME_DEFAULT: Final = ""
 NICKNAME_CELL: Final = _NICKNAME.one(NICKNAME_DEFAULT)
 SORT_KEYS: Final = ("energy", "loot", "chance_of_drop", "nickname")

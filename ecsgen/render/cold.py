@@ -48,6 +48,10 @@ class _Field(Spelling):
     place = "_place"
 
     @property
+    def has_words(self) -> bool:
+        return False
+
+    @property
     def default_constant(self) -> str:
         """The name of the default's bytes."""
         return f"{self.name.upper()}_DEFAULT_BYTES"

@@ -77,7 +77,9 @@ class ComponentSpelling:
 
     @property
     def sort_keys(self) -> list[str]:
-        """Fields that `sort` takes by name: scalars with an order."""
+        """Fields that `sort` takes by name: scalars with an order. Direct rows have none."""
+        if self.component.lookup == "direct":
+            return []
         return [s.name for s in self.fields if not s.column.shape and not s.is_object]
 
     @property
