@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
-PLOT := docs/pictures/simulate
-BENCHMARKS := $(filter-out benchmarks/simulate.py,$(wildcard benchmarks/[a-z]*.py))
+DRAWN := simulate systems
+BENCHMARKS := $(filter-out $(DRAWN:%=benchmarks/%.py),$(wildcard benchmarks/[a-z]*.py))
 SOURCES := ecsgen tests benchmarks examples
 
 .PHONY: demo test lint types check bench cachegrind mutants docs pieces clean
@@ -31,7 +31,11 @@ check: $(STAMP)
 
 bench: $(STAMP) $(PEERS)
 	for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script || exit; done
-	$(BIN)/python benchmarks/simulate.py --json $(PLOT).json --svg $(PLOT).svg
+	for name in $(DRAWN); do \
+		echo "== benchmarks/$$name.py"; \
+		$(BIN)/python benchmarks/$$name.py --json docs/pictures/$$name.json \
+			--svg docs/pictures/$$name.svg || exit; \
+	done
 
 cachegrind: $(STAMP) $(PEERS)
 	$(BIN)/python benchmarks/cachegrind/count.py
@@ -49,7 +53,7 @@ pieces: $(STAMP)
 clean:
 	rm -rf $(VENV) build dist
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ecsgen needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,test,dev]'

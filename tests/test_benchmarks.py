@@ -22,7 +22,9 @@ TINY: dict[str, tuple[str, ...]] = {
     "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
     "policies.py": CALLS,
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
+    "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),
 }
+DRAWING = ("simulate.py", "systems.py")
 HOT_FIRST = "records of 128 bytes, hot fields first"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -39,7 +41,7 @@ def test_every_script_is_here() -> None:
     assert {file.name for file in BENCHMARKS.glob("[!_]*.py")} == set(TINY)
 
 
-@pytest.mark.parametrize("script", [name for name in TINY if name != "simulate.py"])
+@pytest.mark.parametrize("script", [name for name in TINY if name not in DRAWING])
 def test_runs(script: str) -> None:
     assert run(script, *TINY[script])
 
@@ -63,6 +65,21 @@ def test_simulate_tells_who_is_left_out_and_draws_the_others(tmp_path: Path) -> 
     assert texts >= found["best"].keys()
 
 
+def test_systems_arrive_where_they_should_and_are_drawn(tmp_path: Path) -> None:
+    figures, picture = tmp_path / "systems.json", tmp_path / "systems.svg"
+    without = ("--without", "one component's kernel, numba")
+    files = ("--json", str(figures), "--svg", str(picture))
+    told = run("systems.py", *TINY["systems.py"], *without, *files, PATH=str(tmp_path))
+    assert "C is left out: gcc is not installed" in told
+    assert "group, kernel / one component's kernel" in told
+
+    found = json.loads(figures.read_text())
+    ways = {"group", "query, shuffled, kernel", "chunks of 16 KiB", "pools by hand"}
+    assert ways <= found["still"]["best"].keys() & found["changing"]["best"].keys()
+    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
+    assert texts >= found["still"]["best"].keys()
+
+
 def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:
     told = run("cachegrind/count.py", PATH=str(tmp_path))
     assert told.startswith("valgrind is not installed, nothing counted")
@@ -79,8 +96,9 @@ def test_cachegrind_counts_lines_of_the_cache() -> None:
     assert [float(cell) for cell in records] == [1.0, 0.0]
 
 
-def test_the_plot_shows_the_figures_beside_it(tmp_path: Path) -> None:
-    shown = ROOT / "docs" / "pictures" / "simulate.svg"
-    picture = tmp_path / "simulate.svg"
-    run("simulate.py", "--again", str(shown.with_suffix(".json")), "--svg", str(picture))
+@pytest.mark.parametrize("script", DRAWING)
+def test_the_plot_shows_the_figures_beside_it(script: str, tmp_path: Path) -> None:
+    shown = (ROOT / "docs" / "pictures" / script).with_suffix(".svg")
+    picture = tmp_path / shown.name
+    run(script, "--again", str(shown.with_suffix(".json")), "--svg", str(picture))
     assert picture.read_text() == shown.read_text(), "run: make bench"

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecsgen.runtime.direct import direct_lookup
+from ecsgen.runtime.errors import StaleInstanceError
 from ecsgen.runtime.handles import NIL
+from ecsgen.runtime.rows import distinct
 from ecsgen.runtime.sparse import sparse_lookup, sparse_map
 from tests.kernel_package import differing
 
 pytest.importorskip("numba")
 
-from ecsgen.compiled import arithmetic, lookups  # needs numba
+from ecsgen.compiled import arithmetic, lookups, rows  # needs numba
 
 SPECIAL = [0.0, -0.0, 1, -1, 3, -3, 0.5, -0.5, 0.1, 7, 1e30, -1e30, 1e-30, 255.5]
 FLOATS = [*SPECIAL, np.inf, -np.inf, np.nan, 2.0**63, -(2.0**63), 2.0**64, 2.0**53 + 2]
@@ -104,3 +106,19 @@ def test_lookups(owners: list[int], asked: list[int], size: int) -> None:
     found = lookups.direct_lookup(by_index, given, MASK)
     assert found.tolist() == direct_lookup(by_index, given, MASK).tolist()
     assert all(row == NIL or by_index[row] == e for row, e in zip(found, given, strict=True))
+
+
+@settings(deadline=None, max_examples=100)
+@given(given=st.lists(st.integers(0, 63), max_size=40), n=st.sampled_from([64, 10_000]))
+def test_distinct_rows(given: list[int], n: int) -> None:
+    array = np.array(given, np.intp)
+    if len(set(given)) == len(given):
+        found = rows.distinct(array, n, "M")
+        assert found.tolist() == distinct(array, n, "M").tolist() == sorted(given)
+        return
+    messages = []
+    for function in (rows.distinct, distinct):
+        with pytest.raises(StaleInstanceError) as caught:
+            function(array, n, "M")
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]

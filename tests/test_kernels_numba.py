@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecsgen.columns import split_parts
+from ecsgen.config import Backend
 from ecsgen.model import Component, Kernel
 from tests.kernel_package import (
     Subject,
@@ -150,3 +151,38 @@ def test_shapes_and_trees(large: Subject, number: int, rows: int) -> None:
     order = [row for level in manager.levels() for row in level.tolist()]
     Reference(expected, given, manager.data.parent, defaults).run(kernel.program, order)
     check(kernel, columns(manager.data, component), expected)
+
+
+FUNCTIONS = {
+    "exp": np.exp,
+    "log": np.log,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+}
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_functions_are_within_four_ulps(backend: Backend, tmp_path: Path) -> None:
+    names = [f"{name}_{scalar}" for name in FUNCTIONS for scalar in ("f32", "f64")]
+    fields = "".join(f"  {name}: {name[-3:]}\n" for name in names)
+    steps = ", ".join(f'"{name} = {name[:-4]}(x_{name[-3:]})"' for name in names)
+    text = f"component: Wave\nfields:\n  x_f32: f32\n  x_f64: f64\n{fields}"
+    text += f"kernels:\n  shape: {{steps: [{steps}]}}\n"
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    name = f"functions_{backend}"
+    package = built(tmp_path, name, backend).package
+    entities = package.EntityManager()
+    manager = package.WaveManager(entities)
+    manager.create_many(entities.create_many(400))
+    data = manager.data
+    data.x_f64 = data.x_f32 = np.linspace(0.001, 0.999, 400, dtype=np.float32)
+    manager.shape()
+    for name in names:
+        found = getattr(data, name)
+        true = FUNCTIONS[name[:-4]](data.x_f64.astype(np.longdouble))
+        error = np.abs(found - true) / np.spacing(np.abs(found))
+        assert error.max() <= 4, name
+    list(forget(package.__name__))

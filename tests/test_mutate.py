@@ -14,8 +14,10 @@ def test_every_mutant_breaks_something(tmp_path: Path) -> None:
     folder = tmp_path / "package"
     todo = list(mutate.jobs(mutate.build_all(folder), folder))
     assert mutate.idle(todo) == []
-    for shared in mutants.SHARED:
-        assert sum(job.file == shared.file for job in todo) >= 10
+    least = {shared.file: 10 for shared in mutants.SHARED}
+    least["archetypes.py"] = 3  # a thin layer over the runtime's archetypes
+    for file, count in least.items():
+        assert sum(job.file == file for job in todo) >= count, file
     without = [job for job in todo if job.mutant.says != "the dead stay alive"]
     assert [line.split(":")[:2] for line in mutate.idle(without)] == [
         ["entities.py", " the dead stay alive"]

@@ -76,7 +76,8 @@ def _split(source: str) -> tuple[dict[str, set[str]], str]:
         elif isinstance(node, ast.ImportFrom):
             end = node.end_lineno or 0
             if node.level == 0 and node.module != "__future__":
-                imports.setdefault(node.module or "", set()).update(a.name for a in node.names)
+                module = _place(node.module or "")
+                imports.setdefault(module, set()).update(alias.name for alias in node.names)
     return imports, "\n".join(source.splitlines()[end:]).strip() + "\n"
 
 
@@ -84,14 +85,23 @@ def _import_text(alias: ast.alias) -> str:
     return f"import {alias.name} as {alias.asname}" if alias.asname else f"import {alias.name}"
 
 
+def _place(module: str) -> str:
+    """Return where the generated package has a module that is imported from."""
+    return "._runtime" if module.startswith("ecsgen.runtime.") else module
+
+
 def _import_lines(imports: dict[str, set[str]]) -> str:
-    """Return the merged imports: the standard library, then others, sorted as isort would."""
-    lines: dict[bool, list[str]] = {False: [], True: []}
+    """Return the merged imports: the standard library, others, own, sorted as isort would."""
+    groups: dict[int, list[str]] = {0: [], 1: [], 2: []}
     plain = sorted(module for module in imports if module.startswith("import "))
     for text in plain:
-        lines[text.split()[1] in THIRD_PARTY].append(text)
+        groups[_group(text.split()[1])].append(text)
     for module in sorted(set(imports) - set(plain)):
-        lines[module.split(".")[0] in THIRD_PARTY].append(
-            import_line(module, list(imports[module]))
-        )
-    return "\n".join([*lines[False], "", *lines[True]]) + "\n"
+        groups[_group(module)].append(import_line(module, list(imports[module])))
+    return "\n\n".join("\n".join(lines) for lines in groups.values() if lines) + "\n"
+
+
+def _group(module: str) -> int:
+    if module.startswith("."):
+        return 2
+    return int(module.split(".")[0] in THIRD_PARTY)

@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable
+from math import prod
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -114,7 +115,7 @@ def flat_cells(column: NDArray[Any]) -> memoryview[Any]:
 
 def items(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column of shaped cells as one opaque item per row: moves in half the time."""
-    nbytes = int(np.prod(column.shape[1:])) * column.itemsize
+    nbytes = prod(column.shape[1:]) * column.itemsize
     word = nbytes in (1, 2, 4, 8)
     return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
 

@@ -45,30 +45,32 @@ def joined_blocks(
     each = [cells_bytes(shape, dtype) for dtype, shape, _ in (*gathered, *working)]
     size = min(n, block_rows(sum(each)))
     memory = [working_memory(cells, size) for cells in working]
+    # Made before the loop: a block of rows that follow each other then costs a slice each.
+    spans = [
+        column.cells[..., column.rows] if isinstance(column.rows, slice) else None
+        for column in columns
+    ]
     copies = [
-        None if isinstance(column.rows, slice) else working_memory(cells, size)
-        for column, cells in zip(columns, gathered, strict=True)
+        working_memory(cells, size) if span is None else span
+        for span, cells in zip(spans, gathered, strict=True)
+    ]
+    strewn = [
+        (column.cells, column.rows, copy, column.is_written)
+        for column, span, copy in zip(columns, spans, copies, strict=True)
+        if span is None and not isinstance(column.rows, slice)
     ]
     for start in range(0, n, size or 1):
         stop = min(start + size, n)
+        part, front = (..., slice(start, stop)), (..., slice(0, stop - start))
+        for cells, rows, copy, _ in strewn:
+            gather(cells, rows[start:stop], copy[front])
         blocks = [
-            _taken(column, copy, start, stop)
-            for column, copy in zip(columns, copies, strict=True)
+            copy[front] if span is None else span[part]
+            for span, copy in zip(spans, copies, strict=True)
         ]
-        yield (*blocks, *(array[..., : stop - start] for array in memory))
-        for column, block in zip(columns, blocks, strict=True):
-            if column.is_written and not isinstance(column.rows, slice):
-                scatter(column.cells, column.rows[start:stop], block)
-
-
-def _taken(
-    column: JoinedColumn, copy: NDArray[Any] | None, start: int, stop: int
-) -> NDArray[Any]:
-    """Return a few entities' cells, rows last."""
-    if isinstance(column.rows, slice):
-        first = column.rows.start
-        return column.cells[..., first + start : first + stop]
-    assert copy is not None
-    block = copy[..., : stop - start]
-    gather(column.cells, column.rows[start:stop], block)
-    return block
+        if stop - start < size:
+            memory = [array[front] for array in memory]
+        yield (*blocks, *memory)
+        for cells, rows, copy, is_written in strewn:
+            if is_written:
+                scatter(cells, rows[start:stop], copy[front])

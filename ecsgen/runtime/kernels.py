@@ -106,7 +106,7 @@ def working_memory(cells: Cells, rows: int) -> NDArray[Any]:
 
 def rows_last(column: NDArray[Any]) -> NDArray[Any]:
     """Return a view of a column, shape (rows, *shape), as (*shape, rows)."""
-    return np.moveaxis(column, 0, -1)
+    return column.transpose(*range(1, column.ndim), 0)  # moveaxis takes 5 µs
 
 
 def planes(
@@ -183,4 +183,4 @@ def scatter(target: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
 
 def _row_items(array: NDArray[Any]) -> NDArray[Any]:
     """Return cells whose elements lie together as one opaque item per row."""
-    return items(np.moveaxis(array, -1, 0))
+    return items(array.transpose(-1, *range(array.ndim - 1)))

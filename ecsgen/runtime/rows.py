@@ -107,10 +107,15 @@ def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
     else:
         ascending = np.unique(rows)
     if len(ascending) < len(rows):
-        ordered = np.sort(rows)
-        twice = int(ordered[1:][ordered[1:] == ordered[:-1]][0])
-        raise StaleInstanceError(f"{manager}: row {twice} is given twice")
+        raise repeated_row(rows, manager)
     return ascending
+
+
+def repeated_row(rows: RowArray, manager: str) -> StaleInstanceError:
+    """Return the error of rows of which one is twice there."""
+    ordered = np.sort(rows)
+    twice = int(ordered[1:][ordered[1:] == ordered[:-1]][0])
+    return StaleInstanceError(f"{manager}: row {twice} is given twice")
 
 
 def whole_count(manager: str, count: SupportsIndex) -> int:
