@@ -291,3 +291,19 @@ def test_rows_that_broadcast() -> None:
     assert w.archetypes.get(others[1], game.Body) == DEFAULTS["body"]._replace(
         position=cell, thing="one for all"
     )
+
+
+@pytest.mark.parametrize("n", [1, 1000])
+def test_a_change_in_a_loop_over_chunks_is_noticed_in_any_round(n: int) -> None:
+    w = game.Game()
+    w.archetypes.create([game.Health], n)
+
+    def destroy_the_first_of_each() -> None:
+        for chunk in w.archetypes.chunks(all=[game.Health]):
+            w.destroy(chunk.entity[0])
+
+    with pytest.raises(RuntimeError, match="changed while their chunks were iterated"):
+        destroy_the_first_of_each()
+    for chunk in w.archetypes.chunks(all=[game.Health]):
+        w.destroy(chunk.entity[0])
+        break

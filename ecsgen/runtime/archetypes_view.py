@@ -126,11 +126,14 @@ class ArchetypeView(Generic[ChunkT]):
 
     def _iterate(self, chunks: list[ChunkT], version: int) -> Iterator[ChunkT]:
         for chunk in chunks:
-            if self._version != version:
-                raise RuntimeError(
-                    "archetypes changed while their chunks were iterated"
-                )
+            self._unchanged(version)
             yield chunk
+        # The last round too: a loop must not pass because there is one chunk only.
+        self._unchanged(version)
+
+    def _unchanged(self, version: int) -> None:
+        if self._version != version:
+            raise RuntimeError("archetypes changed while their chunks were iterated")
 
     def has(self, entity: Entity, component: RowClass, /) -> bool:
         """Return whether an entity has a component; O(1)."""
