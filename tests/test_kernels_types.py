@@ -85,6 +85,15 @@ def test_operations_have_the_type_of_their_operands(tmp_path: Path, step: str, s
     ), "operands are converted first"
 
 
+def test_half_a_power_is_the_root(tmp_path: Path) -> None:
+    """Else -inf and -0.0 come out as the backend likes."""
+    program = kernel(tmp_path, "mass = mass ** 0.5", "height = steps ** 0.5")
+    root, power = (step.value for step in program.steps)
+    assert isinstance(root, Operation)
+    assert isinstance(power, Operation)
+    assert (root.name, power.name) == ("sqrt", "**")
+
+
 def test_assignments_convert(tmp_path: Path) -> None:
     program = kernel(tmp_path, "mass = height", "hp = delta", "height = 3", "mass = steps")
     narrow, wrapping, literal, real = (step.value for step in program.steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Final
+from typing import Final, TypeGuard
 
 from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal, chosen, folded, settled
@@ -109,8 +109,11 @@ def _rule_whole(name: str, operands: list[Operand], node: ast.AST) -> Expression
 
 def _rule_power(name: str, operands: list[Operand], node: ast.AST) -> Expression:
     base, exponent = operands
-    if not isinstance(base, Literal) and _is_two(exponent, base.type):
-        return _rule_numbers("square", [base], node)
+    if not isinstance(base, Literal):
+        if _is_two(exponent, base.type):
+            return _rule_numbers("square", [base], node)
+        if base.type.is_float and _is_literal(exponent, 0.5):  # numpy's own special case
+            return _rule_floats("sqrt", [base], node)
     left, right = _numbers(name, operands, node)
     if left.type.is_integer and (not isinstance(right, Constant) or right.value < 0):
         hint = "or take f64() of one side"
@@ -120,9 +123,11 @@ def _rule_power(name: str, operands: list[Operand], node: ast.AST) -> Expression
 
 
 def _is_two(exponent: Operand, base: Type) -> bool:
-    if not isinstance(exponent, Literal) or exponent.choice or exponent.value != 2:
-        return False
-    return base.is_float or isinstance(exponent.value, int)
+    return _is_literal(exponent, 2) and (base.is_float or isinstance(exponent.value, int))
+
+
+def _is_literal(operand: Operand, value: float) -> TypeGuard[Literal]:
+    return isinstance(operand, Literal) and not operand.choice and operand.value == value
 
 
 def _rule_order(name: str, operands: list[Operand], node: ast.AST) -> Expression:
