@@ -74,6 +74,15 @@ def look(options: Options) -> Before:
     return replace(before, standings=places.survey(paths))
 
 
+def look_again(before: Before) -> Before:
+    """What `look` says now: the same as before unless a build has finished or died since."""
+    output = before.options.output
+    last, _ = _last(output)
+    if last == before.manifest and _interrupted(output) == before.interrupted:
+        return before
+    return look(before.options)
+
+
 def _identity(options: Options) -> Manifest:
     return Manifest(
         ecsgen=ecsgen.__version__,

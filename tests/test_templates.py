@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from ecsgen import features, render, schema, world_features
 from ecsgen.config import load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
-from ecsgen.render import Output
+from ecsgen.render import Output, bundle, imports
 from ecsgen.render.environment import template_folder
 from ecsgen.schema.names import RESERVED_FIELD_NAMES
 
@@ -109,3 +109,23 @@ def test_builtins_of_managers_are_reserved() -> None:
                 named = [n for hint in (*hints, node.returns) if hint for n in ast.walk(hint)]
                 used = {n.id for n in named if isinstance(n, ast.Name) and hasattr(builtins, n.id)}
                 assert used <= RESERVED_FIELD_NAMES | {"None"}, (component.name, node.name)
+
+
+@pytest.mark.parametrize(
+    ("found", "source"),
+    [
+        (imports.runtime_names, bundle.runtime_source),
+        (imports.compiled_names, bundle.compiled_source),
+    ],
+)
+def test_public_names_are_as_a_parser_finds_them(
+    found: Callable[[], frozenset[str]], source: Callable[[], str]
+) -> None:
+    names: set[str] = set()
+    for node in ast.parse(source()).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets += [node.target] if isinstance(node, ast.AnnAssign) else []
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    assert found() == {name for name in names if not name.startswith("_")}

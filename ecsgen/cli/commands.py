@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from ecsgen import __version__
-from ecsgen.before import Before, look
+from ecsgen.before import Before, look, look_again
 from ecsgen.cli import report
 from ecsgen.cli.report import Format
 from ecsgen.config import BACKENDS, Backend, Options, UsageError, load_options, shown
@@ -86,7 +86,7 @@ def build(
         return
     waiting = "waiting for another build of the same folder to finish"
     with exclusive(options.output, lambda: click.echo(waiting, err=True)):
-        context.exit(_build(look(options), format, force))
+        context.exit(_build(look_again(before), format, force))
 
 
 def _build(before: Before, format: Format, force: bool) -> int:

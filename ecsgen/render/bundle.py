@@ -32,7 +32,7 @@ def _bundle(package: str, summary: str) -> str:
     """Return a package as one module: imports first, then each module's body verbatim."""
     imports: dict[str, set[str]] = {}
     bodies: list[str] = []
-    for source in _sources(FOLDER / package):
+    for source in _sources(package):
         found, body = _split(source)
         for module, names in found.items():
             imports.setdefault(module, set()).update(names)
@@ -41,10 +41,19 @@ def _bundle(package: str, summary: str) -> str:
     return header + _import_lines(imports) + "\n" + "\n\n".join(bodies)
 
 
-def _sources(folder: Path) -> list[str]:
+def texts(package: str) -> list[str]:
+    """Return the modules' texts by name."""
+    return list(_texts(package).values())
+
+
+def _texts(package: str) -> dict[str, str]:
+    paths = (path for path in (FOLDER / package).glob("*.py") if path.stem != "__init__")
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(paths)}
+
+
+def _sources(package: str) -> list[str]:
     """Return the modules' texts, each behind those that it imports from."""
-    paths = (path for path in folder.glob("*.py") if path.stem != "__init__")
-    sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(paths)}
+    sources = _texts(package)
     order = TopologicalSorter({name: _needs(source) for name, source in sources.items()})
     order.prepare()
     names: list[str] = []
