@@ -1113,11 +1113,10 @@ class CelestialBodyManager:
         _blocks = data._kernels.get("kick")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._kick_blocks()
-        with np.errstate(all="ignore"):
-            for velocity, acceleration, _tmp in _blocks.views:
-                # velocity += acceleration * dt
-                np.multiply(acceleration, _dt, out=_tmp)
-                velocity += _tmp
+        for velocity, acceleration, _tmp in _blocks.views:
+            # velocity += acceleration * dt
+            np.multiply(acceleration, _dt, out=_tmp)
+            velocity += _tmp
 
     def drift(self, dt: float) -> None:
         """Move every body for dt seconds.
@@ -1130,11 +1129,10 @@ class CelestialBodyManager:
         _blocks = data._kernels.get("drift")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._drift_blocks()
-        with np.errstate(all="ignore"):
-            for position, velocity, _tmp in _blocks.views:
-                # position += velocity * dt
-                np.multiply(velocity, _dt, out=_tmp)
-                position += _tmp
+        for position, velocity, _tmp in _blocks.views:
+            # position += velocity * dt
+            np.multiply(velocity, _dt, out=_tmp)
+            position += _tmp
 
     def kinetic_energy(self) -> float:
         """Return the energy of motion, times the constant of gravitation.
@@ -1145,16 +1143,15 @@ class CelestialBodyManager:
         _blocks = data._kernels.get("kinetic_energy")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._kinetic_energy_blocks()
-        with np.errstate(all="ignore"):
-            _parts: list[Any] = []
-            for gm, velocity, _tmp, _tmp2, _tmp3 in _blocks.views:
-                np.multiply(0.5, gm, out=_tmp)
-                np.multiply(velocity[0], velocity[0], out=_tmp2)
-                np.multiply(velocity[1], velocity[1], out=_tmp3)
-                _tmp2 += _tmp3
-                np.multiply(velocity[2], velocity[2], out=_tmp3)
-                _tmp2 += _tmp3
-                _tmp *= _tmp2
-                _parts.append(np.add.reduce(_tmp, axis=-1, dtype=np.float64))
+        _parts: list[Any] = []
+        for gm, velocity, _tmp, _tmp2, _tmp3 in _blocks.views:
+            np.multiply(0.5, gm, out=_tmp)
+            np.multiply(velocity[0], velocity[0], out=_tmp2)
+            np.multiply(velocity[1], velocity[1], out=_tmp3)
+            _tmp2 += _tmp3
+            np.multiply(velocity[2], velocity[2], out=_tmp3)
+            _tmp2 += _tmp3
+            _tmp *= _tmp2
+            _parts.append(np.add.reduce(_tmp, axis=-1, dtype=np.float64))
         result: float = added(_parts, np.float64, ())
         return result

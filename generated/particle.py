@@ -1006,16 +1006,15 @@ class ParticleManager:
         _blocks = data._kernels.get("simulate")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
-        with np.errstate(all="ignore"):
-            _once = np.multiply(_gravity, _dt)
-            for velocity, position, life, _tmp in _blocks.views:
-                # velocity.y += gravity * dt
-                np.add(velocity[1], _once, out=velocity[1])
-                # position += velocity * dt
-                np.multiply(velocity, _dt, out=_tmp)
-                position += _tmp
-                # life -= dt
-                life -= _dt
+        _once = np.multiply(_gravity, _dt)
+        for velocity, position, life, _tmp in _blocks.views:
+            # velocity.y += gravity * dt
+            np.add(velocity[1], _once, out=velocity[1])
+            # position += velocity * dt
+            np.multiply(velocity, _dt, out=_tmp)
+            position += _tmp
+            # life -= dt
+            life -= _dt
 
     def expired(self) -> int:
         """Return how many particles have no time left.

@@ -1021,11 +1021,10 @@ class PointMassManager:
         _blocks = data._kernels.get("simulate")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
-        with np.errstate(all="ignore"):
-            for velocity, acceleration, position, _tmp in _blocks.views:
-                # velocity += acceleration * dt
-                np.multiply(acceleration, _dt, out=_tmp)
-                velocity += _tmp
-                # position += velocity * dt
-                np.multiply(velocity, _dt, out=_tmp)
-                position += _tmp
+        for velocity, acceleration, position, _tmp in _blocks.views:
+            # velocity += acceleration * dt
+            np.multiply(acceleration, _dt, out=_tmp)
+            velocity += _tmp
+            # position += velocity * dt
+            np.multiply(velocity, _dt, out=_tmp)
+            position += _tmp

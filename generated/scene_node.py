@@ -1088,37 +1088,36 @@ class SceneNodeManager:
         _blocks = data._kernels.get("place")
         if _blocks is None or _blocks.stamp != self._version:
             _blocks = data._place_blocks(self.levels(), self._version)
-        with np.errstate(all="ignore"):
-            _all_world = rows_last(data._world_column)
-            _all_local = rows_last(data._local_column)
-            for (
-                _rows,
-                _parents,
-                world,
-                _parent_world,
-                local,
-                _tmp,
-                _tmp2,
-                _tmp3,
-                _tmp4,
-            ) in _blocks.views:
-                gather(_all_local, _rows, local)
-                if _parents is None:
-                    _parent_world[...] = WORLD_ABOVE_ROOTS
-                else:
-                    gather(_all_world, _parents, _parent_world)
-                # world = parent.world @ local
-                _tmp[...] = _parent_world
-                _tmp2[...] = local
-                np.multiply(_tmp[:, 0, None], _tmp2[0], out=_tmp3)
-                np.multiply(_tmp[:, 1, None], _tmp2[1], out=_tmp4)
-                _tmp3 += _tmp4
-                np.multiply(_tmp[:, 2, None], _tmp2[2], out=_tmp4)
-                _tmp3 += _tmp4
-                np.multiply(_tmp[:, 3, None], _tmp2[3], out=_tmp4)
-                _tmp3 += _tmp4
-                world[...] = _tmp3
-                scatter(_all_world, _rows, world)
+        _all_world = rows_last(data._world_column)
+        _all_local = rows_last(data._local_column)
+        for (
+            _rows,
+            _parents,
+            world,
+            _parent_world,
+            local,
+            _tmp,
+            _tmp2,
+            _tmp3,
+            _tmp4,
+        ) in _blocks.views:
+            gather(_all_local, _rows, local)
+            if _parents is None:
+                _parent_world[...] = WORLD_ABOVE_ROOTS
+            else:
+                gather(_all_world, _parents, _parent_world)
+            # world = parent.world @ local
+            _tmp[...] = _parent_world
+            _tmp2[...] = local
+            np.multiply(_tmp[:, 0, None], _tmp2[0], out=_tmp3)
+            np.multiply(_tmp[:, 1, None], _tmp2[1], out=_tmp4)
+            _tmp3 += _tmp4
+            np.multiply(_tmp[:, 2, None], _tmp2[2], out=_tmp4)
+            _tmp3 += _tmp4
+            np.multiply(_tmp[:, 3, None], _tmp2[3], out=_tmp4)
+            _tmp3 += _tmp4
+            world[...] = _tmp3
+            scatter(_all_world, _rows, world)
 
     def on_release(self, callback: Callable[[RowArray], object], /) -> Subscription:
         """Have `callback(rows)` called with rows about to go, still readable, on every way out.

@@ -30,11 +30,9 @@ class KernelMethod(Method):
 
     @cached_property
     def is_quiet(self) -> bool:
-        """Whether floating point warnings must be off.
-
-        A filter may make them errors, and these would leave some rows written and others not.
-        """
-        return any(_complains(node) for one in self._expressions for node in walk(one))
+        """Whether floating point warnings must be off: some operation may well cause one."""
+        direct = self._component.lookup == "direct"
+        return any(_complains(node, direct) for one in self._expressions for node in walk(one))
 
     @property
     def _expressions(self) -> list[Expression]:
@@ -144,13 +142,13 @@ def for_macro(text: str) -> str:
     return "\n".join(line[4:] for line in text.split("\n"))
 
 
-def _complains(node: Expression) -> bool:
-    """Whether numpy may warn, of overflow or of infinities that meet, if of nothing else."""
+def _complains(node: Expression, is_garbage: bool) -> bool:
+    """Whether numpy may warn: of values that fields may well have, or of rows that are unused."""
     match node:
         case Cast():
             return node.operand.type.scalar == "f64" and node.type.scalar == "f32"
         case Operation():
-            return node.type.is_float or node.name in COMPLAINING
+            return node.name in COMPLAINING or (is_garbage and node.type.is_float)
     return False
 
 
