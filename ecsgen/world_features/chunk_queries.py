@@ -72,7 +72,11 @@ FEATURE = WorldFeature(
     subject=_subject,
     test_modules=("test_archetypes",),
     mutants=(
-        Mutant("a component that they must have is forgotten", r"_ALL(.*) = \(\w+, (\w+)\)", r"_ALL\1 = (\2,)"),
+        Mutant(
+            "a component that they must have is forgotten",
+            r"_ALL(.*) = \(\w+, (\w+)\)",
+            r"_ALL\1 = (\2,)",
+        ),
         Mutant("those that it may have do not matter", r"^    _ANY: ClassVar = .*", "    pass"),
         Mutant("those that it must not have do not matter", r"_NONE: ClassVar = .*", "pass"),
         Mutant("other entities", r"Rows\(self\._owners\(\)\)", "Rows(self._owners()[1:])"),
