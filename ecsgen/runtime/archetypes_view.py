@@ -40,10 +40,27 @@ class LiveEntities(Protocol):
     def _attach(self, before: Any, after: Any) -> Subscription: ...
 
 
+class KeptOfChunks(Protocol):
+    """What a kernel keeps: views of chunks, or their addresses, and working memory."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def drop(self) -> None: ...
+
+
 class ArchetypeView(Generic[ChunkT]):
     """The rows in chunks, found by entity or by component; what changes them comes later."""
 
-    __slots__ = ("__weakref__", "_entities", "_locks", "_numbers", "_table", "_version")
+    __slots__ = (
+        "__weakref__",
+        "_entities",
+        "_kept",
+        "_locks",
+        "_numbers",
+        "_table",
+        "_version",
+    )
 
     def __init__(
         self,
@@ -58,6 +75,8 @@ class ArchetypeView(Generic[ChunkT]):
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
         self._table = ArchetypeTable(kind, parts, size, index_mask)
+        self._kept: list[KeptOfChunks] = []
+        """What kernels keep of the chunks and let go when memory is to be given back."""
         self._attach()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -83,8 +102,10 @@ class ArchetypeView(Generic[ChunkT]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held: all chunks, the empty ones included, and the map of entities; O(1)."""
-        return self._table.pool.nbytes + self._table.places.nbytes
+        """Bytes held: all chunks, the empty ones included, the map of entities, and the working
+        memory of kernels; O(kernels)."""
+        of_kernels = sum(kept.nbytes for kept in self._kept)
+        return self._table.pool.nbytes + self._table.places.nbytes + of_kernels
 
     @contextmanager
     def locked(self) -> Iterator[None]:
