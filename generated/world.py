@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ._runtime import (
     ArchetypeHolder,
     Cells,
+    ChunkBlocks,
+    ChunkField,
     Columns,
     ComponentFlags,
     ComponentHolder,
@@ -91,6 +93,8 @@ from .weapon import Weapon, WeaponFields
 
 CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
+SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
+SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
 
 
 class Signature(ComponentFlags):
@@ -952,6 +956,28 @@ class Game:
         holders = (self.position.data, self.velocity.data)
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("drift", holders)
+
+    def scorch(self, dt: float, heat: float) -> None:
+        """Let fire take its toll of the unprotected.
+
+        Reads Health.points; writes Health.points; `dt` is in s; `heat` is in 1/s. O(n),
+        n rows; no structural change.
+        """
+        _dt = np.float32(SCORCH_DT_ARGUMENT.one(dt))
+        _heat = np.float32(SCORCH_HEAT_ARGUMENT.one(heat))
+        _blocks = self.archetypes._kept.get("scorch") or self._scorch_blocks()
+        _once = np.multiply(_heat, _dt)
+        for health_points, _tmp in _blocks.current():
+            # Health.points = max(Health.points - heat * dt, 0)
+            np.subtract(health_points, _once, out=_tmp)
+            np.maximum(_tmp, 0.0, out=health_points)
+
+    def _scorch_blocks(self) -> ChunkBlocks:
+        """Have chunks cut into blocks for `scorch`; these are kept."""
+        fields = (ChunkField(2, 0),)
+        working: tuple[Cells, ...] = (("f4", (), False),)
+        blocks = ChunkBlocks(self.ablaze, fields, working)
+        return blocks.keep("scorch")
 
     def signature(self, entity: Entity, /) -> Signature:
         """Return which components the entity has, as flags; O(components).

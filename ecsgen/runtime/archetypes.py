@@ -71,7 +71,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         for archetype in self._table.archetypes:
             archetype.trim()
         self._table.pool.clear()
-        for kept in self._kept:
+        for kept in self._kept.values():
             kept.drop()
 
     def _create(

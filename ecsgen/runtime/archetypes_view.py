@@ -40,15 +40,6 @@ class LiveEntities(Protocol):
     def _attach(self, before: Any, after: Any) -> Subscription: ...
 
 
-class KeptOfChunks(Protocol):
-    """What a kernel keeps: views of chunks, or their addresses, and working memory."""
-
-    @property
-    def nbytes(self) -> int: ...
-
-    def drop(self) -> None: ...
-
-
 class ArchetypeView(Generic[ChunkT]):
     """The rows in chunks, found by entity or by component; what changes them comes later."""
 
@@ -75,8 +66,8 @@ class ArchetypeView(Generic[ChunkT]):
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
         self._table = ArchetypeTable(kind, parts, size, index_mask)
-        self._kept: list[KeptOfChunks] = []
-        """What kernels keep of the chunks and let go when memory is to be given back."""
+        self._kept: dict[str, Any] = {}
+        """By kernel what it keeps of the chunks: has `nbytes`, and `drop` to let go."""
         self._attach()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,7 +95,7 @@ class ArchetypeView(Generic[ChunkT]):
     def nbytes(self) -> int:
         """Bytes held: all chunks, the empty ones included, the map of entities, and the working
         memory of kernels; O(kernels)."""
-        of_kernels = sum(kept.nbytes for kept in self._kept)
+        of_kernels: int = sum(kept.nbytes for kept in self._kept.values())
         return self._table.pool.nbytes + self._table.places.nbytes + of_kernels
 
     @contextmanager

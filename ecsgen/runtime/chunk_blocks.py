@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,11 +72,11 @@ class ChunkBlocks:
         self._fields = fields
         self._working = working
         self.drop()
-        query._store._kept.append(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy without what is kept."""
-        return ChunkBlocks, (self._query, self._fields, self._working)
+    def keep(self, name: str) -> Self:
+        """Let the archetypes know them by the kernel's name."""
+        self._query._store._kept[name] = self
+        return self
 
     @property
     def nbytes(self) -> int:

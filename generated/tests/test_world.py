@@ -30,6 +30,7 @@ from . import (
 )
 from ._support import (
     bundles,
+    chunk_kernels,
     chunk_queries,
     groups,
     queries,
@@ -147,6 +148,18 @@ class TestQueries(queries.Cases):
             "none": (),
             "optional": (),
         },
+    }
+
+
+class TestChunkKernels(chunk_kernels.Cases):
+    world = Game
+    members: ClassVar = test_archetypes.MEMBERS
+    kernels: ClassVar = {
+        "scorch": (
+            "ablaze",
+            ("health", "burning"),
+            (0.5, 0.5),
+        ),
     }
 
 
