@@ -135,7 +135,7 @@ WORLD = (
     ),
     Mutant("a manager is not among all", r"^ +\(\w+, self\.\w+\),\n", ""),
     Mutant("a component is not spawned", r"_parts\.append\(.*\)", "pass"),
-    Mutant("arguments count as held views", r"given\.extend\(.*\)", "pass"),
+    Mutant("arguments count as held views", r"_given\.extend\(.*\)", "pass"),
     Mutant("values change while they wait", r"= \[\(\w+, _owned\(columns\)\) .*\]", "= parts"),
     Mutant(
         "there is room for the first only",
@@ -153,7 +153,7 @@ WORLD = (
     Mutant("failures stop the others", r"with self\.entities\.dispatch:", "if True:"),
     Mutant("a manager is left out of the sum", r"gone \+= .*", "pass"),
     Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
-    Mutant("components that it does not have", r" if holder\.has\(entity\)", ""),
+    Mutant("components that it does not have", r" if holder\.has\(entity\)\)", ")"),
     Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
 )
 
@@ -174,6 +174,7 @@ RUNTIME = (
         r"if 0 <= number < data\._n:",
         "if 0 <= number <= data._n:",
     ),
+    Mutant("holes among many are taken for rows", r"if holes\.any\(\):", "if False:"),
     Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
     Mutant(
         "survivors in the wrong order",
@@ -188,7 +189,7 @@ RUNTIME = (
     Mutant("a list's neighbour is not told", r"^    previous\[after\[.*\]\] = .*", "    pass"),
     Mutant("a list's last row is forgotten", r"^    previous\[heads.*\] = .*", "    pass"),
     Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
-    Mutant("failing callbacks stop the others", r"errors\.extend\(_leaves\(error\)\)", "raise"),
+    Mutant("failing callbacks stop the others", r"(self\.)?errors\.extend\(_leaves\(error\)\)", "raise"),
     Mutant("failures are forgotten", r"raise group$", "pass"),
     Mutant("the queued are forgotten", r"self\._empty_queue\(\)$", "pass"),
     Mutant("a cancelled callback runs", r"if not entry\.subscription\.active:", "if False:"),
@@ -218,6 +219,12 @@ RUNTIME = (
     Mutant("queries see the dead", r"match\.keep\(self\._entities\.alive_many\(.*\)\)", "pass"),
     Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
     Mutant("owners are not compared", r"and _equal\(owners\[rows\], entities\)", ""),
+    Mutant("a query begins with all instances", r"return first_rows\(.*\)", "return slice(0, n)"),
+    Mutant(
+        "rows in step pass for first instances",
+        r"(first row of each entity, NIL .*\n        )return self\.manager\.lookup_many\(entities\)",
+        r"\1return super().find(entities)",
+    ),
     Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )
 
