@@ -234,4 +234,5 @@ SHARED = (
     Shared("_runtime.py", RUNTIME, ()),
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
+    Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),
 )
