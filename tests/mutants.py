@@ -189,7 +189,9 @@ RUNTIME = (
     Mutant("a list's neighbour is not told", r"^    previous\[after\[.*\]\] = .*", "    pass"),
     Mutant("a list's last row is forgotten", r"^    previous\[heads.*\] = .*", "    pass"),
     Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
-    Mutant("failing callbacks stop the others", r"(self\.)?errors\.extend\(_leaves\(error\)\)", "raise"),
+    Mutant(
+        "failing callbacks stop the others", r"(self\.)?errors\.extend\(_leaves\(error\)\)", "raise"
+    ),
     Mutant("failures are forgotten", r"raise group$", "pass"),
     Mutant("the queued are forgotten", r"self\._empty_queue\(\)$", "pass"),
     Mutant("a cancelled callback runs", r"if not entry\.subscription\.active:", "if False:"),
@@ -235,4 +237,37 @@ SHARED = (
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),
+)
+
+COMPILED = Shared(
+    "_compiled.py",
+    (
+        Mutant("NaN is no minimum", r"a < b or a != a", "a < b"),
+        Mutant("NaN is no maximum", r"a > b or a != a", "a > b"),
+        Mutant("a remainder has the dividend's sign", r"rest \+ b if .*", "rest"),
+        Mutant(
+            "a remainder of nothing is positive",
+            r"if b == 0:\n        return rest",
+            "if b == 0:\n        return b",
+        ),
+        Mutant("sums have one pair less", r"range\(n // 2\):(?=\n.*\+=)", "range(n // 2 - 1):"),
+        Mutant("a sum of none is anything", r"values\[0\] = 0", "values[0] = 1"),
+        Mutant("sums lose the odd one", r"half = \(n \+ 1\) // 2", "half = n // 2"),
+        Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
+        Mutant("sparse: other owners are found", r"row < n and owners\[row\] == entity", "row < n"),
+        Mutant(
+            "sparse: rows behind the last are found", r"row < n and ", "row < len(owners) + 64 and "
+        ),
+        Mutant(
+            "direct: other owners are found",
+            r"index < n and owners\[index\] == entity",
+            "index < n",
+        ),
+        Mutant("direct: null is found", r"entity != 0 and ", ""),
+        Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
+        Mutant("few rows are found by sorting", r"len\(rows\) \* _DENSE > n", "False"),
+        Mutant("the last row is not found", r"for row in range\(n\):", "for row in range(n - 1):"),
+        Mutant("one row is many", r"if len\(rows\) < 2:", "if False:"),
+    ),
+    ("test_bead.py", "test_bone.py", "test_cell.py"),
 )
