@@ -16,7 +16,7 @@ from ecsgen.config import Backend
 from ecsgen.features import Mutant
 from ecsgen.model import Component, Project
 from tests.generated_package import SCHEMAS, build
-from tests.mutants import COMPILED, MANAGER, SHARED, Shared
+from tests.mutants import COMPILED, MANAGER, SHARED
 from tests.mutants_archetypes import CHUNKED
 
 Item = TypeVar("Item")
