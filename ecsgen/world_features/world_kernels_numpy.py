@@ -42,7 +42,11 @@ FEATURE = WorldFeature(
     subject=WorldMethods.of,
     mutants=(
         Mutant("blocks are kept whatever changes", r" or _blocks\.stamp != \w+:$", ":"),
-        Mutant("what is written is not put back", r"^( +)(True, )?True(,?)$", r"\1\2False\3"),
+        Mutant(
+            "what is written is not put back",
+            r"(found\.rows\[\d\],\s+True,\s+)True",
+            r"\1False",
+        ),
         Mutant("rows of another component", r"found\.rows\[1\]", "found.rows[0]"),
     ),
 )

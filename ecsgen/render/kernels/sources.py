@@ -48,9 +48,9 @@ class JoinedSource(Source, ABC):
     def rows(self, component: str) -> str:
         """The expression for the rows in a component: a slice, or an array."""
 
-    @abstractmethod
-    def numbers(self, component: str) -> str:
-        """The expression for the rows as compiled loops take them; empty where they are [0, n)."""
+    def numbers(self, component: str) -> str | None:
+        """The expression for the rows as compiled loops take them; None where all are [0, n)."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,6 @@ class GroupSource(JoinedSource):
 
     def rows(self, component: str) -> str:
         return "slice(0, n)"
-
-    def numbers(self, component: str) -> str:
-        return ""
 
 
 @dataclass(frozen=True, slots=True)
