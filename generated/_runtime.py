@@ -3358,6 +3358,7 @@ class ChunkBase:
     """
 
     __slots__ = (
+        "_address",
         "_buffer",
         "_cells",
         "_columns",
@@ -3370,6 +3371,7 @@ class ChunkBase:
     def __init__(self, layout: ChunkLayout, buffer: NDArray[np.uint8]) -> None:
         self._layout = layout
         self._buffer = buffer
+        self._address = int(buffer.__array_interface__["data"][0])
         self._rows = RowCount()
         capacity = layout.capacity
         columns = [_cut_chunk(buffer, place, capacity) for place in layout.places]
@@ -4387,7 +4389,7 @@ class ArchetypeView(Generic[ChunkT]):
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
         self._table = ArchetypeTable(kind, parts, size, index_mask)
         self._kept: dict[str, Any] = {}
-        """By kernel what it keeps of the chunks: has `nbytes`, and `drop` to let go."""
+        """By kernel: a KeptOfChunks."""
         self._attach()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -4837,9 +4839,13 @@ class ChunkField(NamedTuple):
     planes: tuple[int, ...] = ()
     """The shape of a split field: its columns follow each other, from this one on."""
 
+    def place(self, layout: ChunkLayout) -> int:
+        """Return which of all columns of a chunk it is, or begins with."""
+        return layout.starts[self.component] + self.column
+
     def cells(self, chunk: ChunkBase) -> NDArray[Any]:
         """Return the cells of the rows in use, rows last."""
-        place = chunk._layout.starts[self.component] + self.column
+        place = self.place(chunk._layout)
         column, n = chunk._columns[place], chunk._rows.n
         if not self.planes:
             return rows_last(column[:n])
@@ -4857,24 +4863,53 @@ class ChunkField(NamedTuple):
         )
 
 
-class ChunkBlocks:
-    """Views of a kernel's fields and of its working memory, block after block; kept.
+class KeptOfChunks:
+    """What a kernel keeps of the chunks that a query finds.
 
-    They are good until a structural change of the archetypes; then only those of chunks that are
-    new, or have more or fewer rows, are cut again. A block lies in one chunk; all share the
-    working memory, which is as long as the longest of them can be.
+    It is good until a structural change of the archetypes.
     """
 
-    __slots__ = (
-        "_cut",
-        "_fields",
-        "_memory",
-        "_query",
-        "_size",
-        "_version",
-        "_views",
-        "_working",
-    )
+    __slots__ = ("_query", "_version")
+
+    def __init__(self, query: QueriedChunks[Any]) -> None:
+        self._query = query
+        self._version = -1
+        self.drop()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held beside the columns."""
+        raise NotImplementedError
+
+    def drop(self) -> None:
+        """Let go of all that is kept."""
+        raise NotImplementedError
+
+    def keep(self, name: str) -> Self:
+        """Let the archetypes know it by the kernel's name."""
+        self._query._store._kept[name] = self
+        return self
+
+    def _renew_if_changed(self) -> None:
+        store = self._query._store
+        if self._version != store._version:
+            self._renew([one for one in self._query._archetypes() if one.n])
+            self._version = store._version
+
+    def _renew(self, archetypes: Sequence[Archetype]) -> None:
+        """Look at all chunks of archetypes with rows."""
+        raise NotImplementedError
+
+
+class ChunkBlocks(KeptOfChunks):
+    """Views of a kernel's fields and of its working memory, block after block; kept.
+
+    After a structural change only those of chunks that are new, or have more or fewer
+    rows, are cut again. A block lies in one chunk; all share the working memory, which is
+    as long as the longest of them can be.
+    """
+
+    __slots__ = ("_cut", "_fields", "_memory", "_size", "_views", "_working")
 
     def __init__(
         self,
@@ -4882,15 +4917,9 @@ class ChunkBlocks:
         fields: Sequence[ChunkField],
         working: Sequence[Cells],
     ) -> None:
-        self._query = query
         self._fields = fields
         self._working = working
-        self.drop()
-
-    def keep(self, name: str) -> Self:
-        """Let the archetypes know them by the kernel's name."""
-        self._query._store._kept[name] = self
-        return self
+        super().__init__(query)
 
     @property
     def nbytes(self) -> int:
@@ -4907,9 +4936,7 @@ class ChunkBlocks:
 
     def current(self) -> list[tuple[Any, ...]]:
         """Return the blocks; O(chunks) after a structural change, otherwise O(1)."""
-        if self._version != self._query._store._version:
-            self._renew([one for one in self._query._archetypes() if one.n])
-            self._version = self._query._store._version
+        self._renew_if_changed()
         return self._views
 
     def _renew(self, archetypes: Sequence[Archetype]) -> None:

@@ -33,6 +33,7 @@ from ._runtime import (
     RowArray,
     SpawnedRows,
     as_entities,
+    put_where,
     rows_last,
     signature_words,
 )
@@ -95,6 +96,8 @@ CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
 SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
 SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
+PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
+PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
 
 
 class Signature(ComponentFlags):
@@ -978,6 +981,51 @@ class Game:
         working: tuple[Cells, ...] = (("f4", (), False),)
         blocks = ChunkBlocks(self.ablaze, fields, working)
         return blocks.keep("scorch")
+
+    def parry(self, blow: ArrayLike, far: float) -> None:
+        """Turn the weapons towards a blow; those that are out of reach keep their
+        direction.
+
+        Reads Weapon.reach [m], Weapon.direction; writes Weapon.direction. O(n), n rows;
+        no structural change.
+        """
+        _blow = np.array(PARRY_BLOW_ARGUMENT.one(blow), np.float32).reshape(3, 1)
+        _far = np.float32(PARRY_FAR_ARGUMENT.one(far))
+        _blocks = self.archetypes._kept.get("parry") or self._parry_blocks()
+        for (
+            weapon_reach,
+            weapon_direction,
+            _where,
+            _tmp,
+            _tmp2,
+            _tmp3,
+        ) in _blocks.current():
+            np.greater_equal(weapon_reach[1], _far, out=_where)
+            if not _where.any():
+                continue
+            # Weapon.direction = normalize(Weapon.direction + blow)
+            np.add(weapon_direction, _blow, out=_tmp)
+            np.multiply(_tmp[0], _tmp[0], out=_tmp2)
+            np.multiply(_tmp[1], _tmp[1], out=_tmp3)
+            _tmp2 += _tmp3
+            np.multiply(_tmp[2], _tmp[2], out=_tmp3)
+            _tmp2 += _tmp3
+            np.sqrt(_tmp2, out=_tmp2)
+            np.putmask(_tmp2, _tmp2 == 0, 1)
+            np.divide(_tmp, _tmp2, out=_tmp)
+            put_where(weapon_direction, _where, _tmp)
+
+    def _parry_blocks(self) -> ChunkBlocks:
+        """Have chunks cut into blocks for `parry`; these are kept."""
+        fields = (ChunkField(3, 1), ChunkField(3, 2, (3,)))
+        working: tuple[Cells, ...] = (
+            ("?", (), False),
+            ("f4", (3,), False),
+            ("f4", (), False),
+            ("f4", (), False),
+        )
+        blocks = ChunkBlocks(self.fighters, fields, working)
+        return blocks.keep("parry")
 
     def signature(self, entity: Entity, /) -> Signature:
         """Return which components the entity has, as flags; O(components).

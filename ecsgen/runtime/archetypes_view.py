@@ -67,7 +67,7 @@ class ArchetypeView(Generic[ChunkT]):
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
         self._table = ArchetypeTable(kind, parts, size, index_mask)
         self._kept: dict[str, Any] = {}
-        """By kernel what it keeps of the chunks: has `nbytes`, and `drop` to let go."""
+        """By kernel: a KeptOfChunks."""
         self._attach()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -50,9 +50,10 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
-        "ChunkBase ChunkBlocks ChunkColumns ChunkField ChunkLayout ChunkParts ChunkPlace "
-        "ChunkPool ChunkRun ChunkT EntityPlaces LiveEntities NewColumns RowClass "
-        "RowCount SavedArchetype SpawnedRows NOWHERE POSITION_BITS POSITION_MASK ROOT_ARCHETYPE"
+        "ChunkBase ChunkBlocks ChunkCells ChunkColumns ChunkField ChunkLayout ChunkParts "
+        "ChunkPlace ChunkPool ChunkRun ChunkT EntityPlaces KeptOfChunks LiveEntities NewColumns "
+        "RowClass RowCount SavedArchetype SpawnedRows NOWHERE POSITION_BITS POSITION_MASK "
+        "ROOT_ARCHETYPE"
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder QueriedChunks QueriedEntities QueriedManager QueryColumn "

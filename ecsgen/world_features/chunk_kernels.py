@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ecsgen.features import Mutant
+from ecsgen.schema.names import module_name
 from ecsgen.world_features._base import WorldFeature
 from ecsgen.world_features._kernels import KernelCase, KernelSubject, runs_over_chunks
 
@@ -12,8 +15,13 @@ class ChunkKernels(KernelSubject):
 
     @property
     def cases(self) -> list[KernelCase]:
-        """The kernels over chunks."""
-        return self.cases_over(chunks=True)
+        """The kernels over chunks, with the components that let their query find an entity."""
+        queries = {query.name: query for query in self.world.queries}
+        return [
+            replace(case, modules=tuple(map(module_name, (*query.all, *query.any))))
+            for case in self.cases_over(chunks=True)
+            for query in [queries[case.over]]
+        ]
 
 
 FEATURE = WorldFeature(

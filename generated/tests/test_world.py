@@ -160,6 +160,11 @@ class TestChunkKernels(chunk_kernels.Cases):
             ("health", "burning"),
             (0.5, 0.5),
         ),
+        "parry": (
+            "fighters",
+            ("weapon", "health", "armor"),
+            ((0.5, 0.5, 0.5), 0.5),
+        ),
     }
 
 

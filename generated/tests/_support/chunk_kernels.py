@@ -19,7 +19,7 @@ class Cases(Members):
     """The kernels over chunks of a world."""
 
     kernels: ClassVar[Mapping[str, tuple[str, tuple[str, ...], tuple[Any, ...]]]]
-    """What each runs over, the components that it needs, and some arguments."""
+    """What each runs over, components with which it runs, and some arguments."""
 
     def filled(self, modules: Iterable[str]) -> Any:
         """Return a world of entities that have some components, in chunks of a few rows."""
