@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ecsgen.features import Mutant
+from ecsgen.render.quoting import literal
 from ecsgen.schema.names import module_name
 from ecsgen.world_features._base import WorldFeature
 from ecsgen.world_features._kernels import KernelCase, KernelSubject, runs_over_chunks
@@ -21,6 +22,15 @@ class ChunkKernels(KernelSubject):
             replace(case, modules=tuple(map(module_name, (*query.all, *query.any))))
             for case in self.cases_over(chunks=True)
             for query in [queries[case.over]]
+        ]
+
+    @property
+    def written(self) -> list[tuple[str, list[str]]]:
+        """By kernel, the fields that it writes, each with its component."""
+        programs = {kernel.name: kernel.program for kernel in self.world.kernels}
+        return [
+            (case.name, [literal(tuple(text.split("."))) for text in programs[case.name].writes])
+            for case in self.cases
         ]
 
 

@@ -166,6 +166,10 @@ class TestChunkKernels(chunk_kernels.Cases):
             ((0.5, 0.5, 0.5), 0.5),
         ),
     }
+    written: ClassVar = {
+        "scorch": (("Health", "points"),),
+        "parry": (("Weapon", "direction"),),
+    }
 
 
 class TestChunkQueries(chunk_queries.Cases):
