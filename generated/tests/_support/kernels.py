@@ -168,14 +168,25 @@ def check_reduction(
     rows: int,
     seed: int,
 ) -> None:
-    """Compare a reduction with what Python makes of the values of all rows."""
+    """Compare a reduction with what Python makes of the values of all rows.
+
+    Also with the row of the greatest value, and that of the least, in the last place.
+    """
     rng = np.random.default_rng(seed)
     rows = min(rows, subject.reserve or rows)
     manager = _filled(subject, rows, rng, name, {}, tame=True)
     columns = _columns(subject, manager)
     with np.errstate(all="ignore"):
-        found = _run(manager, name, {})
         values = [value(Row(columns, int(row), -1)) for row in _used(manager)]
+    _compare_reduction(_run(manager, name, {}), values, how)
+    for choose in (max, min) if values else ():
+        last = choose(range(len(values)), key=lambda k: values[k][0])
+        _rotate(subject, manager, len(values) - 1 - last)
+        values = values[last + 1 :] + values[: last + 1]
+        _compare_reduction(_run(manager, name, {}), values, how)
+
+
+def _compare_reduction(found: Any, values: list[Value], how: str) -> None:
     if how == "count":
         assert found == sum(bool(one[0]) for one in values)
     elif not values:
@@ -184,6 +195,15 @@ def check_reduction(
         for got, given in zip(np.ravel(found), zip(*values, strict=True), strict=True):
             wanted, slack = _reduced(how, [float(one) for one in given])
             assert abs(float(got) - wanted) <= slack
+
+
+def _rotate(subject: Subject, manager: Any, places: int) -> None:
+    """Let the fields of all rows go some places on, those of the last ones to the first."""
+    names = [f.name for f in subject.whole]
+    used = _used(manager)
+    for name in (*names, *(part for parts in subject.split.values() for part in parts)):
+        column = getattr(manager.data, name)
+        column[used] = np.roll(column[used], places, axis=0)
 
 
 def _reduced(how: str, values: list[float]) -> tuple[float, float]:
@@ -216,22 +236,33 @@ def _filled(
     is_owned = any(column.name == "entity" for column in subject.columns)
     manager = subject.manager(entities) if is_owned else subject.manager()
     manager.reserve(min(rows, subject.reserve or rows))
-    for count in (rows // 2, rows - rows // 2):
+    behind = min(3, subject.reserve - rows) if subject.reserve else 3
+    for count in (rows // 2, rows - rows // 2, behind):
         manager.create_many(born(entities, count) if is_owned else count)
         if count == rows // 2:
             with np.errstate(all="ignore"):
                 _run(manager, name, arguments)
-    if rows > 3:
-        manager.destroy(int(_used(manager)[2]))  # leaves a hole where rows are indices
-    for field in subject.whole:
-        column = getattr(manager.data, field.name)
+    columns = {f.name: getattr(manager.data, f.name) for f in subject.whole}
+    for parts in subject.split.values():
+        columns |= {part: getattr(manager.data, part) for part in parts}
+    for column in columns.values():
         if column.dtype.kind in "biuf":
             column[...] = _random(column.dtype, column.shape, rng, tame=tame)
-    for columns in subject.split.values():
-        for part in columns:
-            column = getattr(manager.data, part)
-            column[...] = _random(column.dtype, column.shape, rng, tame=tame)
+            low, high = _range(column.dtype)
+            column[rows::2], column[rows + 1 :: 2] = high, low
+    used = _used(manager)
+    manager.destroy_many(used[rows:])  # leaves their cells behind the last row
+    if rows > 3:
+        manager.destroy(int(used[2]))  # leaves a hole where rows are indices
     return manager
+
+
+def _range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return the least and the greatest finite value."""
+    if dtype.kind == "b":
+        return False, True
+    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return limits.min, limits.max
 
 
 def _related(manager: Any, rng: np.random.Generator) -> NDArray[Any]:
