@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
     ArchetypeHolder,
+    Cells,
     Columns,
     ComponentFlags,
     ComponentHolder,
@@ -20,15 +21,16 @@ from ._runtime import (
     Group,
     GroupMember,
     Instance,
+    JoinedBlocks,
     JoinedColumn,
     QueriedChunks,
     QueryJoin,
     QueryListMember,
+    QueryMatch,
     QueryMember,
     RowArray,
     SpawnedRows,
     as_entities,
-    joined_blocks,
     rows_last,
     signature_words,
 )
@@ -888,28 +890,36 @@ class Game:
         Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
         """
         _dt = np.float32(CARRY_DT_ARGUMENT.one(dt))
-        _n = len(self.movers)
-        _blocks = joined_blocks(
-            _n,
-            (
-                JoinedColumn(
-                    rows_last(self.transform.data._translation_column),
-                    self.movers._join.rows(0),
-                    True,
-                ),
-                JoinedColumn(
-                    rows_last(self.point_mass.data._velocity_column),
-                    self.movers._join.rows(1),
-                    False,
-                ),
+        _found = self.movers._join.match()
+        _blocks = self.transform.data._joined.get("carry")
+        if _blocks is None or _blocks.stamp != _found:
+            _blocks = self._carry_blocks(_found)
+        for transform_translation, point_mass_velocity, _tmp in _blocks:
+            # Transform.translation += PointMass.velocity * dt
+            np.multiply(point_mass_velocity, _dt, out=_tmp)
+            transform_translation += _tmp
+
+    def _carry_blocks(self, found: QueryMatch) -> JoinedBlocks:
+        """Cut the columns of `carry` into blocks; good until they move or the query
+        matches anew."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.transform.data._translation_column),
+                found.rows[0],
+                True,
+                True,
             ),
-            (("f4", (3,), True),),
-        )
-        with np.errstate(all="ignore"):
-            for transform_translation, point_mass_velocity, _tmp in _blocks:
-                # Transform.translation += PointMass.velocity * dt
-                np.multiply(point_mass_velocity, _dt, out=_tmp)
-                transform_translation += _tmp
+            JoinedColumn(
+                rows_last(self.point_mass.data._velocity_column),
+                found.rows[1],
+                True,
+                False,
+            ),
+        ]
+        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        holders = (self.transform.data, self.point_mass.data)
+        blocks = JoinedBlocks(found, found.count, columns, working)
+        return blocks.keep("carry", holders)
 
     def drift(self, dt: float) -> None:
         """Move the bodies.
@@ -919,23 +929,29 @@ class Game:
         """
         _dt = np.float32(DRIFT_DT_ARGUMENT.one(dt))
         _n = self.bodies.n
-        _blocks = joined_blocks(
-            _n,
-            (
-                JoinedColumn(
-                    rows_last(self.position.data._value_column), slice(0, _n), True
-                ),
-                JoinedColumn(
-                    rows_last(self.velocity.data._value_column), slice(0, _n), False
-                ),
+        _blocks = self.position.data._joined.get("drift")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._drift_blocks(_n)
+        for position_value, velocity_value, _tmp in _blocks:
+            # Position.value += Velocity.value * dt
+            np.multiply(velocity_value, _dt, out=_tmp)
+            position_value += _tmp
+
+    def _drift_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `drift` into blocks; good until they move or the group's
+        length changes."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.position.data._value_column), slice(0, n), True, True
             ),
-            (("f4", (3,), True),),
-        )
-        with np.errstate(all="ignore"):
-            for position_value, velocity_value, _tmp in _blocks:
-                # Position.value += Velocity.value * dt
-                np.multiply(velocity_value, _dt, out=_tmp)
-                position_value += _tmp
+            JoinedColumn(
+                rows_last(self.velocity.data._value_column), slice(0, n), True, False
+            ),
+        ]
+        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        holders = (self.position.data, self.velocity.data)
+        blocks = JoinedBlocks(n, n, columns, working)
+        return blocks.keep("drift", holders)
 
     def signature(self, entity: Entity, /) -> Signature:
         """Return which components the entity has, as flags; O(components).

@@ -56,7 +56,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder QueriedChunks QueriedEntities QueriedManager QueryColumn "
-        "QueryColumns JoinedColumn QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS"
+        "QueryColumns JoinedBlocks JoinedColumn JoinedHolder QueryJoin QueryListMember QueryMatch "
+        "QueryMember RowsOrSlice WORD_BITS"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
