@@ -264,5 +264,5 @@ COMPILED = Shared(
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant("the last row is not found", r"for row in range\(n\):", "for row in range(n - 1):"),
     ),
-    ("test_bead.py", "test_bone.py", "test_cell.py"),
+    ("test_bead.py", "test_bone.py", "test_cell.py", "test_world.py"),
 )
