@@ -16,7 +16,7 @@ from .kernels import (
     scatter,
     working_memory,
 )
-from .queries import RowsOrSlice
+from .query_members import RowsOrSlice
 
 
 class JoinedColumn(NamedTuple):
