@@ -17,33 +17,35 @@ from numpy.typing import NDArray
 from .handles import NIL, EntityArray
 from .query_match import QueryMatch
 from .query_members import (
-    FoundRows,
-    QueryLiving,
     QueriedEntities,
+    QueryLiving,
     QueryMember,
     RowsOrSlice,
 )
 from .query_rows import (
     QueryRows,
     as_array,
-    row_blocks,
     has_nil,
     is_strewn,
     merged_rows,
+    row_blocks,
     sample_rows,
 )
 
-_JOINED: Final = 16_384
-"""Candidates per step of a join."""
+_JOINED: Final = 65_536
+"""Candidates per step of a join: numpy's calls take no time, and the step fits a cache."""
 
-_ALIKE: Final = 2
-"""Of managers whose sizes differ by less, the larger one may be walked instead."""
+_STREWN: Final = 16_384
+"""Rows in any order that a cache holds."""
+
+_ALIKE: Final = 3
+"""How many times as large as the smallest manager another one may be to be walked instead."""
 
 
 class QueryResult(NamedTuple):
     """The result of a join."""
 
-    count: int
+    length: int
     walked: int
     """The member whose rows ascend."""
     members: list[QueryRows]
@@ -99,7 +101,7 @@ class QueryJoin:
 
     def count(self) -> int:
         """Return how many entities there are."""
-        return self._current().count
+        return self._current().length
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""
@@ -144,46 +146,41 @@ class QueryJoin:
     def _join(self) -> QueryResult:
         """Find entities and rows; O(rows of the smallest manager) per component."""
         live = self._living.members()
-        walked = self._walked()
+        walked, others = self._way()
         matches = []
         for match in self._blocks(walked, live):
-            self._narrow(match, walked, live)
-            if len(match.entities):
+            self._narrow(match, others, live)
+            if match.count:
                 matches.append(match)
-        places = range(len(self._required) + len(self._optional))
-        rows = [
-            merged_rows([match.rows[place] for match in matches]) for place in places
-        ]
+        members = []
+        for place in range(len(self._required) + len(self._optional)):
+            rows = merged_rows([match.rows[place] for match in matches])
+            may_lack = place >= len(self._required)
+            members.append(QueryRows(rows, may_lack and has_nil(rows)))
         entities = None
         if not self._required:
             none: EntityArray = np.empty(0, np.uint64)
             entities = np.concatenate([none, *(match.entities for match in matches)])
-        return QueryResult(
-            sum(len(match.entities) for match in matches),
-            walked,
-            [
-                QueryRows(each, place >= len(self._required) and has_nil(each))
-                for place, each in enumerate(rows)
-            ],
-            entities,
-        )
+        length = sum(match.count for match in matches)
+        return QueryResult(length, walked, members, entities)
 
-    def _walked(self) -> int:
-        """Return the member whose rows to go through: the smallest.
+    def _way(self) -> tuple[int, list[int]]:
+        """Return the member whose rows to go through, the smallest, and the other required ones.
 
-        If the rows of a larger one would be found here and there in it, and it is not too
-        large for that, it is gone through instead: its columns are then in the order of memory.
+        If the rows of the largest would then be here and there in it, and it is not much larger,
+        it is gone through instead: so its columns are read and written in the order of memory.
         """
         sizes = [len(member.manager) for member in self._required]
-        if not sizes:
-            return -1
-        smallest, largest = sizes.index(min(sizes)), sizes.index(max(sizes))
-        if _JOINED < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
+        order = sorted(range(len(sizes)), key=sizes.__getitem__)
+        if not order:
+            return -1, order
+        smallest, largest = order[0], order[-1]
+        if _STREWN < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
             few, many = self._required[smallest], self._required[largest]
             rows = many.manager.lookup_many(few.owners()[sample_rows(few.candidates())])
             if is_strewn(rows[rows != NIL]):
-                return largest
-        return smallest
+                return largest, order[:-1]
+        return smallest, order[1:]
 
     def _blocks(
         self, walked: int, live: frozenset[QueryMember]
@@ -200,12 +197,11 @@ class QueryJoin:
             yield QueryMatch(owners[start : start + _JOINED], {})
 
     def _narrow(
-        self, match: QueryMatch, walked: int, live: frozenset[QueryMember]
+        self, match: QueryMatch, others: list[int], live: frozenset[QueryMember]
     ) -> None:
         """Drop candidates that do not fulfil the conditions, and find the others' rows."""
-        for place, member in enumerate(self._required):
-            if place != walked:
-                match.require(place, member)
+        for place in others:
+            match.require(place, self._required[place])
         if live.isdisjoint(self._required):
             match.keep(self._entities.alive_many(match.entities))
         if self._any_of and self._required:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .handles import NIL, EntityArray
+from .handles import NIL, EntityArray, RowArray
 from .query_members import FoundRows, QueryMember
 
 
 class QueryMatch:
     """The entities of a block that fulfil the conditions so far, and their rows by member."""
 
-    __slots__ = ("_live", "entities", "rows")
+    __slots__ = ("_entities", "_kept", "_live", "count", "rows")
 
     def __init__(
         self,
@@ -20,10 +20,19 @@ class QueryMatch:
         rows: dict[int, FoundRows],
         live: frozenset[QueryMember] = frozenset(),
     ) -> None:
-        self.entities = entities
+        self._entities = entities
+        self._kept: RowArray | None = None
+        self.count = len(entities)
         self.rows = rows
         self._live = live
         """Members none of whose rows' owners is dead; only if no candidate is dead either."""
+
+    @property
+    def entities(self) -> EntityArray:
+        """Those that are left, put together when somebody asks."""
+        if self._kept is not None:
+            self._entities, self._kept = self._entities.take(self._kept), None
+        return self._entities
 
     def find(self, member: QueryMember) -> FoundRows:
         """Return the row of each entity, NIL where it has none."""
@@ -36,10 +45,13 @@ class QueryMatch:
         places = np.flatnonzero(
             kept
         )  # a mask takes ten times as long where it is random
-        self.entities = self.entities.take(places)
+        self._kept = places if self._kept is None else self._kept.take(places)
+        self.count = len(places)
         for place, rows in self.rows.items():
-            is_slice = isinstance(rows, slice)
-            self.rows[place] = places + rows.start if is_slice else rows.take(places)
+            if isinstance(rows, slice):
+                self.rows[place] = places + rows.start
+            else:
+                self.rows[place] = rows.take(places)
 
     def require(self, place: int, member: QueryMember) -> None:
         """Keep those that have a component, and their rows."""
@@ -49,7 +61,7 @@ class QueryMatch:
 
     def keep_any(self, members: tuple[QueryMember, ...]) -> None:
         """Keep those that have one component at least."""
-        kept = np.zeros(len(self.entities), np.bool_)
+        kept = np.zeros(self.count, np.bool_)
         for member in members:
             rows = self.find(member)
             kept |= True if isinstance(rows, slice) else rows != NIL
@@ -58,5 +70,5 @@ class QueryMatch:
     def drop(self, member: QueryMember) -> None:
         """Keep those that have not a component."""
         rows = self.find(member)
-        none = np.zeros(len(self.entities), np.bool_)
+        none = np.zeros(self.count, np.bool_)
         self.keep(none if isinstance(rows, slice) else rows == NIL)

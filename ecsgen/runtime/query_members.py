@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .chains import first_rows
-from .handles import NIL, EntityArray, RowArray
+from .handles import EntityArray, RowArray
 from .sparse import indices
 
 RowsOrSlice: TypeAlias = slice | RowArray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -12,17 +13,21 @@ from .buffers import items
 from .handles import NIL, RowArray
 from .query_members import FoundRows, RowsOrSlice
 
-_WINDOW: Final = 256
-_WINDOWS: Final = 16
-_GATHERED: Final = 16_384
-_FEW: Final = 4
-"""Rows among more than four times as many are not put in order: finding them takes too long."""
+_SAMPLES: Final = 16
+_SAMPLE: Final = 256
+"""Rows that follow each other in a sample of many."""
 
 _NEAR: Final = 1 << 20
 """Bytes that a processor reads in any order without waiting long."""
 
+_DENSE: Final = 4
+"""Among more than four times as many, rows are not put in order: finding them takes too long."""
+
 _PLAIN: Final = (1, 2, 4, 8, 16, 32)
-"""Sizes of items that numpy copies without a call: many of them are on their way at once."""
+"""Sizes of cells that numpy copies without a call: many of them are on their way at once."""
+
+_STEP: Final = 16_384
+"""Cells that are on their way from order to order: a core's own cache holds them."""
 
 
 class QueryRows:
@@ -38,17 +43,14 @@ class QueryRows:
         self._order_sought = has_nil
 
     def gather(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the cells of these rows as a copy; O(k)."""
-        rows = as_array(self.rows)
-        cells = items(column) if column.ndim > 1 else column
-        size = cells.itemsize
-        if size in _PLAIN or len(rows) * size < _NEAR:
-            return column.take(rows, axis=0)
-        order = self._ascending(rows)
+        """Return the cells of these rows, a copy; O(k)."""
+        rows, size = as_array(self.rows), column.strides[0]
+        is_near = size in _PLAIN or len(rows) * size < _NEAR
+        order = None if is_near else self._ascending(rows)
         if order is None:
             return column.take(rows, axis=0)
         gathered = np.empty((len(rows), *column.shape[1:]), column.dtype)
-        _put_all(items(gathered), cells, *order)
+        _put_all(items(gathered), items(column), *order)
         return gathered
 
     def _ascending(self, rows: RowArray) -> tuple[RowsOrSlice, RowArray] | None:
@@ -65,17 +67,22 @@ class QueryRows:
 
 def is_strewn(rows: RowArray) -> bool:
     """Return whether rows go up and down, judged by a sample: not if nearly all ascend."""
-    some = sample_rows(rows) if len(rows) > _WINDOW * _WINDOWS else rows
-    return np.count_nonzero(some[1:] < some[:-1]) * 8 > len(some)
+    rows = sample_rows(rows)
+    down = int(np.count_nonzero(rows[1:] < rows[:-1]))
+    return down * 8 > len(rows)
 
 
 def sample_rows(rows: RowsOrSlice) -> RowArray:
-    """Return some of the rows: neighbours, from places all over them."""
-    every = as_array(rows)
-    step = max(_WINDOW, len(every) // _WINDOWS)
-    return np.concatenate(
-        [every[start : start + _WINDOW] for start in range(0, len(every), step)]
-    )
+    """Return all rows if they are few, otherwise neighbours from places all over them."""
+    count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    step = max(_SAMPLE, count // _SAMPLES)
+    starts = range(0, count, step)
+    if isinstance(rows, slice):
+        first: int = rows.start
+        spans = [np.arange(first + k, first + min(k + _SAMPLE, count)) for k in starts]
+    else:
+        spans = [rows[k : k + _SAMPLE] for k in starts]
+    return np.concatenate(spans)
 
 
 def row_blocks(rows: RowsOrSlice, size: int) -> Iterator[RowsOrSlice]:
@@ -103,9 +110,7 @@ def merged_rows(pieces: list[FoundRows]) -> RowsOrSlice:
     if not pieces:
         return slice(0, 0)
     spans = [piece for piece in pieces if isinstance(piece, slice)]
-    follows = all(
-        one.stop == next_.start for one, next_ in zip(spans, spans[1:], strict=False)
-    )
+    follows = all(one.stop == next_.start for one, next_ in pairwise(spans))
     if len(spans) == len(pieces) and follows:
         return slice(spans[0].start, spans[-1].stop)
     arrays = [as_array(piece) for piece in pieces]
@@ -126,7 +131,7 @@ def _in_order(rows: RowArray) -> tuple[RowsOrSlice, RowArray] | None:
     """Return distinct rows ascending, and where each was; None if they are few among many."""
     first, count = int(rows.min()), len(rows)
     span = int(rows.max()) + 1 - first
-    if span > _FEW * count:
+    if span > _DENSE * count:
         return None
     place = np.full(span, NIL, np.uint32)
     place[rows - first] = np.arange(count, dtype=np.uint32)
@@ -150,6 +155,6 @@ def _put_all(
     if isinstance(ascending, slice):
         np.put(gathered, places, cells[ascending], mode="clip")
         return
-    for start in range(0, len(places), _GATHERED):
-        part = slice(start, start + _GATHERED)
+    for start in range(0, len(places), _STEP):
+        part = slice(start, start + _STEP)
         np.put(gathered, places[part], cells.take(ascending[part]), mode="clip")
