@@ -75,11 +75,12 @@ def is_strewn(rows: RowArray) -> bool:
 def sample_rows(rows: RowsOrSlice) -> RowArray:
     """Return all rows if they are few, otherwise neighbours from places all over them."""
     count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-    step = max(_SAMPLE, count // _SAMPLES)
-    starts = range(0, count, step)
+    if count <= _SAMPLES * _SAMPLE:
+        return as_array(rows)
+    starts = range(0, count - _SAMPLE, count // _SAMPLES)
     if isinstance(rows, slice):
         first: int = rows.start
-        spans = [np.arange(first + k, first + min(k + _SAMPLE, count)) for k in starts]
+        spans = [np.arange(first + k, first + k + _SAMPLE) for k in starts]
     else:
         spans = [rows[k : k + _SAMPLE] for k in starts]
     return np.concatenate(spans)
