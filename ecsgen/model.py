@@ -149,6 +149,7 @@ class Query:
     any: tuple[str, ...] = ()
     none: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    chunked: bool = False  # its components live in archetype chunks, otherwise all have managers
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from ._runtime import (
     GroupMember,
     Instance,
     JoinedColumn,
+    QueriedChunks,
     QueryJoin,
     QueryListMember,
     QueryMember,
@@ -38,7 +39,7 @@ from .ai_state import (
     AiStateGroupedData,
     AiStateManager,
 )
-from .archetypes import Archetypes
+from .archetypes import ArchetypeChunk, Archetypes
 from .armor import Armor, ArmorFields
 from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
@@ -506,6 +507,72 @@ class HuntersQuery:
         return PredatorColumns(self._join, 4)
 
 
+class AblazeRows(NamedTuple):
+    """Who the entities of `ablaze` are; rows in chunks have no numbers."""
+
+    entity: EntityArray
+    """Read-only."""
+
+
+class AblazeRow(NamedTuple):
+    """An entity of `ablaze`."""
+
+    entity: Entity
+
+
+class AblazeQuery(QueriedChunks[ArchetypeChunk]):
+    """Live entities with all of Health, Burning; none of Armor.
+
+    They are found by the archetypes of their chunks: O(archetypes).
+    """
+
+    __slots__ = ()
+
+    _ALL: ClassVar = (Health, Burning)
+    _NONE: ClassVar = (Armor,)
+
+    def __iter__(self) -> Iterator[AblazeRow]:
+        """Iterate over the entities as they are now."""
+        return map(AblazeRow, self._owners().tolist())
+
+    def rows(self) -> AblazeRows:
+        """Return the entities, chunk by chunk; kept until the next structural change."""
+        return AblazeRows(self._owners())
+
+
+class FightersRows(NamedTuple):
+    """Who the entities of `fighters` are; rows in chunks have no numbers."""
+
+    entity: EntityArray
+    """Read-only."""
+
+
+class FightersRow(NamedTuple):
+    """An entity of `fighters`."""
+
+    entity: Entity
+
+
+class FightersQuery(QueriedChunks[ArchetypeChunk]):
+    """Live entities with all of Weapon; any of Health, Armor; optional Burning.
+
+    They are found by the archetypes of their chunks: O(archetypes).
+    """
+
+    __slots__ = ()
+
+    _ALL: ClassVar = (Weapon,)
+    _ANY: ClassVar = (Health, Armor)
+
+    def __iter__(self) -> Iterator[FightersRow]:
+        """Iterate over the entities as they are now."""
+        return map(FightersRow, self._owners().tolist())
+
+    def rows(self) -> FightersRows:
+        """Return the entities, chunk by chunk; kept until the next structural change."""
+        return FightersRows(self._owners())
+
+
 class BodiesGroup(Group):
     """The entities that have Position and Velocity, in the first rows of each."""
 
@@ -616,6 +683,8 @@ class Game:
             self.kin,
             self.predator,
         )
+        self.ablaze = AblazeQuery(self.archetypes)
+        self.fighters = FightersQuery(self.archetypes)
         self.bodies = BodiesGroup(self.position, self.velocity)
         self.actors = ActorsGroup(self.ai_state, self.skinned_mesh, self.villager)
 

@@ -1,6 +1,6 @@
 """kernels and reductions with `backend: numba`: columns of shapes, seen element after element."""
 
-from ecsgen.features._base import Feature
+from ecsgen.features._base import Feature, Mutant
 from ecsgen.model import Component
 
 
@@ -15,4 +15,7 @@ FEATURE = Feature(
     applies=lambda c: bool(c.kernels or c.reductions) and c.backend == "numba",
     order=79,
     subject=_columns,
+    mutants=(
+        Mutant("elements are copies", r"_flat = self\._\w+_column\.reshape\(-1\)", r"\g<0>.copy()"),
+    ),
 )

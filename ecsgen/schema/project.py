@@ -17,6 +17,7 @@ from ecsgen.schema.forms import Strict
 from ecsgen.schema.language import ComponentSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
+    RESERVED_CLASS_NAMES,
     check_class,
     check_module,
     group_class,
@@ -63,7 +64,8 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
 def _in_world(component: Component, world: World) -> Component:
     """The component with what the world makes of it."""
     groups = (group for group, names in world.groups if component.name in names)
-    placed = (name for query in world.queries for name in (*query.all, *query.optional))
+    joined = (query for query in world.queries if not query.chunked)
+    placed = (name for query in joined for name in (*query.all, *query.optional))
     return replace(
         component,
         group=next(groups, ""),
@@ -118,4 +120,7 @@ def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
             maker = f"a class made for the group {quote(group)}"
             derived.append((group_class(group), maker, world.key("groups", group)))
     for name, maker, mark in derived:
+        if name in RESERVED_CLASS_NAMES:
+            message = f"{quote(name)}, the name of {maker}, is reserved"
+            diagnostics.add("E102", message, mark)
         claims.claim(name, maker, mark)
