@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
     ArchetypeHolder,
+    Cells,
     Columns,
     ComponentFlags,
     ComponentHolder,
@@ -20,15 +21,17 @@ from ._runtime import (
     Group,
     GroupMember,
     Instance,
+    JoinedBlocks,
     JoinedColumn,
     QueriedChunks,
     QueryJoin,
     QueryListMember,
+    QueryMatch,
     QueryMember,
+    QuerySparseMember,
     RowArray,
     SpawnedRows,
     as_entities,
-    joined_blocks,
     rows_last,
     signature_words,
 )
@@ -44,7 +47,7 @@ from .armor import Armor, ArmorFields
 from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
-from .entities import EntityManager
+from .entities import INDEX_MASK, EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
 from .health import Health, HealthFields
 from .kin import Kin, KinColumns, KinFields, KinManager
@@ -164,7 +167,7 @@ class MoversQuery:
         self._join = QueryJoin(
             entities,
             (QueryMember(transform), QueryMember(point_mass)),
-            none_of=(QueryMember(static),),
+            none_of=(QuerySparseMember(static, INDEX_MASK),),
         )
 
     def __len__(self) -> int:
@@ -232,11 +235,11 @@ class DrawnQuery:
             entities,
             (QueryMember(transform),),
             any_of=(
-                QueryMember(skinned_mesh),
+                QuerySparseMember(skinned_mesh, INDEX_MASK),
                 QueryMember(tile),
-                QueryMember(particle),
+                QuerySparseMember(particle, INDEX_MASK),
             ),
-            optional=(QueryMember(ai_state),),
+            optional=(QuerySparseMember(ai_state, INDEX_MASK),),
         )
 
     def __len__(self) -> int:
@@ -301,7 +304,7 @@ class AfflictedQuery:
     ) -> None:
         self._join = QueryJoin(
             entities,
-            (QueryListMember(status_effect), QueryMember(ai_state)),
+            (QueryListMember(status_effect), QuerySparseMember(ai_state, INDEX_MASK)),
             optional=(QueryMember(point_mass),),
         )
 
@@ -375,12 +378,12 @@ class GrazersQuery:
         self._join = QueryJoin(
             entities,
             (
-                QueryMember(position),
-                QueryMember(velocity),
-                QueryMember(energy),
-                QueryMember(kin),
+                QuerySparseMember(position, INDEX_MASK),
+                QuerySparseMember(velocity, INDEX_MASK),
+                QuerySparseMember(energy, INDEX_MASK),
+                QuerySparseMember(kin, INDEX_MASK),
             ),
-            none_of=(QueryMember(predator),),
+            none_of=(QuerySparseMember(predator, INDEX_MASK),),
         )
 
     def __len__(self) -> int:
@@ -460,11 +463,11 @@ class HuntersQuery:
         self._join = QueryJoin(
             entities,
             (
-                QueryMember(position),
-                QueryMember(velocity),
-                QueryMember(energy),
-                QueryMember(kin),
-                QueryMember(predator),
+                QuerySparseMember(position, INDEX_MASK),
+                QuerySparseMember(velocity, INDEX_MASK),
+                QuerySparseMember(energy, INDEX_MASK),
+                QuerySparseMember(kin, INDEX_MASK),
+                QuerySparseMember(predator, INDEX_MASK),
             ),
         )
 
@@ -888,28 +891,36 @@ class Game:
         Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
         """
         _dt = np.float32(CARRY_DT_ARGUMENT.one(dt))
-        _n = len(self.movers)
-        _blocks = joined_blocks(
-            _n,
-            (
-                JoinedColumn(
-                    rows_last(self.transform.data._translation_column),
-                    self.movers._join.rows(0),
-                    True,
-                ),
-                JoinedColumn(
-                    rows_last(self.point_mass.data._velocity_column),
-                    self.movers._join.rows(1),
-                    False,
-                ),
+        _found = self.movers._join.match()
+        _blocks = self.transform.data._joined.get("carry")
+        if _blocks is None or _blocks.stamp != _found:
+            _blocks = self._carry_blocks(_found)
+        for transform_translation, point_mass_velocity, _tmp in _blocks:
+            # Transform.translation += PointMass.velocity * dt
+            np.multiply(point_mass_velocity, _dt, out=_tmp)
+            transform_translation += _tmp
+
+    def _carry_blocks(self, found: QueryMatch) -> JoinedBlocks:
+        """Cut the columns of `carry` into blocks; good until they move or the query
+        matches anew."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.transform.data._translation_column),
+                found.rows[0],
+                True,
+                True,
             ),
-            (("f4", (3,), True),),
-        )
-        with np.errstate(all="ignore"):
-            for transform_translation, point_mass_velocity, _tmp in _blocks:
-                # Transform.translation += PointMass.velocity * dt
-                np.multiply(point_mass_velocity, _dt, out=_tmp)
-                transform_translation += _tmp
+            JoinedColumn(
+                rows_last(self.point_mass.data._velocity_column),
+                found.rows[1],
+                True,
+                False,
+            ),
+        ]
+        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        holders = (self.transform.data, self.point_mass.data)
+        blocks = JoinedBlocks(found, found.count, columns, working)
+        return blocks.keep("carry", holders)
 
     def drift(self, dt: float) -> None:
         """Move the bodies.
@@ -919,23 +930,29 @@ class Game:
         """
         _dt = np.float32(DRIFT_DT_ARGUMENT.one(dt))
         _n = self.bodies.n
-        _blocks = joined_blocks(
-            _n,
-            (
-                JoinedColumn(
-                    rows_last(self.position.data._value_column), slice(0, _n), True
-                ),
-                JoinedColumn(
-                    rows_last(self.velocity.data._value_column), slice(0, _n), False
-                ),
+        _blocks = self.position.data._joined.get("drift")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._drift_blocks(_n)
+        for position_value, velocity_value, _tmp in _blocks:
+            # Position.value += Velocity.value * dt
+            np.multiply(velocity_value, _dt, out=_tmp)
+            position_value += _tmp
+
+    def _drift_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `drift` into blocks; good until they move or the group's
+        length changes."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.position.data._value_column), slice(0, n), True, True
             ),
-            (("f4", (3,), True),),
-        )
-        with np.errstate(all="ignore"):
-            for position_value, velocity_value, _tmp in _blocks:
-                # Position.value += Velocity.value * dt
-                np.multiply(velocity_value, _dt, out=_tmp)
-                position_value += _tmp
+            JoinedColumn(
+                rows_last(self.velocity.data._value_column), slice(0, n), True, False
+            ),
+        ]
+        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        holders = (self.position.data, self.velocity.data)
+        blocks = JoinedBlocks(n, n, columns, working)
+        return blocks.keep("drift", holders)
 
     def signature(self, entity: Entity, /) -> Signature:
         """Return which components the entity has, as flags; O(components).

@@ -9,12 +9,13 @@ creation are views, not copies.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .handles import NIL, EntityArray
+from .query_block import QueryBlock
 from .query_match import QueryMatch
 from .query_members import (
     QueriedEntities,
@@ -40,17 +41,6 @@ _STREWN: Final = 16_384
 
 _ALIKE: Final = 3
 """How many times as large as the smallest manager another one may be to be walked instead."""
-
-
-class QueryResult(NamedTuple):
-    """The result of a join."""
-
-    length: int
-    walked: int
-    """The member whose rows ascend."""
-    members: list[QueryRows]
-    entities: EntityArray | None
-    """Only where no component is required: otherwise they are the owners of rows."""
 
 
 class QueryJoin:
@@ -87,7 +77,7 @@ class QueryJoin:
         self._living = QueryLiving(entities, self._members)
         self._state: list[int] = []
         self._arrays: tuple[NDArray[Any], ...] | None = None
-        self._result: QueryResult | None = None
+        self._result: QueryMatch | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
@@ -101,32 +91,31 @@ class QueryJoin:
 
     def count(self) -> int:
         """Return how many entities there are."""
-        return self._current().length
+        return self.match().count
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""
-        found = self._current()
+        found = self.match()
         if self._arrays is None:
-            rows = [as_array(member.rows) for member in found.members]
+            rows = map(as_array, found.rows)
             self._arrays = (self._owners(found), *rows)
             for array in self._arrays:
                 array.flags.writeable = False
         return self._arrays
 
-    def rows(self, place: int) -> RowsOrSlice:
+    def member(self, place: int) -> QueryRows:
         """Return the rows of a member: the required ones come first, then the optional."""
-        return self._current().members[place].rows
-
-    def matched(self, place: int) -> QueryRows:
-        """Return the same with what gathering from them needs."""
-        return self._current().members[place]
+        return self.match().members[place]
 
     def manager(self, place: int) -> Any:
         """Return the manager of a member."""
         return self._members[place].manager
 
-    def _current(self) -> QueryResult:
-        """Join again if a manager changed or an entity died since; O(components) otherwise."""
+    def match(self) -> QueryMatch:
+        """Return who matches: the same object until a manager changes or an entity dies.
+
+        Joins again if that happened; O(components) otherwise.
+        """
         state = [member.manager.version for member in self._members]
         state.append(self._entities._deaths)
         if self._result is None or state != self._state:
@@ -135,15 +124,15 @@ class QueryJoin:
             self._state = state
         return self._result
 
-    def _owners(self, found: QueryResult) -> EntityArray:
+    def _owners(self, found: QueryMatch) -> EntityArray:
         """Return the entities, as an array of their own."""
         if found.entities is not None:
             return found.entities
         owners = self._required[found.walked].owners()
-        rows = found.members[found.walked].rows
+        rows = found.rows[found.walked]
         return owners[rows].copy() if isinstance(rows, slice) else owners.take(rows)
 
-    def _join(self) -> QueryResult:
+    def _join(self) -> QueryMatch:
         """Find entities and rows; O(rows of the smallest manager) per component."""
         live = self._living.members()
         walked, others = self._way()
@@ -161,8 +150,8 @@ class QueryJoin:
         if not self._required:
             none: EntityArray = np.empty(0, np.uint64)
             entities = np.concatenate([none, *(match.entities for match in matches)])
-        length = sum(match.count for match in matches)
-        return QueryResult(length, walked, members, entities)
+        count = sum(match.count for match in matches)
+        return QueryMatch(count, walked, members, entities)
 
     def _way(self) -> tuple[int, list[int]]:
         """Return the member whose rows to go through, the smallest, and the other required ones.
@@ -184,20 +173,20 @@ class QueryJoin:
 
     def _blocks(
         self, walked: int, live: frozenset[QueryMember]
-    ) -> Iterator[QueryMatch]:
+    ) -> Iterator[QueryBlock]:
         """Yield the candidates, block by block."""
         if self._required:
             member = self._required[walked]
             owners, known = member.owners(), live if member in live else frozenset()
             for rows in row_blocks(member.candidates(), _JOINED):
-                yield QueryMatch(owners[rows], {walked: rows}, known)
+                yield QueryBlock(owners[rows], {walked: rows}, known)
             return
         owners = _union(self._any_of)
         for start in range(0, len(owners), _JOINED):
-            yield QueryMatch(owners[start : start + _JOINED], {})
+            yield QueryBlock(owners[start : start + _JOINED], {})
 
     def _narrow(
-        self, match: QueryMatch, others: list[int], live: frozenset[QueryMember]
+        self, match: QueryBlock, others: list[int], live: frozenset[QueryMember]
     ) -> None:
         """Drop candidates that do not fulfil the conditions, and find the others' rows."""
         for place in others:
@@ -216,7 +205,7 @@ def _union(members: tuple[QueryMember, ...]) -> EntityArray:
     """Return the owners of all members' rows, each once; O(rows) per member."""
     found: list[EntityArray] = []
     for place, member in enumerate(members):
-        match = QueryMatch(member.owners()[member.candidates()], {})
+        match = QueryBlock(member.owners()[member.candidates()], {})
         for earlier in members[:place]:
             match.drop(earlier)
         found.append(match.entities)

@@ -49,14 +49,14 @@ class QueryColumn(Generic[_Cell]):
     ) -> Self | NDArray[_Cell]:
         if view is None:
             return self
-        matched = view._join.matched(view._place)
+        member = view._join.member(view._place)
         data = view._join.manager(view._place).data
         column: NDArray[_Cell] = getattr(data, self._attribute)
-        rows = matched.rows
+        rows = member.rows
         if isinstance(rows, slice):
             return column[rows]
-        if not matched.has_nil:
-            return matched.gather(column)
+        if not member.has_nil:
+            return member.gather(column)
         absent = rows == NIL
         cells = np.empty((len(rows), *column.shape[1:]), column.dtype)
         cells[...] = self._field.many(self._default, len(rows))
@@ -64,17 +64,17 @@ class QueryColumn(Generic[_Cell]):
         return cells
 
     def __set__(self, view: QueryColumns, values: object) -> None:
-        matched = view._join.matched(view._place)
+        member = view._join.member(view._place)
         data = view._join.manager(view._place).data
         column = getattr(data, self._attribute)
-        rows = matched.rows
+        rows = member.rows
         if isinstance(rows, slice):
             cells = column[rows]
             if not is_same_view(cells, values):
                 cells[...] = self._field.many(values, len(cells))
             return
         given = self._field.many(values, len(rows), data._buffer)
-        if matched.has_nil:
+        if member.has_nil:
             present = rows != NIL
             shape = (len(rows), *column.shape[1:])
             given, rows = np.broadcast_to(given, shape)[present], rows[present]

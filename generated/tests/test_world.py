@@ -77,7 +77,7 @@ class TestWorldKernels(world_kernels.Cases):
     kernels: ClassVar = {
         "carry": (
             "movers",
-            ("point_mass", "transform"),
+            ("transform", "point_mass"),
             (0.5,),
         ),
         "drift": (
