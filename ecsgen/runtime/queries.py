@@ -21,7 +21,6 @@ from .query_members import (
     QueriedEntities,
     QueryLiving,
     QueryMember,
-    RowsOrSlice,
 )
 from .query_rows import (
     QueryRows,
