@@ -138,14 +138,16 @@ def kernel(world: Any) -> None:
     world.move(DT.item())
 
 
-def managers(folder: Path, schema: str, way: Step, order: Order) -> Make:
-    """Return the contender of a query or of a group; add `backend` when it makes a difference."""
-    return partial(Managers, package(folder, schema), way, order)
+def managers(
+    folder: Path, schema: str, way: Step, order: Order, backend: Backend = "numpy"
+) -> Make:
+    """Return the contender of a query or of a group."""
+    return partial(Managers, package(folder, schema, backend), way, order)
 
 
-def package(folder: Path, schema: str) -> Any:
+def package(folder: Path, schema: str, backend: Backend = "numpy") -> Any:
     """Return the package of the components and of one way to have both."""
-    return built(folder, "numpy", SCHEMAS / "systems_components.yaml", SCHEMAS / schema)
+    return built(folder, backend, SCHEMAS / "systems_components.yaml", SCHEMAS / schema)
 
 
 class Chunks:

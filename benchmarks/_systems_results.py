@@ -14,11 +14,14 @@ SINGLE = "one component's kernel"
 SINGLE_NUMBA = "one component's kernel, numba"
 GROUP = "group"
 GROUP_KERNEL = "group, kernel"
+GROUP_NUMBA = "group, kernel, numba"
 TOGETHER = "query, spawned together"
 CREATED = "query, as created"
 CREATED_KERNEL = "query, as created, kernel"
+CREATED_NUMBA = "query, as created, kernel, numba"
 SHUFFLED = "query, shuffled"
 SHUFFLED_KERNEL = "query, shuffled, kernel"
+SHUFFLED_NUMBA = "query, shuffled, kernel, numba"
 UNITY = "chunks of 16 KiB"
 DEFAULT = "chunks of 256 KiB"
 LARGE = "chunks of 1 MiB"
@@ -29,16 +32,25 @@ C_SHUFFLED = "C over the query's rows, shuffled"
 C_AHEAD = "C over the query's rows, shuffled, fetched ahead"
 ESPER = "esper"
 
-RATIOS = ((GROUP_KERNEL, SINGLE), (GROUP, SINGLE), (DEFAULT, GROUP), (GROUP, POOLS), (SINGLE, C))
+RATIOS = (
+    (GROUP_KERNEL, SINGLE),
+    (GROUP_NUMBA, SINGLE_NUMBA),
+    (GROUP, SINGLE),
+    (DEFAULT, GROUP),
+    (GROUP, POOLS),
+    (SINGLE, C),
+)
 # What is said beside a difference while nothing changes.
 IN_ORDER, IN_NO_ORDER = "; wanted: 3", "; wanted: 8"
 DIFFERENCES = (
     (TOGETHER, GROUP, IN_ORDER),
     (CREATED, GROUP, IN_ORDER),
     (CREATED_KERNEL, GROUP_KERNEL, IN_ORDER),
+    (CREATED_NUMBA, GROUP_NUMBA, IN_ORDER),
     (C_CREATED, C, "; what memory takes"),
     (SHUFFLED, GROUP, IN_NO_ORDER),
     (SHUFFLED_KERNEL, GROUP_KERNEL, IN_NO_ORDER),
+    (SHUFFLED_NUMBA, GROUP_NUMBA, IN_NO_ORDER),
     (C_SHUFFLED, C, "; what memory takes"),
     (C_AHEAD, C, "; the same"),
 )
