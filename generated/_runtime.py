@@ -3722,7 +3722,7 @@ _SAMPLE: Final = 256
 _NEAR: Final = 1 << 20
 """Bytes that a processor reads in any order without waiting long."""
 
-_DENSE: Final = 4
+_CROWDED: Final = 4
 """Among more than four times as many, rows are not put in order: finding them takes too long."""
 
 _PLAIN: Final = (1, 2, 4, 8, 16, 32)
@@ -3834,7 +3834,7 @@ def _in_order(rows: RowArray) -> tuple[RowsOrSlice, RowArray] | None:
     """Return distinct rows ascending, and where each was; None if they are few among many."""
     first, count = int(rows.min()), len(rows)
     span = int(rows.max()) + 1 - first
-    if span > _DENSE * count:
+    if span > _CROWDED * count:
         return None
     place = np.full(span, NIL, np.uint32)
     place[rows - first] = np.arange(count, dtype=np.uint32)
