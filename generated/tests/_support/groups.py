@@ -237,17 +237,29 @@ class Cases(Group):
                 for member in self.managers(w):
                     with pytest.raises(StructureLockedError):
                         member.destroy(0)
-                    with member.locked():
-                        pass
                     with pytest.raises(StructureLockedError):
                         member.create_many([])
                 with pytest.raises(StructureLockedError):
                     group.reorder([1, 0])
                 with pytest.raises(StructureLockedError):
                     group.sort(next(iter(self.members)), [1, 0])
+            for member in self.managers(w):
+                member.create_many([])
             self.check(w, es, range(2))
         self.managers(w)[0].destroy(0)
         self.check(w, es[1:], [1])
+
+    def test_a_lock_outlasts_those_within(self) -> None:
+        w, es = self.filled(2)
+        for locked in self.managers(w):
+            with locked.locked():
+                for member in self.managers(w):
+                    with member.locked():
+                        pass
+                for member in self.managers(w):
+                    with pytest.raises(StructureLockedError):
+                        member.destroy(0)
+            self.check(w, es, range(2))
 
     def test_copies_have_groups_of_their_own(self) -> None:
         for copied in COPIES:
