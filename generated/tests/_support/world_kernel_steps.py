@@ -42,8 +42,8 @@ class Cases:
         w = self.world()
         try:
             for k, module in enumerate(case.modules if seed else ()):
-                others = [name for name in case.modules if name != module]
-                w.spawn(k + 1, **dict.fromkeys(others, {}))
+                rest = [name for name in case.modules if name != module]
+                w.spawn(k + 1, **{name: {} for name in rest})
             w.spawn(COUNT, **{name: {} for name in case.modules})
         except CapacityError:
             pytest.skip("the handles of this project are too small")
