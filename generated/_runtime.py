@@ -241,6 +241,34 @@ class StaleViewWarning(UserWarning):
     """A manager's buffer moved while someone outside still held a view of the old one."""
 
 
+FieldsT = TypeVar("FieldsT", bound=Mapping[str, Any])
+
+
+def known_fields(component: type[tuple[Any, ...]], fields: FieldsT) -> FieldsT:
+    """Return fields by name; TypeError for one that there is not, or for no mapping.
+
+    The component is given by its row class, a NamedTuple.
+    """
+    if not isinstance(fields, Mapping):
+        kind = type(fields).__name__
+        raise TypeError(f"{component.__name__} takes a dict of its fields, not {kind}")
+    known: tuple[str, ...] = component._fields  # type: ignore[attr-defined]  # see above
+    for name in fields:
+        if name not in known:
+            raise _unknown_field(component.__name__, name, known)
+    return fields
+
+
+def _unknown_field(component: str, name: object, known: tuple[str, ...]) -> TypeError:
+    from difflib import get_close_matches  # which takes a while, for errors alone
+
+    near = get_close_matches(str(name), known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+    if not known:
+        hint = "it has none"
+    return TypeError(f"{component} has no field {name!r}; {hint}")
+
+
 Entity = NewType("Entity", int)
 """An entity: `generation << index_bits | index`."""
 
@@ -2496,20 +2524,9 @@ class ChunkColumns:
         raise NotImplementedError
 
     @classmethod
-    def _known(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return fields by name, or raise TypeError for one that there is not."""
-        for name in fields:
-            if name not in cls._FIELDS:
-                names = ", ".join(cls._FIELDS) or "none"
-                raise TypeError(
-                    f"{cls._ROW.__name__} has no field {name!r}; it has {names}"
-                )
-        return fields
-
-    @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Check values for some fields of a row."""
-        known = cls._known(fields).items()
+        known = known_fields(cls._ROW, fields).items()
         return {name: cls._FIELDS[name].one(value) for name, value in known}
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
@@ -4492,7 +4509,9 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         number = self._number(component)
         part = self._table.parts[number]
         try:
-            values = part._one(**part._known(fields))  # first: they may run code
+            values = part._one(
+                **known_fields(part._ROW, fields)
+            )  # first: they may run code
         except Exception:
             self._addable(entity, number)
             raise
@@ -4544,7 +4563,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         self, number: int, count: int, fields: Mapping[str, Any]
     ) -> tuple[NDArray[Any], ...]:
         part = self._table.parts[number]
-        arrays = part._many(count, **part._known(fields))
+        arrays = part._many(count, **known_fields(part._ROW, fields))
         return tuple(_own(array) for array in arrays)
 
     def _append(

@@ -44,7 +44,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FloatField Group GroupMember GroupedColumns HandleField IdArray "
+        "FamilyLinks Field FieldsT FloatField Group GroupMember GroupedColumns HandleField IdArray "
         "IndexQueue IntField LAST_GENERATION LevelBlocks LevelCache Links ObjectField OwnedRows "
         "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
     ),
@@ -129,6 +129,7 @@ MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     | frozenset(
         ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
     ),
+    "functions that the world calls": frozenset(("known_fields",)),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
