@@ -232,16 +232,17 @@ class Cases(Group):
     def test_a_lock_on_one_locks_all(self) -> None:
         w, es = self.filled(2)
         group = self.grouped(w)
-        for locked in self.managers(w):
+        for locked in (*self.managers(w), *self.managers(w)):
+            names_it = pytest.raises(StructureLockedError, match=type(locked).__name__)
             with locked.locked():
                 for member in self.managers(w):
-                    with pytest.raises(StructureLockedError):
+                    with names_it:
                         member.destroy(0)
                     with member.locked():
                         pass
                     with pytest.raises(StructureLockedError):
                         member.create_many([])
-                with pytest.raises(StructureLockedError):
+                with names_it:
                     group.reorder([1, 0])
                 with pytest.raises(StructureLockedError):
                     group.sort(next(iter(self.members)), [1, 0])
