@@ -17,6 +17,7 @@ from operator import index
 from reprlib import Repr
 from types import TracebackType
 from typing import (
+    TYPE_CHECKING,
     Any,
     ClassVar,
     Final,
@@ -374,6 +375,31 @@ class IndexQueue:
         self._ring = ring
         self._cells: memoryview[int] = ring.data
         self._mask = len(ring) - 1
+
+
+class WorldParts:
+    """What a world is made of stays; it may have attributes of other names besides."""
+
+    _PARTS: ClassVar[tuple[str, ...]] = ()
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in self._PARTS and hasattr(self, name):
+                raise not_replaced(self, name)
+            super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            if name in self._PARTS:
+                raise not_replaced(self, name)
+            super().__delattr__(name)
+
+
+def not_replaced(whole: object, name: str) -> AttributeError:
+    """Return the error of assigning to a part of a world or a group."""
+    part = type(getattr(whole, name)).__name__
+    message = f"{type(whole).__name__}.{name} is its {part} and can't be replaced"
+    return AttributeError(message, name=name, obj=whole)
 
 
 _Argument = TypeVar("_Argument")
@@ -2340,6 +2366,13 @@ class Group:
         for member in members.values():
             mates = tuple(other for other in members.values() if other is not member)
             member._link_group(mates, n)
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if hasattr(self, name):
+                raise not_replaced(self, name)
+            super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (*self._members.values(), self.n)

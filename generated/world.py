@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from ._runtime import (
     QueryMember,
     RowArray,
     SpawnedRows,
+    WorldParts,
     as_entities,
     joined_blocks,
     known_fields,
@@ -551,12 +552,44 @@ class ActorsGroup(Group):
         self.villager = VillagerGroupedData(villager.data)
 
 
-class Game:
+class Game(WorldParts):
     """A small game of all shipped components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and
     copies as a whole, without callbacks. Not thread-safe.
     """
+
+    _PARTS: ClassVar = (
+        "entities",
+        "ai_state",
+        "celestial_body",
+        "energy",
+        "every_type",
+        "kin",
+        "particle",
+        "point_mass",
+        "position",
+        "predator",
+        "scene_node",
+        "skinned_mesh",
+        "sound_source",
+        "static",
+        "status_effect",
+        "tile",
+        "transform",
+        "velocity",
+        "villager",
+        "spark",
+        "texture",
+        "archetypes",
+        "movers",
+        "drawn",
+        "afflicted",
+        "grazers",
+        "hunters",
+        "bodies",
+        "actors",
+    )
 
     def __init__(self) -> None:
         self.entities = EntityManager()

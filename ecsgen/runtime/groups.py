@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import index
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import StructureLockedError
 from .handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from .parts import not_replaced
 from .rows import integers, is_integer, locked, permutation
 from .sorting import sort_order
 
@@ -74,6 +75,13 @@ class Group:
         for member in members.values():
             mates = tuple(other for other in members.values() if other is not member)
             member._link_group(mates, n)
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if hasattr(self, name):
+                raise not_replaced(self, name)
+            super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (*self._members.values(), self.n)

@@ -56,7 +56,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder QueriedEntities QueriedManager QueryColumn QueryColumns "
-        "JoinedColumn QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS"
+        "JoinedColumn QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS WorldParts"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "

@@ -214,6 +214,13 @@ class Cases(Group):
                 self.grouped(w).sort(module, field.name)
                 self.check(w, es[order], order.tolist())
 
+    def test_columns_are_not_replaced(self) -> None:
+        w, _ = self.filled(2)
+        group = self.grouped(w)
+        for module in self.members:
+            with pytest.raises(AttributeError, match=f"{module} is its"):
+                setattr(group, module, 3)
+
     def test_what_a_group_is_not_sorted_by(self) -> None:
         w, es = self.filled(3)
         group, (module, *_) = self.grouped(w), self.members
