@@ -1,6 +1,7 @@
 """Makes the pictures of these pages: python docs/pictures.py [FOLDER]
 
-The buffer's picture is drawn from the layout of the shipped PointMass.
+The buffer's picture is drawn from the layout of the shipped PointMass, the chunk's is that of
+`ecsgen layout Armor Burning Health Weapon --svg`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.layout import layout, type_text
+from ecsgen.model import Component
+from ecsgen.picture import picture
 
 HERE = Path(__file__).resolve().parent
 CAPACITY = 64
@@ -52,11 +55,16 @@ def text(x: float, y: float, words: str, kind: str = "t", anchor: str = "start")
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{words}</text>'
 
 
-def buffer_picture() -> Iterator[str]:
-    """From a handle over the map to a row, which is one cell in each column of the buffer."""
+def shipped() -> tuple[Component, ...]:
+    """Return the components of the shipped schemas."""
     project = schema.load(HERE.parent / "schemas", Diagnostics())
     assert project is not None
-    component = next(c for c in project.components if c.name == "PointMass")
+    return project.components
+
+
+def buffer_picture() -> Iterator[str]:
+    """From a handle over the map to a row, which is one cell in each column of the buffer."""
+    component = next(c for c in shipped() if c.name == "PointMass")
     plan = layout(component)
     n, row, left, width, top = 40, 13, 30.0, 880.0, 230.0
 
@@ -125,6 +133,8 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
     (folder / "buffer.svg").write_text(svg(940, 375, buffer_picture()), encoding="utf-8")
     (folder / "swap_remove.svg").write_text(svg(680, 230, swap_picture()), encoding="utf-8")
+    chunk = picture(component for component in shipped() if component.chunk)
+    (folder / "chunk.svg").write_text(chunk, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ CODES: Final[dict[str, Code]] = {
     "E507": Code(
         "component cannot be used here",
         "Bundles, queries, groups and archetypes are about the components of entities, so they "
-        "take none with `owner: none`; queries take none that live in archetypes.",
+        "take none with `owner: none`.",
     ),
     "E508": Code("unknown group or query", "A world kernel runs over a group or a query."),
     "E509": Code("named twice", "The same name stands twice where once is enough."),
@@ -176,6 +176,11 @@ CODES: Final[dict[str, Code]] = {
         "row larger than a chunk",
         "An entity may have all components of the archetypes, and a row lies in one chunk, each "
         "column on a cache line of its own.",
+    ),
+    "E512": Code(
+        "query of managers and archetypes",
+        "A query finds rows of managers or chunks of archetypes: either all of its components live "
+        "in archetypes, or none does.",
     ),
     # --- generated files
     "E701": Code(

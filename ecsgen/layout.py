@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ecsgen import features
@@ -96,11 +97,17 @@ def _table(plan: Layout, capacity: int, heading: str = "column") -> str:
         )
     for column in plan.objects:
         rows.append((column.name, "object", "beside", "", " ".join(column.tags)))
+    total = f"{plan.row_bytes} bytes per row, {plan.buffer_bytes(capacity)} for {capacity} rows"
+    return f"{aligned(rows)}\n{total}\n"
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> str:
+    """Return rows as text in columns, the first one underlined; the third and fourth have
+    numbers."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [_line(row, widths) for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    total = f"{plan.row_bytes} bytes per row, {plan.buffer_bytes(capacity)} for {capacity} rows"
-    return "\n".join([*lines, total]) + "\n"
+    return "\n".join(lines)
 
 
 def type_text(column: Column) -> str:

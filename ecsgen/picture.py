@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ecsgen import features
-from ecsgen.columns import Column
+from ecsgen.chunk_picture import draw_chunk
 from ecsgen.drawing import Drawing, text_width
 from ecsgen.layout import PAGE, Layout, layout, type_text
 from ecsgen.model import Component
+from ecsgen.panels import bar, heading, objects
+from ecsgen.strip import COLOURS, GAP, LINE, Part, Scale, draw_strip
 
 ROWS = 256
 """Rows of the buffer in the picture."""
 
-COLOURS = {
-    "owner": "#c9e7d0",
-    "hot": "#ffdfba",
-    "links": "#e2d5f5",
-    "ids": "#f8d0dd",
-    "cold": "#cfe3f8",
-    "free": "#f1f3f7",
-    "objects": "#f4eeb0",
-}
-LEFT = 96  # of the strip; page numbers stand before it
-STRIP = 64
-FAN = 44
-LINE = 26
-GAP = 22
-MOST_PAGES = 16
-
 
 def picture(components: Iterable[Component]) -> str:
-    """Return an SVG of the components' layouts, one below the other."""
+    """Return an SVG of the components' layouts, one below the other.
+
+    Those that live in archetypes come last, in the chunk of rows that have all of them.
+    """
     drawing = Drawing()
-    for component in components:
-        _component(drawing, component, drawing.bottom + 2 * GAP if drawing.bottom else GAP)
+    chosen = list(components)
+    for component in chosen:
+        if not component.chunk:
+            _component(drawing, component, _below(drawing))
+    if chunked := [component for component in chosen if component.chunk]:
+        draw_chunk(drawing, chunked, _below(drawing))
     return drawing.svg()
+
+
+def _below(drawing: Drawing) -> float:
+    """Return where the next layout begins."""
+    return drawing.bottom + 2 * GAP if drawing.bottom else GAP
 
 
 def _component(drawing: Drawing, component: Component, top: float) -> None:
@@ -90,148 +87,50 @@ def kinds(component: Component) -> dict[str, str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """One line's place in the strip and in the table beside it."""
-
-    column: Column
-    kind: str
-    y: float
-    height: float
-    line_y: float
-
-
 def _buffer(drawing: Drawing, component: Component, plan: Layout, top: float) -> float:
-    """Draw the strip, the table and what joins them; return the right edge."""
+    """Draw the buffer and say what its columns are; return the right edge."""
     kind_of = kinds(component)
-    height = max(7, len(plan.columns)) * LINE
-    size = plan.buffer_bytes(ROWS) or PAGE
-    step = height / max(1, len(plan.columns))
-    cells = [
-        _Cell(
-            column,
-            kind_of[column.name],
-            top + plan.before(column) * ROWS / size * height,
-            column.nbytes * ROWS / size * height,
-            top + step * k + (step - LINE) / 2,
-        )
-        for k, column in enumerate(plan.columns)
+    parts = [
+        Part(c.name, c, plan.before(c) * ROWS, c.nbytes * ROWS, kind_of[c.name])
+        for c in plan.columns
     ]
-    drawing.box(LEFT, top, STRIP, height, COLOURS["free"])
-    for cell in cells:
-        _strip_cell(drawing, cell)
-    _pages(drawing, size // PAGE, top, height)
-    return _table(drawing, plan, cells, top)
-
-
-def _strip_cell(drawing: Drawing, cell: _Cell) -> None:
-    colour = COLOURS[cell.kind]
-    drawing.box(LEFT, cell.y, STRIP, cell.height, colour)
-    edge, end = LEFT + STRIP, LEFT + STRIP + FAN
-    drawing.shape(
-        [
-            (edge, cell.y),
-            (end, cell.line_y + 2),
-            (end, cell.line_y + LINE - 2),
-            (edge, cell.y + cell.height),
-        ],
-        colour,
-    )
-
-
-def _pages(drawing: Drawing, pages: int, top: float, height: float) -> None:
-    """Mark where pages begin; of many, some."""
-    every = -(-pages // MOST_PAGES)
-    drawing.text(LEFT - 12, top - 8, "page", "muted", 11, end=True)
-    for page in range(0, pages, every):
-        y = top + height * page / pages
-        drawing.line(LEFT - 8, y, LEFT, y)
-        drawing.text(LEFT - 12, y + 10, str(page), "muted", 11, end=True)
-
-
-def _table(drawing: Drawing, plan: Layout, cells: list[_Cell], top: float) -> float:
-    """Write one line per column; return the right edge."""
-    rows = [
-        (
-            cell.column.name,
-            type_text(cell.column),
-            f"{cell.column.nbytes}",
-            f"{plan.before(cell.column) * ROWS:,}",
-            _words(cell),
-        )
-        for cell in cells
-    ]
-    heads = ("column", "type", "bytes/row", "first byte", "kind")
-    x = LEFT + STRIP + FAN + 8.0
-    for k, head in enumerate(heads):
-        wide = max(text_width(words) for words in (head, *(row[k] for row in rows)))
-        is_number = k in (2, 3)
-        drawing.text(x + wide if is_number else x, top - 8, head, "muted", 13, end=is_number)
-        for row, cell in zip(rows, cells, strict=True):
-            style = "strong" if k == 0 else ""
-            at = x + wide if is_number else x
-            drawing.text(at, cell.line_y + LINE - 9, row[k], style, end=is_number)
-        x += wide + GAP
-    return x - GAP
-
-
-def _words(cell: _Cell) -> str:
-    """Return a column's kind, and the tags that the schema gave it."""
-    tags = [tag for tag in cell.column.tags if tag not in ("hot", "cold")]
-    return ", ".join([cell.kind, *tags])
+    scale = Scale(plan.buffer_bytes(ROWS) or PAGE, "page", PAGE)
+    return draw_strip(drawing, parts, scale, top)
 
 
 # --- what stands beside it ------------------------------------------------------------------
 
 
-def _heading(drawing: Drawing, x: float, y: float, title: str, *notes: str) -> float:
-    """Write a panel's title and notes; return where it goes on."""
-    drawing.text(x, y + 18, title, "strong")
-    for note in notes:
-        y += 18
-        drawing.text(x, y + 18, note, "muted", 12)
-    return y + 30
-
-
-def _bar(drawing: Drawing, x: float, y: float, parts: list[tuple[str, int, str]]) -> float:
-    """Draw boxes in a row: what each says, its width and its kind."""
-    for words, width, kind in parts:
-        drawing.box(x, y, width, 24, COLOURS[kind])
-        drawing.text(x + 6, y + 16, words, size=12)
-        x += width
-    return y + 24 + GAP
-
-
 def _rows_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
     """How rows in use and free ones lie."""
     if c.lookup == "direct":
-        y = _heading(drawing, x, y, "rows: an entity's index", "unused indices are holes")
+        y = heading(drawing, x, y, "rows: an entity's index", "unused indices are holes")
         parts = [("used", 60, "hot"), ("", 30, "free"), ("used", 90, "hot"), ("", 20, "free")]
-        return _bar(drawing, x, y, [*parts, ("used", 50, "hot"), ("free", 60, "free")])
+        return bar(drawing, x, y, [*parts, ("used", 50, "hot"), ("free", 60, "free")])
     if c.partition:
-        y = _heading(drawing, x, y, "rows: active in front", "a swap moves one over the bound")
+        y = heading(drawing, x, y, "rows: active in front", "a swap moves one over the bound")
         parts = [("active", 120, "hot"), ("inactive", 120, "cold"), ("free", 70, "free")]
-        return _bar(drawing, x, y, parts)
-    y = _heading(drawing, x, y, "rows: packed", "the last one fills a hole")
-    return _bar(drawing, x, y, [("in use", 220, "hot"), ("free", 90, "free")])
+        return bar(drawing, x, y, parts)
+    y = heading(drawing, x, y, "rows: packed", "the last one fills a hole")
+    return bar(drawing, x, y, [("in use", 220, "hot"), ("free", 90, "free")])
 
 
 def _map_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
     """How a row is found."""
     if c.owner == "none":
-        return _heading(drawing, x, y, "no map", "an id's slot tells the row") + GAP / 2
+        return heading(drawing, x, y, "no map", "an id's slot tells the row") + GAP / 2
     if c.lookup == "direct":
-        return _heading(drawing, x, y, "no map", "row = index of the entity") + GAP / 2
+        return heading(drawing, x, y, "no map", "row = index of the entity") + GAP / 2
     what = "first row" if c.instances == "many" else "row"
     if c.lookup == "hash":
         note = f"whole handle to {what}, about 100 bytes per entity"
-        y = _heading(drawing, x, y, "map: a dict", note)
+        y = heading(drawing, x, y, "map: a dict", note)
         parts = [("3:7 → 13", 105, "owner"), ("1:9 → 0", 95, "owner"), ("2:4 → 6", 95, "owner")]
-        return _bar(drawing, x, y, parts)
+        return bar(drawing, x, y, parts)
     note = f"entity index to {what}, 4 bytes per index"
-    y = _heading(drawing, x, y, "map: a sparse array", note)
+    y = heading(drawing, x, y, "map: a sparse array", note)
     cells = ["NIL", "4", "NIL", "0", "22", "13", "NIL", "…"]
-    return _bar(drawing, x, y, [(t, 40, "free" if t in ("NIL", "…") else "owner") for t in cells])
+    return bar(drawing, x, y, [(t, 40, "free" if t in ("NIL", "…") else "owner") for t in cells])
 
 
 def _cold_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
@@ -240,7 +139,7 @@ def _cold_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float
     if cold is None:
         return y
     title = f"second buffer: {cold.row_bytes} bytes per cold row"
-    y = _heading(drawing, x, y, title, "only of instances with a value that is no default")
+    y = heading(drawing, x, y, title, "only of instances with a value that is no default")
     for column in cold.columns:
         label = f"{column.name}  {type_text(column)}"
         number = f"{column.nbytes}"
@@ -255,25 +154,16 @@ def _cold_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float
 
 def _objects_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
     """The columns of Python objects."""
-    objects = plan.objects + (plan.cold.objects if plan.cold else ())
-    if not objects:
-        return y
-    y = _heading(drawing, x, y, "beside the buffer: objects", "8 bytes each, a reference")
-    for column in objects:
-        drawing.box(x, y, max(310, text_width(column.name, 12) + 12), 22, COLOURS["objects"])
-        drawing.text(x + 6, y + 15, column.name, "strong", 12)
-        y += 22
-    return y + GAP
+    columns = plan.objects + (plan.cold.objects if plan.cold else ())
+    return objects(drawing, [column.name for column in columns], x, y)
 
 
 def _growth_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
     """What happens when the buffer is full."""
     if not c.reserve:
-        return _heading(
+        return heading(
             drawing, x, y, "full: at least twice the rows", "in a new buffer; all rows move"
         )
     size = f"{c.reserve:,} rows, {plan.buffer_bytes(c.reserve):,} bytes of address space"
-    y = _heading(
-        drawing, x, y, f"reserved: {size}", "memory comes page by page; nothing ever moves"
-    )
-    return _bar(drawing, x, y, [("touched", 80, "hot"), ("only reserved", 230, "free")])
+    y = heading(drawing, x, y, f"reserved: {size}", "memory comes page by page; nothing ever moves")
+    return bar(drawing, x, y, [("touched", 80, "hot"), ("only reserved", 230, "free")])

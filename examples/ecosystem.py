@@ -25,7 +25,7 @@ SIDE = 96.0  # of the land, which has no edge: what leaves it comes back on the 
 CELLS = 48  # along a side; animals meet in a cell
 GROWTH = 0.008  # of the grass in a cell, per tick
 BITE = 0.06  # of grass, at most, per tick
-LUCK = 0.08  # of a hunter that meets a grazer, per tick
+LUCK = 0.15  # of a hunter that meets a grazer, per tick
 TURN = 0.5  # radians that an animal turns per tick, about
 CHILDHOOD = 40  # ticks that the young follow their mothers
 
@@ -44,7 +44,7 @@ class Kind:
 
 
 GRAZER = Kind(speed=0.5, cost=0.022, enough=2.0, meal=3.0)
-HUNTER = Kind(speed=0.9, cost=0.015, enough=2.5, meal=1.0)
+HUNTER = Kind(speed=0.9, cost=0.025, enough=2.5, meal=1.0)
 
 
 class Ecosystem:

@@ -2863,28 +2863,40 @@ def rows_below(levels: tuple[RowArray, ...], bound: int) -> tuple[RowArray, ...]
 
 def gather(source: NDArray[Any], rows: RowArray, out: NDArray[Any]) -> None:
     """Copy rows of a column into a block; rows are last in both."""
-    if source.ndim == 1:
-        source.take(rows, out=out, mode="clip")
-    elif source.strides[-1] == source.itemsize:
-        for place in np.ndindex(source.shape[:-1]):
-            source[place].take(rows, out=out[place], mode="clip")
-    else:
-        _row_items(source).take(rows, out=_row_items(out), mode="clip")
+    take_rows(row_cells(source), rows, row_cells(out))
 
 
 def scatter(target: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
     """Copy a block over rows of a column; rows are last in both."""
-    if target.ndim == 1:
-        target[rows] = values
-    elif target.strides[-1] == target.itemsize:
-        for place in np.ndindex(target.shape[:-1]):
-            target[place][rows] = values[place]
-    else:
-        cells = _row_items(target)
+    put_rows(row_cells(target), rows, row_cells(values))
+
+
+def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return cells, rows last, as arrays of one item per row: one, or one per element."""
+    if array.ndim == 1:
+        return [array]
+    if array.strides[-1] == array.itemsize:
+        return [array[place] for place in np.ndindex(array.shape[:-1])]
+    return [_row_items(array)]
+
+
+def take_rows(
+    source: Sequence[NDArray[Any]], rows: RowArray, out: Sequence[NDArray[Any]]
+) -> None:
+    """Copy rows of a column into a block; both as `row_cells` has them."""
+    for cells, copy in zip(source, out, strict=True):
+        cells.take(rows, out=copy, mode="clip")
+
+
+def put_rows(
+    target: Sequence[NDArray[Any]], rows: RowArray, values: Sequence[NDArray[Any]]
+) -> None:
+    """Copy a block over rows of a column; both as `row_cells` has them."""
+    for cells, copy in zip(target, values, strict=True):
         if cells.dtype.kind == "V":  # `put` takes half the time
-            np.put(cells, rows, _row_items(values), mode="clip")
+            np.put(cells, rows, copy, mode="clip")
         else:
-            cells[rows] = _row_items(values)
+            cells[rows] = copy
 
 
 def _row_items(array: NDArray[Any]) -> NDArray[Any]:
@@ -3001,7 +3013,7 @@ class QueryJoin:
         self._members = (*required, *optional, *any_of, *none_of)
         self._state: list[int] = []
         self._arrays: tuple[NDArray[Any], ...] | None = None
-        self._result: _Match | None = None
+        self._result: QueryMatch | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
@@ -3015,11 +3027,11 @@ class QueryJoin:
 
     def count(self) -> int:
         """Return how many entities there are."""
-        return self._current().count
+        return self.match().count
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""
-        found = self._current()
+        found = self.match()
         if self._arrays is None:
             rows = [_as_array(found.rows[place]) for place in range(len(found.rows))]
             self._arrays = (self._owners(found), *rows)
@@ -3029,14 +3041,17 @@ class QueryJoin:
 
     def rows(self, place: int) -> RowsOrSlice:
         """Return the rows of a member: the required ones come first, then the optional."""
-        return self._current().rows[place]
+        return self.match().rows[place]
 
     def manager(self, place: int) -> Any:
         """Return the manager of a member."""
         return self._members[place].manager
 
-    def _current(self) -> _Match:
-        """Join again if a manager changed or an entity died since; O(components) otherwise."""
+    def match(self) -> QueryMatch:
+        """Return who matches: the same object until a manager changes or an entity dies.
+
+        Joins again if that happened; O(components) otherwise.
+        """
         state = [member.manager.version for member in self._members]
         state.append(self._entities._deaths)
         if self._result is None or state != self._state:
@@ -3045,14 +3060,14 @@ class QueryJoin:
             self._state = state
         return self._result
 
-    def _owners(self, found: _Match) -> EntityArray:
+    def _owners(self, found: QueryMatch) -> EntityArray:
         """Return the entities, as an array of their own."""
         if self._required:
             owners = self._required[0].owners()[found.rows[0]]
             return owners if owners.base is None else owners.copy()
         return found.entities
 
-    def _join(self) -> _Match:
+    def _join(self) -> QueryMatch:
         """Find entities and rows; O(rows of the smallest manager) per component."""
         match, places = self._start()
         for place in places:
@@ -3067,26 +3082,40 @@ class QueryJoin:
         match.finish(keeps_entities=not self._required)
         return match
 
-    def _start(self) -> tuple[_Match, list[int]]:
+    def _start(self) -> tuple[QueryMatch, list[int]]:
         """Return the smallest manager's entities, and which members to look at next."""
         if not self._required:
-            return _Match(_union(self._any_of), {}), []
+            return QueryMatch(_union(self._any_of), {}), []
         sizes = [len(member.manager) for member in self._required]
         first, *others = sorted(range(len(sizes)), key=sizes.__getitem__)
         rows = self._required[first].candidates()
         owners = self._required[first].owners()
-        return _Match(owners[rows], {first: rows}), others
+        return QueryMatch(owners[rows], {first: rows}), others
 
 
-class _Match:
-    """The entities that fulfil the conditions so far, and their rows by member."""
+class QueryMatch:
+    """The entities that fulfil the conditions, so far, and their rows by member."""
 
-    __slots__ = ("count", "entities", "rows")
+    __slots__ = ("_numbers", "count", "entities", "rows")
 
     def __init__(self, entities: EntityArray, rows: dict[int, RowsOrSlice]) -> None:
         self.entities = entities
         self.rows = rows
         self.count = len(entities)
+        self._numbers: dict[int, RowArray] = {}
+
+    def numbers(self, place: int) -> RowArray:
+        """Return a member's rows; the first alone where they follow each other; O(1).
+
+        Always read-only, so that compiled code has them in one type.
+        """
+        found = self._numbers.get(place)
+        if found is None:
+            rows = self.rows[place]
+            first = np.array([rows.start], np.intp) if isinstance(rows, slice) else rows
+            found = self._numbers[place] = np.ascontiguousarray(first).view()
+            found.flags.writeable = False
+        return found
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Drop the entities that are not to be kept."""
@@ -3126,7 +3155,7 @@ def _union(members: tuple[QueryMember, ...]) -> EntityArray:
     """Return the owners of all members' rows, each once; O(rows) per member."""
     found: list[EntityArray] = []
     for place, member in enumerate(members):
-        match = _Match(member.owners()[member.candidates()], {})
+        match = QueryMatch(member.owners()[member.candidates()], {})
         for earlier in members[:place]:
             match.drop(earlier)
         found.append(match.entities)
@@ -3686,6 +3715,7 @@ class JoinedColumn(NamedTuple):
 
     cells: NDArray[Any]
     rows: RowsOrSlice
+    is_read: bool
     is_written: bool
 
     @property
@@ -3695,47 +3725,126 @@ class JoinedColumn(NamedTuple):
         return self.cells.dtype.str, self.cells.shape[:-1], together
 
 
-def joined_blocks(
-    n: int, columns: Sequence[JoinedColumn], working: Sequence[Cells]
-) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Yield the columns of n entities and working memory, block after block.
+class JoinedHolder(Protocol):
+    """The columns of a manager, which know what must go when their buffer does."""
 
-    Rows that follow each other are a view; others are gathered, and scattered again when
-    the next block is asked for, if they were written.
+    _joined: dict[str, JoinedBlocks]
+
+
+class JoinedBlocks:
+    """Views of several managers' columns and working memory, block after block; kept.
+
+    Good until one of the buffers moves, or the stamp (how many entities, or which match of
+    a query) changes. Rows that follow each other are a view. Others are gathered as a block
+    is asked for, and scattered when the next one is, if they are written.
     """
-    gathered = [column.memory for column in columns]
-    each = [cells_bytes(shape, dtype) for dtype, shape, _ in (*gathered, *working)]
-    size = min(n, block_rows(sum(each)))
-    memory = [working_memory(cells, size) for cells in working]
-    # Made before the loop: a block of rows that follow each other then costs a slice each.
-    spans = [
-        column.cells[..., column.rows] if isinstance(column.rows, slice) else None
-        for column in columns
-    ]
-    copies = [
-        working_memory(cells, size) if span is None else span
-        for span, cells in zip(spans, gathered, strict=True)
-    ]
-    strewn = [
-        (column.cells, column.rows, copy, column.is_written)
-        for column, span, copy in zip(columns, spans, copies, strict=True)
-        if span is None and not isinstance(column.rows, slice)
-    ]
-    for start in range(0, n, size or 1):
-        stop = min(start + size, n)
-        part, front = (..., slice(start, stop)), (..., slice(0, stop - start))
-        for cells, rows, copy, _ in strewn:
-            gather(cells, rows[start:stop], copy[front])
-        blocks = [
-            copy[front] if span is None else span[part]
-            for span, copy in zip(spans, copies, strict=True)
+
+    __slots__ = ("_strewn", "_views", "nbytes", "stamp")
+
+    def __init__(
+        self,
+        stamp: object,
+        n: int,
+        columns: Sequence[JoinedColumn],
+        working: Sequence[Cells],
+    ) -> None:
+        self.stamp = stamp
+        each = [*(column.memory for column in columns), *working]
+        row_bytes = sum(cells_bytes(shape, dtype) for dtype, shape, _ in each)
+        size = min(n, block_rows(row_bytes))
+        scratch = [working_memory(cells, size) for cells in working]
+        whole = [_whole(column, size) for column in columns]
+        copies = [
+            cells
+            for column, cells in zip(columns, whole, strict=True)
+            if not isinstance(column.rows, slice)
         ]
-        if stop - start < size:
-            memory = [array[front] for array in memory]
-        yield (*blocks, *memory)
-        for cells, rows, copy, is_written in strewn:
-            if is_written:
-                scatter(cells, rows[start:stop], copy[front])
+        self.nbytes = sum(array.nbytes for array in (*scratch, *copies))
+        """Bytes that are held beside the columns; of what several keep, the share of one."""
+        self._views: list[tuple[NDArray[Any], ...]] = []
+        self._strewn: list[list[_Strewn]] = []
+        for start in range(0, n, size or 1):
+            stop = min(start + size, n)
+            self._cut(start, stop, columns, whole, scratch)
+
+    def keep(self, name: str, holders: Sequence[JoinedHolder]) -> JoinedBlocks:
+        """Let all whose columns these are know them by the kernel's name."""
+        self.nbytes = -(-self.nbytes // len(holders))
+        for holder in holders:
+            holder._joined[name] = self
+        return self
+
+    def drop(self) -> None:
+        """Let go of all views: a buffer is about to go."""
+        self.stamp = None
+        self._views = []
+        self._strewn = []
+
+    def __iter__(self) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Iterate over the blocks."""
+        return self._moving() if self._strewn else iter(self._views)
+
+    def _moving(self) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield blocks of which some columns are gathered, and scattered."""
+        for views, strewn in zip(self._views, self._strewn, strict=True):
+            for part in strewn:
+                part.gather()
+            yield views
+            for part in strewn:
+                part.scatter()
+
+    def _cut(
+        self,
+        start: int,
+        stop: int,
+        columns: Sequence[JoinedColumn],
+        whole: Sequence[NDArray[Any]],
+        scratch: Sequence[NDArray[Any]],
+    ) -> None:
+        """Append the block of some of the entities."""
+        views, strewn = [], []
+        for column, cells in zip(columns, whole, strict=True):
+            if isinstance(column.rows, slice):
+                views.append(cells[..., start:stop])
+            else:
+                views.append(cells[..., : stop - start])
+                strewn.append(_Strewn(column, column.rows[start:stop], views[-1]))
+        views.extend(array[..., : stop - start] for array in scratch)
+        self._views.append(tuple(views))
+        if strewn:
+            self._strewn.append(strewn)
+
+
+class _Strewn:
+    """Cells of a block that are copies of strewn rows."""
+
+    __slots__ = ("_cells", "_column", "_copy", "_rows")
+
+    def __init__(
+        self, column: JoinedColumn, rows: RowArray, copy: NDArray[Any]
+    ) -> None:
+        self._column = column
+        self._rows = rows
+        self._cells = row_cells(column.cells)
+        self._copy = row_cells(copy)
+
+    def gather(self) -> None:
+        """Copy the rows into the block, if the kernel reads what was there."""
+        if self._column.is_read:
+            take_rows(self._cells, self._rows, self._copy)
+
+    def scatter(self) -> None:
+        """Copy the block over the rows, if the kernel writes them."""
+        if self._column.is_written:
+            put_rows(self._cells, self._rows, self._copy)
+
+
+def _whole(column: JoinedColumn, size: int) -> NDArray[Any]:
+    """Return the cells of all entities, or memory for those of a block."""
+    if isinstance(column.rows, slice):
+        cells: NDArray[Any] = column.cells[..., column.rows]
+        return cells
+    return working_memory(column.memory, size)
 
 
 _Cell = TypeVar("_Cell", bound=np.generic)
@@ -4394,9 +4503,12 @@ class ArchetypeView(Generic[ChunkT]):
         RuntimeError; `with archetypes.locked()` refuses the change itself.
         """
         found = self._table.matching(self._bits(all), self._bits(any), self._bits(none))
-        return self._iterate(
-            [chunk for archetype in found for chunk in archetype.used()], self._version
-        )
+        return self._chunks(found)
+
+    def _chunks(self, archetypes: Iterable[Archetype]) -> Iterator[ChunkT]:
+        """Iterate over the chunks of some archetypes while nothing changes."""
+        found = [chunk for archetype in archetypes for chunk in archetype.used()]
+        return self._iterate(found, self._version)
 
     def _iterate(self, chunks: list[ChunkT], version: int) -> Iterator[ChunkT]:
         for chunk in chunks:
@@ -4660,6 +4772,57 @@ def _is_repeat(entities: EntityArray) -> NDArray[np.bool_]:
         repeats[:] = True
         repeats[first] = False
     return repeats
+
+
+class QueriedChunks(Generic[ChunkT]):
+    """The archetypes with certain components; the generated class says which.
+
+    They are found once, and again when an archetype is new. Their rows are those of live entities:
+    a row goes with its entity.
+    """
+
+    __slots__ = ("_all", "_any", "_entities", "_none", "_store", "_version")
+
+    _ALL: ClassVar[tuple[RowClass, ...]] = ()
+    _ANY: ClassVar[tuple[RowClass, ...]] = ()
+    """Where there are none, nothing is asked for."""
+    _NONE: ClassVar[tuple[RowClass, ...]] = ()
+
+    def __init__(self, store: ArchetypeView[ChunkT]) -> None:
+        self._store = store
+        self._all = store._bits(self._ALL)
+        self._any = store._bits(self._ANY)
+        self._none = store._bits(self._NONE)
+        self._version = -1
+        self._entities: EntityArray = np.empty(0, np.uint64)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without what is kept."""
+        return type(self), (self._store,)
+
+    def __len__(self) -> int:
+        """Return how many entities there are; O(matching archetypes)."""
+        return sum(archetype.n for archetype in self._archetypes())
+
+    def chunks(self) -> Iterator[ChunkT]:
+        """Iterate over the chunks, as the archetypes' `chunks` does.
+
+        A structural change ends the iteration with RuntimeError; `with archetypes.locked()`
+        refuses the change itself.
+        """
+        return self._store._chunks(self._archetypes())
+
+    def _archetypes(self) -> list[Archetype]:
+        return self._store._table.matching(self._all, self._any, self._none)
+
+    def _owners(self) -> EntityArray:
+        """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""
+        if self._version != self._store.version:
+            owners = [archetype.whole(0) for archetype in self._archetypes()]
+            self._entities = np.concatenate([*owners, np.empty(0, np.uint64)])
+            self._entities.flags.writeable = False
+            self._version = self._store.version
+        return self._entities
 
 
 class ArchetypeHolder:

@@ -32,6 +32,7 @@ from ._runtime import (
     FloatField,
     GroupMember,
     Instance,
+    JoinedBlocks,
     QueryColumn,
     QueryColumns,
     Remap,
@@ -124,6 +125,7 @@ class PositionData:
         "_buffer",
         "_entity_cells",
         "_entity_column",
+        "_joined",
         "_n",
         "_n_grouped",
         "_value_cells",
@@ -134,6 +136,7 @@ class PositionData:
     _allocated: int
     _buffer: NDArray[np.uint8]
     _n_grouped: int
+    _joined: dict[str, JoinedBlocks]
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
     _value_column: NDArray[np.float32]
@@ -143,6 +146,7 @@ class PositionData:
     def __init__(self, capacity: int) -> None:
         self._n = 0
         self._n_grouped = 0
+        self._joined = {}
         self._place(allocate(ROW_BYTES, capacity), capacity)
 
     @property
@@ -192,6 +196,9 @@ class PositionData:
         self._value_column = cut(buffer, COLUMNS[1], capacity)
         self._value_items = items(self._value_column)
         self._value_cells = flat_cells(self._value_column)
+        for blocks in self._joined.values():
+            blocks.drop()
+        self._joined = {}
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
         """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
@@ -361,9 +368,11 @@ class PositionManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map; O(1)."""
+        """Bytes that the manager holds: the buffer and the map and a share of the
+        world's scratch; O(1)."""
         total = self.data._buffer.nbytes
         total += self._sparse.nbytes
+        total += sum(blocks.nbytes for blocks in self.data._joined.values())
         return total
 
     @contextmanager

@@ -38,6 +38,11 @@ values: [idle, walk, run]
 ---
 world: Game
 archetypes: {chunk: 1024, components: [Health, Armor, Marked, Body]}
+queries:
+  hurt: {all: [Health, Body], none: [Marked]}
+  plated: {any: [Armor, Body], optional: [Health]}
+  tagged: {all: [Marked], any: [Health, Armor]}
+  solid: {all: [Plain], optional: [Mesh]}
 """
 
 world_package(SCHEMA, "archetype_world")
@@ -48,6 +53,13 @@ COMPONENTS: dict[str, Any] = {
     name.lower(): getattr(game, name) for name in ("Health", "Armor", "Marked", "Body")
 }
 """The row classes of the components in chunks, by their modules."""
+
+QUERIES: dict[str, tuple[set[str], set[str], set[str]]] = {
+    "hurt": ({"health", "body"}, set(), {"marked"}),
+    "plated": (set(), {"armor", "body"}, set()),
+    "tagged": ({"marked"}, {"health", "armor"}, set()),
+}
+"""The queries of chunks: all, any and none of these."""
 
 DEFAULTS: dict[str, Any] = {
     "health": game.Health(100.0, -1),
@@ -111,10 +123,29 @@ def check_structure(w: Any) -> None:
     assert w.archetypes.nbytes == 1024 * (used + len(table.pool._free)) + table.places.nbytes
 
 
+def check_queries(w: Any, entities: Entities) -> None:
+    """Check that the queries of chunks find what the model says, in every form."""
+    for name, (all_of, any_of, none_of) in QUERIES.items():
+        query = getattr(w, name)
+        expected = {
+            e
+            for e, rows in entities.items()
+            if all_of <= rows.keys()
+            and (not any_of or any_of & rows.keys())
+            and not none_of & rows.keys()
+        }
+        found = query.rows().entity.tolist()
+        assert len(query) == len(found) == len(expected)
+        assert set(found) == expected
+        assert [row.entity for row in query] == found
+        assert [e for chunk in query.chunks() for e in chunk.entity.tolist()] == found
+
+
 def check(w: Any, entities: Entities) -> None:
     """Check that a world is what the model says."""
     store = w.archetypes
     check_structure(w)
+    check_queries(w, entities)
     found: Entities = {}
     for chunk in store.chunks():
         rows = chunk_rows(chunk)

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # How long anything takes says more about a busy machine than about the code.
-settings.register_profile(
-    "patient",
+_PATIENT = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.load_profile("patient")
+settings.register_profile("repeatable", _PATIENT, derandomize=True, database=None)
+settings.register_profile("explore", _PATIENT)
+settings.load_profile("repeatable")  # a failure is about the change at hand
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -94,3 +94,27 @@ RUNTIME = (
         "pass",
     ),
 )
+
+QUERIES = (
+    Mutant(
+        "queries of chunks: entities are not looked for again",
+        r"if self\._version != self\._store\.version:",
+        "if self._version < 0:",
+    ),
+    Mutant(
+        "queries of chunks: a copy asks for others' chunks",
+        r"return type\(self\), \(self\._store,\)",
+        "return type(self), (self._store.__class__(self._store._entities),)",
+    ),
+    Mutant(
+        "queries of chunks: entities can be overwritten",
+        r"self\._entities\.flags\.writeable = False",
+        "pass",
+    ),
+    Mutant("queries of chunks: new archetypes are not found", r"self\._found\.clear\(\)", "pass"),
+    Mutant(
+        "queries of chunks: only the first archetype counts",
+        r"sum\(archetype\.n for archetype in self\._archetypes\(\)\)",
+        "sum(archetype.n for archetype in self._archetypes()[:1])",
+    ),
+)

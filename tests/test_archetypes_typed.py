@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from generated import Armor, Burning, Element, Game, Health, MissingInstanceError, Transform
+from generated import Armor, Burning, Element, Entity, Game, Health, MissingInstanceError, Transform
 
 
 def test_rows_and_columns_have_types() -> None:
@@ -48,3 +48,17 @@ def test_what_mypy_refuses_raises() -> None:
         _ = chunk.amor  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="Armor"):
         _ = chunk.health
+
+
+def test_queries_have_types() -> None:
+    w = Game()
+    es = w.archetypes.create([Health, Burning], 2)
+    for chunk in w.ablaze.chunks():
+        assert_type(chunk.health.points, NDArray[np.float32])
+        chunk.health.points -= 1
+    assert_type(w.ablaze.rows().entity, NDArray[np.uint64])
+    assert w.ablaze.rows().entity.tolist() == es.tolist()
+    for row in w.ablaze:
+        assert_type(row.entity, Entity)
+        assert w.archetypes.get(row.entity, Health).points == 99
+    assert len(w.fighters) == 0

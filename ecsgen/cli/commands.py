@@ -211,30 +211,42 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
 
 
 @ecsgen.command()
-@click.argument("component", required=False)
+@click.argument("components", nargs=-1, metavar="[COMPONENT]...")
 @click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture into this file.")
 @click.pass_context
 def layout(
-    context: click.Context, component: str | None, schemas: Path | None, svg: Path | None
+    context: click.Context, components: tuple[str, ...], schemas: Path | None, svg: Path | None
 ) -> None:
-    """Print, or draw, how the columns of COMPONENT, or of every component, lie in memory."""
+    """Print, or draw, how the columns of components lie in memory; without names, of all.
+
+    Those that live in archetypes are shown in one chunk, which has rows with all of them.
+    """
     diagnostics = Diagnostics()
     project = _load(load_options(schemas=schemas), diagnostics)
     report.print_diagnostics(diagnostics, "text")
     if project is None:
         context.exit(USAGE)
-    chosen = [c for c in project.components if component in (None, c.name, c.module)]
-    if not chosen and component is not None:
-        hint = did_you_mean(component, [c.name for c in project.components])
-        raise UsageError(f"no component {component!r}" + (f"; {hint}" if hint else ""))
+    chosen = _chosen(project, components)
     if svg is None:
         _print_layout(chosen, project.world)
     else:
         _draw_layout(chosen, svg)
 
 
+def _chosen(project: Project, names: tuple[str, ...]) -> list[Component]:
+    """Return the components of these names, or of their modules' names; without any, all."""
+    known = {name: c for c in project.components for name in (c.name, c.module)}
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, [c.name for c in project.components])
+            raise UsageError(f"no component {name!r}" + (f"; {hint}" if hint else ""))
+    wanted = {known[name].name for name in names or known}
+    return [component for component in project.components if component.name in wanted]
+
+
 def _print_layout(components: list[Component], world: World) -> None:
+    from ecsgen.chunk_layout import chunk_plan, chunk_plan_table, chunk_title
     from ecsgen.kernels.usage import remarks
     from ecsgen.layout import table
 
@@ -242,17 +254,16 @@ def _print_layout(components: list[Component], world: World) -> None:
     for component in components:
         lines = "".join(f"{remark}\n" for remark in remarks(component, world))
         texts.append(f"{component.name}\n{table(component)}{lines}")
+    if chunked := [component for component in components if component.chunk]:
+        texts.append(f"{chunk_title(chunked)}\n{chunk_plan_table(chunk_plan(chunked))}")
     click.echo("\n".join(texts), nl=False)
 
 
 def _draw_layout(components: list[Component], file: Path) -> None:
     from ecsgen.picture import picture
 
-    drawn = [component for component in components if not component.chunk]
-    if components and not drawn:
-        raise UsageError("components in archetype chunks have no buffer of their own to draw")
     try:
-        file.write_text(picture(drawn), encoding="utf-8", newline="\n")
+        file.write_text(picture(components), encoding="utf-8", newline="\n")
     except OSError as error:
         raise UsageError(f"can't write {file}: {error.strerror}") from error
 

@@ -35,6 +35,7 @@ NUMPY = {
     "prange": "numba",
 }
 PACKAGE = {
+    "ArchetypeChunk": ".archetypes",
     "Archetypes": ".archetypes",
     "EntityManager": ".entities",
     "INDEX_MASK": ".entities",

@@ -101,9 +101,18 @@ def world_tests(parts: Parts, package: str) -> str:
     step = Steps(
         parts,
         imported=import_line(package, [parts.world.name, *parts.exports]),
-        supported=sorted({"spawning", *supported}),
+        support_import=import_line("._support", sorted({"spawning", *supported})),
+        siblings=_siblings(parts),
     )
     return without_nothing(environment().get_template("tests/world.py.j2").render(step.context))
+
+
+def _siblings(parts: Parts) -> list[str]:
+    """Return the modules whose subjects the tests of the world take."""
+    names = {f"test_{member.module}" for member in (*parts.components, *parts.unowned)}
+    active = {name for name, _ in parts.features}
+    of_features = (f.test_modules for f in world_features.every() if f.name in active)
+    return sorted(names.union(*of_features))
 
 
 def component_tests(component: Component, package: str) -> str:

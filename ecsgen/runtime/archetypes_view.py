@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .archetypes_rows import Archetype
 from .archetypes_saved import load_archetypes, saved_archetypes
 from .archetypes_table import ArchetypeTable
 from .callbacks import Subscription
@@ -120,9 +121,12 @@ class ArchetypeView(Generic[ChunkT]):
         RuntimeError; `with archetypes.locked()` refuses the change itself.
         """
         found = self._table.matching(self._bits(all), self._bits(any), self._bits(none))
-        return self._iterate(
-            [chunk for archetype in found for chunk in archetype.used()], self._version
-        )
+        return self._chunks(found)
+
+    def _chunks(self, archetypes: Iterable[Archetype]) -> Iterator[ChunkT]:
+        """Iterate over the chunks of some archetypes while nothing changes."""
+        found = [chunk for archetype in archetypes for chunk in archetype.used()]
+        return self._iterate(found, self._version)
 
     def _iterate(self, chunks: list[ChunkT], version: int) -> Iterator[ChunkT]:
         for chunk in chunks:

@@ -124,7 +124,7 @@ class QueryJoin:
         self._members = (*required, *optional, *any_of, *none_of)
         self._state: list[int] = []
         self._arrays: tuple[NDArray[Any], ...] | None = None
-        self._result: _Match | None = None
+        self._result: QueryMatch | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
@@ -138,11 +138,11 @@ class QueryJoin:
 
     def count(self) -> int:
         """Return how many entities there are."""
-        return self._current().count
+        return self.match().count
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""
-        found = self._current()
+        found = self.match()
         if self._arrays is None:
             rows = [_as_array(found.rows[place]) for place in range(len(found.rows))]
             self._arrays = (self._owners(found), *rows)
@@ -152,14 +152,17 @@ class QueryJoin:
 
     def rows(self, place: int) -> RowsOrSlice:
         """Return the rows of a member: the required ones come first, then the optional."""
-        return self._current().rows[place]
+        return self.match().rows[place]
 
     def manager(self, place: int) -> Any:
         """Return the manager of a member."""
         return self._members[place].manager
 
-    def _current(self) -> _Match:
-        """Join again if a manager changed or an entity died since; O(components) otherwise."""
+    def match(self) -> QueryMatch:
+        """Return who matches: the same object until a manager changes or an entity dies.
+
+        Joins again if that happened; O(components) otherwise.
+        """
         state = [member.manager.version for member in self._members]
         state.append(self._entities._deaths)
         if self._result is None or state != self._state:
@@ -168,14 +171,14 @@ class QueryJoin:
             self._state = state
         return self._result
 
-    def _owners(self, found: _Match) -> EntityArray:
+    def _owners(self, found: QueryMatch) -> EntityArray:
         """Return the entities, as an array of their own."""
         if self._required:
             owners = self._required[0].owners()[found.rows[0]]
             return owners if owners.base is None else owners.copy()
         return found.entities
 
-    def _join(self) -> _Match:
+    def _join(self) -> QueryMatch:
         """Find entities and rows; O(rows of the smallest manager) per component."""
         match, places = self._start()
         for place in places:
@@ -190,26 +193,40 @@ class QueryJoin:
         match.finish(keeps_entities=not self._required)
         return match
 
-    def _start(self) -> tuple[_Match, list[int]]:
+    def _start(self) -> tuple[QueryMatch, list[int]]:
         """Return the smallest manager's entities, and which members to look at next."""
         if not self._required:
-            return _Match(_union(self._any_of), {}), []
+            return QueryMatch(_union(self._any_of), {}), []
         sizes = [len(member.manager) for member in self._required]
         first, *others = sorted(range(len(sizes)), key=sizes.__getitem__)
         rows = self._required[first].candidates()
         owners = self._required[first].owners()
-        return _Match(owners[rows], {first: rows}), others
+        return QueryMatch(owners[rows], {first: rows}), others
 
 
-class _Match:
-    """The entities that fulfil the conditions so far, and their rows by member."""
+class QueryMatch:
+    """The entities that fulfil the conditions, so far, and their rows by member."""
 
-    __slots__ = ("count", "entities", "rows")
+    __slots__ = ("_numbers", "count", "entities", "rows")
 
     def __init__(self, entities: EntityArray, rows: dict[int, RowsOrSlice]) -> None:
         self.entities = entities
         self.rows = rows
         self.count = len(entities)
+        self._numbers: dict[int, RowArray] = {}
+
+    def numbers(self, place: int) -> RowArray:
+        """Return a member's rows; the first alone where they follow each other; O(1).
+
+        Always read-only, so that compiled code has them in one type.
+        """
+        found = self._numbers.get(place)
+        if found is None:
+            rows = self.rows[place]
+            first = np.array([rows.start], np.intp) if isinstance(rows, slice) else rows
+            found = self._numbers[place] = np.ascontiguousarray(first).view()
+            found.flags.writeable = False
+        return found
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Drop the entities that are not to be kept."""
@@ -249,7 +266,7 @@ def _union(members: tuple[QueryMember, ...]) -> EntityArray:
     """Return the owners of all members' rows, each once; O(rows) per member."""
     found: list[EntityArray] = []
     for place, member in enumerate(members):
-        match = _Match(member.owners()[member.candidates()], {})
+        match = QueryMatch(member.owners()[member.candidates()], {})
         for earlier in members[:place]:
             match.drop(earlier)
         found.append(match.entities)

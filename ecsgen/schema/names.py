@@ -55,8 +55,9 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "RowClass RowCount SavedArchetype SpawnedRows"
     ),
     "what their runtime defines for signatures and queries": _words(
-        "ComponentFlags ComponentHolder QueriedEntities QueriedManager QueryColumn QueryColumns "
-        "JoinedColumn QueryJoin QueryListMember QueryMember RowsOrSlice WORD_BITS WorldParts"
+        "ComponentFlags ComponentHolder QueriedChunks QueriedEntities QueriedManager QueryColumn "
+        "QueryColumns JoinedBlocks JoinedColumn JoinedHolder QueryJoin QueryListMember QueryMatch "
+        "QueryMember RowsOrSlice WORD_BITS WorldParts"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "

@@ -17,6 +17,7 @@ from ecsgen.schema.forms import Strict
 from ecsgen.schema.language import ComponentSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
+    RESERVED_CLASS_NAMES,
     check_class,
     check_module,
     group_class,
@@ -63,13 +64,22 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
 def _in_world(component: Component, world: World) -> Component:
     """The component with what the world makes of it."""
     groups = (group for group, names in world.groups if component.name in names)
-    placed = (name for query in world.queries for name in (*query.all, *query.optional))
+    joined = (query for query in world.queries if not query.chunked)
+    placed = (name for query in joined for name in (*query.all, *query.optional))
     return replace(
         component,
         group=next(groups, ""),
         queried=component.name in placed,
+        joined=_joined(component, world),
         chunk=world.chunk if component.name in world.archetypes else 0,
     )
+
+
+def _joined(component: Component, world: World) -> tuple[str, ...]:
+    """The fields that kernels of the world use."""
+    programs = [kernel.program for kernel in world.kernels]
+    used = {name for program in programs for name in (*program.reads, *program.writes)}
+    return tuple(f.name for f in component.fields if f"{component.name}.{f.name}" in used)
 
 
 def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:
@@ -118,4 +128,7 @@ def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
             maker = f"a class made for the group {quote(group)}"
             derived.append((group_class(group), maker, world.key("groups", group)))
     for name, maker, mark in derived:
+        if name in RESERVED_CLASS_NAMES:
+            message = f"{quote(name)}, the name of {maker}, is reserved"
+            diagnostics.add("E102", message, mark)
         claims.claim(name, maker, mark)

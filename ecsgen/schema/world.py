@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
@@ -58,6 +58,7 @@ def build_world(
     builder.check_groups()
     builder.check_archetypes()
     check_bundles(draft, components, diagnostics)
+    queries = builder.queries()
     return World(
         name=draft.name,
         doc=spec.doc,
@@ -65,9 +66,9 @@ def build_world(
         generation_bits=spec.entity.generation_bits,
         min_free=spec.entity.min_free,
         bundles=tuple((name, tuple(members)) for name, members in spec.bundles.items()),
-        queries=builder.queries(),
+        queries=queries,
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),
-        kernels=builder.kernels(known),
+        kernels=builder.kernels(known, {query.name for query in queries if query.chunked}),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
         archetypes=tuple(spec.archetypes.components) if spec.archetypes else (),
         source=draft.source,
@@ -82,6 +83,11 @@ class _Builder:
         self._draft = draft
         self._components = components
         self._diagnostics = diagnostics
+        archetypes = draft.spec.archetypes
+        names = archetypes.components if archetypes is not None else []
+        self._chunked = {
+            name: draft.value("archetypes", "components", k) for k, name in enumerate(names)
+        }
 
     def marks(self) -> dict[str, Mark]:
         """Of the top-level keys, and of each entry as in "groups.bodies"."""
@@ -162,29 +168,48 @@ class _Builder:
             if not spec.all and not spec.any and node is not None and node.complete:
                 message = f"the query {quote(name)} has no component in 'all' or 'any'"
                 self._diagnostics.add("E510", message, self._draft.key("queries", name))
-            self._check_query(name)
+            members = self._query_members(name)
+            self._check_mixed(name, members)
             marks = {**(node.keys if node else {}), "": self._draft.key("queries", name)}
             clauses = {clause: tuple(getattr(spec, clause)) for clause in _CLAUSES}
-            queries.append(Query(name=name, **clauses, marks=marks))
+            chunked = any(member.name in self._chunked for member, _ in members)
+            queries.append(Query(name=name, **clauses, chunked=chunked, marks=marks))
         return tuple(queries)
 
-    def _check_query(self, name: str) -> None:
+    def _query_members(self, name: str) -> list[tuple[Draft[ComponentSpec], Mark]]:
+        """The components of entities in a query, each once, with their marks."""
         spec = self._draft.spec.queries[name]
-        archetypes = self._draft.spec.archetypes
-        chunked = set(archetypes.components) if archetypes is not None else set()
-        seen: dict[str, str] = {}
+        found: dict[str, tuple[Draft[ComponentSpec], Mark]] = {}
+        clauses: dict[str, str] = {}
         for clause in _CLAUSES:
             path = ("queries", name, clause)
             for member, mark in self._members(getattr(spec, clause), f"query {quote(name)}", *path):
-                if member.name in seen:
-                    message = f"{quote(member.name)} is in {clause!r} and in {seen[member.name]!r}"
+                if member.name in clauses:
+                    first = clauses[member.name]
+                    message = f"{quote(member.name)} is in {clause!r} and in {first!r}"
                     self._diagnostics.add("E509", message, mark)
-                elif member.name in chunked:
-                    message = (
-                        f"{quote(member.name)} lives in archetypes, which queries do not reach"
-                    )
-                    self._diagnostics.add("E507", message, mark)
-                seen.setdefault(member.name, clause)
+                clauses.setdefault(member.name, clause)
+                found.setdefault(member.name, (member, mark))
+        return [each for each in found.values() if each[0].spec.owner == "entity"]
+
+    def _check_mixed(
+        self, query: str, members: Sequence[tuple[Draft[ComponentSpec], Mark]]
+    ) -> None:
+        """Report E512 where the first component stands that is not stored as the first of all."""
+        chunked = [each for each in members if each[0].name in self._chunked]
+        managed = [each for each in members if each[0].name not in self._chunked]
+        if not chunked or not managed:
+            return
+        (one, mark), (other, second) = chunked[0], managed[0]
+        place, defined = self._chunked[one.name], other.value("component")
+        message = (
+            f"the query {quote(query)} mixes {quote(one.name)}, which lives in archetypes "
+            f"({place.path}:{place.line}), with {quote(other.name)}, which has a manager "
+            f"({defined.path}:{defined.line})"
+        )
+        later = max(mark, second, key=lambda mark: (mark.line, mark.column))
+        hint = "make two queries of them, or keep all in archetypes or none"
+        self._diagnostics.add("E512", message, later, hint=hint)
 
     def check_groups(self) -> None:
         taken: dict[str, tuple[str, Mark]] = {}
@@ -225,12 +250,16 @@ class _Builder:
                 message = f"{quote(member.name)} cannot be in {where}: it has {shown(member, key)}"
                 self._diagnostics.add(code, f"{message} ({place.path}:{place.line})", mark)
 
-    def kernels(self, known: Known) -> tuple[Kernel, ...]:
+    def kernels(self, known: Known, chunked: Set[str]) -> tuple[Kernel, ...]:
         spec = self._draft.spec
         sources = (*spec.groups, *spec.queries)
         kernels = []
         for name, kernel in spec.kernels.items():
-            if kernel.over not in sources:
+            if kernel.over in chunked:
+                message = f"{quote(kernel.over)} is a query of chunks, over which no kernel runs"
+                mark = self._draft.value("kernels", name, "over")
+                self._diagnostics.add("E508", message, mark)
+            elif kernel.over not in sources:
                 message = f"unknown group or query {quote(kernel.over)}"
                 mark = self._draft.value("kernels", name, "over")
                 hint = did_you_mean(kernel.over, sources)

@@ -33,4 +33,6 @@ class WorldFeature:
     The world is made again when its `repr` changes."""
     exports: Callable[[Project], tuple[str, ...]] = _no_names
     """Names of `world.py` that users import from the package."""
+    test_modules: tuple[str, ...] = ()
+    """Generated tests from which its own take their subjects, besides those of managers."""
     mutants: tuple[Mutant, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ecsgen.model import Component, Project
+from ecsgen.model import Component, Project, Query
 
 
 def having_owners(project: Project) -> list[Component]:
@@ -12,6 +12,14 @@ def having_owners(project: Project) -> list[Component]:
     world's `_members`, those with managers come first."""
     owned = [component for component in project.components if component.owner == "entity"]
     return sorted(owned, key=lambda component: component.name in project.world.archetypes)
+
+
+def which_entities(query: Query) -> str:
+    """Return which entities a query finds, in words."""
+    words = {"all of": query.all, "any of": query.any, "none of": query.none}
+    words["optional"] = query.optional
+    clauses = [f"{word} {', '.join(names)}" for word, names in words.items() if names]
+    return "Live entities with " + "; ".join(clauses)
 
 
 def bundle_members(project: Project) -> dict[str, tuple[Component, ...]]:

@@ -9,6 +9,7 @@ from ecsgen.model import Component, Project, Query
 from ecsgen.render.calls import collection
 from ecsgen.schema.names import query_classes
 from ecsgen.world_features._base import WorldFeature
+from ecsgen.world_features._members import which_entities
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class QuerySpelling:
     query_class: str
     rows_class: str
     row_class: str
+    summary: str
     all: tuple[Part, ...]
     any: tuple[Part, ...]
     none: tuple[Part, ...]
@@ -58,19 +60,6 @@ class QuerySpelling:
         members = [(key, [part.member for part in parts]) for key, parts in given]
         return [collection(key, each, 12, ",").lstrip() for key, each in members]
 
-    @property
-    def summary(self) -> str:
-        """Which entities these are."""
-        words = [("all of", self.all), ("any of", self.any), ("none of", self.none)]
-        clauses = [f"{word} {_listed(parts)}" for word, parts in words if parts]
-        if self.optional:
-            clauses.append(f"optional {_listed(self.optional)}")
-        return "Live entities with " + "; ".join(clauses)
-
-
-def _listed(parts: tuple[Part, ...]) -> str:
-    return ", ".join(part.name for part in parts)
-
 
 def _spelling(query: Query, components: dict[str, Component]) -> QuerySpelling:
     placed = (*query.all, *query.optional)
@@ -89,6 +78,7 @@ def _spelling(query: Query, components: dict[str, Component]) -> QuerySpelling:
     return QuerySpelling(
         query.name,
         *query_classes(query.name),
+        which_entities(query),
         all=parts(query.all),
         any=parts(query.any),
         none=parts(query.none),
@@ -98,12 +88,17 @@ def _spelling(query: Query, components: dict[str, Component]) -> QuerySpelling:
 
 def _subject(project: Project) -> object:
     components = {component.name: component for component in project.components}
-    return tuple(_spelling(query, components) for query in project.world.queries)
+    return tuple(_spelling(query, components) for query in _joined(project))
+
+
+def _joined(project: Project) -> list[Query]:
+    """Return the queries of managers."""
+    return [query for query in project.world.queries if not query.chunked]
 
 
 FEATURE = WorldFeature(
     name="queries",
-    applies=lambda project: bool(project.world.queries),
+    applies=lambda project: bool(_joined(project)),
     order=30,
     subject=_subject,
     mutants=(

@@ -7,6 +7,7 @@ from typing import ClassVar
 from .. import ActorsGroup, BodiesGroup, Game, Signature
 from . import (
     test_ai_state,
+    test_archetypes,
     test_celestial_body,
     test_energy,
     test_every_type,
@@ -27,7 +28,15 @@ from . import (
     test_velocity,
     test_villager,
 )
-from ._support import bundles, groups, queries, signature, spawning, world_kernels
+from ._support import (
+    bundles,
+    chunk_queries,
+    groups,
+    queries,
+    signature,
+    spawning,
+    world_kernels,
+)
 
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
@@ -68,7 +77,7 @@ class TestWorldKernels(world_kernels.Cases):
     kernels: ClassVar = {
         "carry": (
             "movers",
-            ("point_mass", "transform"),
+            ("transform", "point_mass"),
             (0.5,),
         ),
         "drift": (
@@ -137,6 +146,23 @@ class TestQueries(queries.Cases):
             "any": (),
             "none": (),
             "optional": (),
+        },
+    }
+
+
+class TestChunkQueries(chunk_queries.Cases):
+    world = Game
+    members: ClassVar = test_archetypes.MEMBERS
+    queries: ClassVar = {
+        "ablaze": {
+            "all": ("health", "burning"),
+            "any": (),
+            "none": ("armor",),
+        },
+        "fighters": {
+            "all": ("weapon",),
+            "any": ("health", "armor"),
+            "none": (),
         },
     }
 

@@ -109,6 +109,8 @@ class RowCode:
 class KernelCheck(RowCode):
     """The function that runs a kernel's steps for one row, and the call that compares."""
 
+    is_folded: Final = False
+
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel.name, kernel.program)
         self._all_rows = ["all_rows=True"] if kernel.rows == "all" else []
@@ -161,6 +163,8 @@ class KernelCheck(RowCode):
 
 class ReductionCheck(RowCode):
     """The function of one row's value, and the call that compares."""
+
+    is_folded: Final = True
 
     def __init__(self, reduction: Reduction) -> None:
         super().__init__(reduction.name, Program())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import pytest
 
@@ -20,6 +22,15 @@ class Members:
     """The module of the archetypes."""
     members: ClassVar[Mapping[str, Subject]]
     """By their attribute of chunks."""
+
+    def small_chunks(self) -> Any:
+        """Return a patch: worlds made meanwhile have chunks that a few rows fill."""
+        store = self.world().archetypes
+        parts = store._table.parts
+        columns = 1 + sum(len(part.LAYOUT) for part in parts)
+        wide = sum(c.nbytes for part in parts for c in part.LAYOUT)
+        module = sys.modules[type(store).__module__]
+        return patch.object(module, "CHUNK_BYTES", 64 * columns + 4 * wide)
 
     def row_class(self, module: str) -> Any:
         return self.members[module].row

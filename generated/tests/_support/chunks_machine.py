@@ -6,7 +6,6 @@ import pickle
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import strategies as st
@@ -35,11 +34,7 @@ class Rules(Members, RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        # chunks so small that a few rows fill them
-        whole = self.world().archetypes._table.parts
-        columns = 1 + sum(len(part.LAYOUT) for part in whole)
-        wide = sum(c.nbytes for part in whole for c in part.LAYOUT)
-        self.small = patch.object(self.module, "CHUNK_BYTES", 64 * columns + 4 * wide)
+        self.small = self.small_chunks()
         self.small.start()
         self.w = self.world()
         self.entities: dict[int, dict[str, Any]] = {}

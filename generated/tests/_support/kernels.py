@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from .package import EntityManager
-from .subject import Subject
+from .subject import Subject, born
 
 Value: TypeAlias = list[Any]
 SETTINGS = settings(max_examples=30, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.sampled_from([0, 1, 2, 9, 33])
+SEVERAL_BLOCKS = 2500
+"""Rows that reductions take in more than two blocks, compiled or not."""
 SPECIAL = (
     math.nan,
     math.inf,
@@ -168,6 +170,7 @@ def check_reduction(
 ) -> None:
     """Compare a reduction with what Python makes of the values of all rows."""
     rng = np.random.default_rng(seed)
+    rows = min(rows, subject.reserve or rows)
     manager = _filled(subject, rows, rng, name, {}, tame=True)
     columns = _columns(subject, manager)
     with np.errstate(all="ignore"):
@@ -214,7 +217,7 @@ def _filled(
     manager = subject.manager(entities) if is_owned else subject.manager()
     manager.reserve(min(rows, subject.reserve or rows))
     for count in (rows // 2, rows - rows // 2):
-        manager.create_many(entities.create_many(count) if is_owned else count)
+        manager.create_many(born(entities, count) if is_owned else count)
         if count == rows // 2:
             with np.errstate(all="ignore"):
                 _run(manager, name, arguments)

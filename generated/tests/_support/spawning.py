@@ -59,8 +59,10 @@ class Cases(world.Cases):
         for module, subject in self.subjects.items():
             w = self.world()
             manager = getattr(w, module)
-            self.spawn(w, 64, [module])
-            if not subject.reserve:  # else it is never full
+            if subject.reserve:  # it does not grow, and two more must fit
+                self.spawn(w, min(64, subject.reserve - 2), [module])
+            else:
+                self.spawn(w, 64, [module])
                 self.spawn(w, manager.capacity - len(manager), [module])
             expected = [manager.row(0), manager.row(1)]
             columns = subject.own_columns(manager, slice(0, 2))

@@ -1,0 +1,134 @@
+"""A buffer to scale: a strip with its columns, and a table beside it that says what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ecsgen.columns import Column
+from ecsgen.drawing import Drawing, text_width
+from ecsgen.layout import type_text
+
+COLOURS = {
+    "owner": "#c9e7d0",
+    "hot": "#ffdfba",
+    "links": "#e2d5f5",
+    "ids": "#f8d0dd",
+    "cold": "#cfe3f8",
+    "free": "#f1f3f7",
+    "objects": "#f4eeb0",
+}
+LEFT = 96  # of the strip; marks stand before it
+STRIP = 64
+FAN = 44
+LINE = 26
+GAP = 22
+MOST_MARKS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A column of the buffer: what it is called, where it lies, and what it is for."""
+
+    name: str
+    column: Column
+    first: int  # its first byte
+    nbytes: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The bytes that the strip stands for, and what the marks beside it count."""
+
+    size: int
+    mark: str
+    mark_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A part's place in the strip and in the table."""
+
+    part: Part
+    y: float
+    height: float
+    line_y: float
+
+
+def draw_strip(drawing: Drawing, parts: Sequence[Part], scale: Scale, top: float) -> float:
+    """Draw the strip, the table and what joins them; return the right edge."""
+    height = max(7, len(parts)) * LINE
+    step = height / max(1, len(parts))
+    cells = [
+        _Cell(
+            part,
+            top + part.first / scale.size * height,
+            part.nbytes / scale.size * height,
+            top + step * k + (step - LINE) / 2,
+        )
+        for k, part in enumerate(parts)
+    ]
+    drawing.box(LEFT, top, STRIP, height, COLOURS["free"])
+    for cell in cells:
+        _draw_cell(drawing, cell)
+    _marks(drawing, scale, top, height)
+    return _table(drawing, cells, top)
+
+
+def _draw_cell(drawing: Drawing, cell: _Cell) -> None:
+    colour = COLOURS[cell.part.kind]
+    drawing.box(LEFT, cell.y, STRIP, cell.height, colour)
+    edge, end = LEFT + STRIP, LEFT + STRIP + FAN
+    drawing.shape(
+        [
+            (edge, cell.y),
+            (end, cell.line_y + 2),
+            (end, cell.line_y + LINE - 2),
+            (edge, cell.y + cell.height),
+        ],
+        colour,
+    )
+
+
+def _marks(drawing: Drawing, scale: Scale, top: float, height: float) -> None:
+    """Mark where pages or KiB begin; of many, some."""
+    count = -(-scale.size // scale.mark_bytes)
+    every = -(-count // MOST_MARKS)
+    drawing.text(LEFT - 12, top - 8, scale.mark, "muted", 11, end=True)
+    for number in range(0, count, every):
+        y = top + height * number * scale.mark_bytes / scale.size
+        drawing.line(LEFT - 8, y, LEFT, y)
+        drawing.text(LEFT - 12, y + 10, str(number), "muted", 11, end=True)
+
+
+def _table(drawing: Drawing, cells: list[_Cell], top: float) -> float:
+    """Write one line per column; return the right edge."""
+    rows = [
+        (
+            cell.part.name,
+            type_text(cell.part.column),
+            f"{cell.part.column.nbytes}",
+            f"{cell.part.first:,}",
+            _words(cell.part),
+        )
+        for cell in cells
+    ]
+    heads = ("column", "type", "bytes/row", "first byte", "kind")
+    x = LEFT + STRIP + FAN + 8.0
+    for k, head in enumerate(heads):
+        wide = max(text_width(words) for words in (head, *(row[k] for row in rows)))
+        is_number = k in (2, 3)
+        drawing.text(x + wide if is_number else x, top - 8, head, "muted", 13, end=is_number)
+        for row, cell in zip(rows, cells, strict=True):
+            style = "strong" if k == 0 else ""
+            at = x + wide if is_number else x
+            drawing.text(at, cell.line_y + LINE - 9, row[k], style, end=is_number)
+        x += wide + GAP
+    return x - GAP
+
+
+def _words(part: Part) -> str:
+    """Return a column's kind, and the tags that the schema gave it."""
+    tags = [tag for tag in part.column.tags if tag not in ("hot", "cold")]
+    return ", ".join([part.kind, *tags])
