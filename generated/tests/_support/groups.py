@@ -236,26 +236,42 @@ class Cases(Group):
                     call(range(len(member)))
         self.check(w, es, range(3))
 
+    def refused(self, w: Any, holder: Any) -> None:
+        """Check that a lock of one member holds for all, and that errors say whose it is."""
+        for member in self.managers(w):
+            with pytest.raises(StructureLockedError, match=type(holder).__name__):
+                member.destroy(0)
+            with member.locked():
+                pass
+            with pytest.raises(StructureLockedError):
+                member.create_many([])
+        group = self.grouped(w)
+        with pytest.raises(StructureLockedError, match=type(holder).__name__):
+            group.reorder([1, 0])
+        with pytest.raises(StructureLockedError):
+            group.sort(next(iter(self.members)), [1, 0])
+
     def test_a_lock_on_one_locks_all(self) -> None:
         w, es = self.filled(2)
-        group = self.grouped(w)
-        for locked in (*self.managers(w), *self.managers(w)):
-            names_it = pytest.raises(StructureLockedError, match=type(locked).__name__)
-            with locked.locked():
-                for member in self.managers(w):
-                    with names_it:
-                        member.destroy(0)
-                    with member.locked():
-                        pass
-                    with pytest.raises(StructureLockedError):
-                        member.create_many([])
-                with names_it:
-                    group.reorder([1, 0])
-                with pytest.raises(StructureLockedError):
-                    group.sort(next(iter(self.members)), [1, 0])
+        for holder in (*self.managers(w), *self.managers(w)):
+            with holder.locked():
+                self.refused(w, holder)
             self.check(w, es, range(2))
         self.managers(w)[0].destroy(0)
         self.check(w, es[1:], [1])
+
+    def test_a_callback_locks_all(self) -> None:
+        w, _ = self.filled(len(self.members))
+        managers = self.managers(w)
+        for holder in managers:
+            if not hasattr(holder, "on_release"):
+                continue
+            told = holder.on_release(lambda _, it=holder: self.refused(w, it))
+            holder.destroy(0)
+            told.cancel()
+            other = managers[managers[0] is holder]
+            with other.locked():
+                self.refused(w, other)
 
     def test_copies_have_groups_of_their_own(self) -> None:
         for copied in COPIES:
