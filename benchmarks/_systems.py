@@ -138,9 +138,11 @@ def kernel(world: Any) -> None:
     world.move(DT.item())
 
 
-def managers(folder: Path, schema: str, way: Step, order: Order) -> Make:
-    """Return the contender of a query or of a group; add `backend` when it makes a difference."""
-    package = built(folder, "numpy", SCHEMAS / "systems_components.yaml", SCHEMAS / schema)
+def managers(
+    folder: Path, schema: str, way: Step, order: Order, backend: Backend = "numpy"
+) -> Make:
+    """Return the contender of a query or of a group."""
+    package = built(folder, backend, SCHEMAS / "systems_components.yaml", SCHEMAS / schema)
     return partial(Managers, package, way, order)
 
 

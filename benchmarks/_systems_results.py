@@ -14,11 +14,14 @@ SINGLE = "one component's kernel"
 SINGLE_NUMBA = "one component's kernel, numba"
 GROUP = "group"
 GROUP_KERNEL = "group, kernel"
+GROUP_NUMBA = "group, kernel, numba"
 TOGETHER = "query, spawned together"
 CREATED = "query, as created"
 CREATED_KERNEL = "query, as created, kernel"
+CREATED_NUMBA = "query, as created, kernel, numba"
 SHUFFLED = "query, shuffled"
 SHUFFLED_KERNEL = "query, shuffled, kernel"
+SHUFFLED_NUMBA = "query, shuffled, kernel, numba"
 UNITY = "chunks of 16 KiB"
 DEFAULT = "chunks of 256 KiB"
 LARGE = "chunks of 1 MiB"
@@ -26,12 +29,21 @@ POOLS = "pools by hand"
 C = "C"
 ESPER = "esper"
 
-RATIOS = ((GROUP_KERNEL, SINGLE), (GROUP, SINGLE), (DEFAULT, GROUP), (GROUP, POOLS), (SINGLE, C))
+RATIOS = (
+    (GROUP_KERNEL, SINGLE),
+    (GROUP_NUMBA, SINGLE_NUMBA),
+    (GROUP, SINGLE),
+    (DEFAULT, GROUP),
+    (GROUP, POOLS),
+    (SINGLE, C),
+)
 DIFFERENCES = (
     (CREATED, GROUP),
     (CREATED_KERNEL, GROUP_KERNEL),
+    (CREATED_NUMBA, GROUP_NUMBA),
     (SHUFFLED, GROUP),
     (SHUFFLED_KERNEL, GROUP_KERNEL),
+    (SHUFFLED_NUMBA, GROUP_NUMBA),
 )
 
 
