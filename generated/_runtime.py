@@ -4666,9 +4666,8 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         number = self._number(component)
         part = self._table.parts[number]
         try:
-            values = part._one(
-                **known_fields(part._ROW, fields)
-            )  # first: they may run code
+            known = known_fields(part._ROW, fields)
+            values = part._one(**known)  # first: they may run code
         except Exception:
             self._addable(entity, number)
             raise
