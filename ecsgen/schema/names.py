@@ -96,8 +96,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "functions that creations call": _words(
         "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
-        "first_present first_repeated grown_capacity grown_map present_row row_in_use "
-        "rows_spanned unshared whole_count without_views worn_out"
+        "first_present first_repeated grown_capacity grown_map locked_in_group present_row "
+        "row_in_use rows_spanned unshared whole_count without_views worn_out"
     ),
     "functions that kernels call": _words(
         "added as_integers averaged gather largest planes put_where rows_below rows_last scatter "
