@@ -28,6 +28,7 @@ from ._runtime import (
     QueryListMember,
     QueryMatch,
     QueryMember,
+    QuerySparseMember,
     RowArray,
     SpawnedRows,
     WorldParts,
@@ -48,7 +49,7 @@ from .armor import Armor, ArmorFields
 from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
-from .entities import EntityManager
+from .entities import INDEX_MASK, EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
 from .health import Health, HealthFields
 from .kin import Kin, KinColumns, KinFields, KinManager
@@ -168,7 +169,7 @@ class MoversQuery:
         self._join = QueryJoin(
             entities,
             (QueryMember(transform), QueryMember(point_mass)),
-            none_of=(QueryMember(static),),
+            none_of=(QuerySparseMember(static, INDEX_MASK),),
         )
 
     def __len__(self) -> int:
@@ -236,11 +237,11 @@ class DrawnQuery:
             entities,
             (QueryMember(transform),),
             any_of=(
-                QueryMember(skinned_mesh),
+                QuerySparseMember(skinned_mesh, INDEX_MASK),
                 QueryMember(tile),
-                QueryMember(particle),
+                QuerySparseMember(particle, INDEX_MASK),
             ),
-            optional=(QueryMember(ai_state),),
+            optional=(QuerySparseMember(ai_state, INDEX_MASK),),
         )
 
     def __len__(self) -> int:
@@ -305,7 +306,7 @@ class AfflictedQuery:
     ) -> None:
         self._join = QueryJoin(
             entities,
-            (QueryListMember(status_effect), QueryMember(ai_state)),
+            (QueryListMember(status_effect), QuerySparseMember(ai_state, INDEX_MASK)),
             optional=(QueryMember(point_mass),),
         )
 
@@ -379,12 +380,12 @@ class GrazersQuery:
         self._join = QueryJoin(
             entities,
             (
-                QueryMember(position),
-                QueryMember(velocity),
-                QueryMember(energy),
-                QueryMember(kin),
+                QuerySparseMember(position, INDEX_MASK),
+                QuerySparseMember(velocity, INDEX_MASK),
+                QuerySparseMember(energy, INDEX_MASK),
+                QuerySparseMember(kin, INDEX_MASK),
             ),
-            none_of=(QueryMember(predator),),
+            none_of=(QuerySparseMember(predator, INDEX_MASK),),
         )
 
     def __len__(self) -> int:
@@ -464,11 +465,11 @@ class HuntersQuery:
         self._join = QueryJoin(
             entities,
             (
-                QueryMember(position),
-                QueryMember(velocity),
-                QueryMember(energy),
-                QueryMember(kin),
-                QueryMember(predator),
+                QuerySparseMember(position, INDEX_MASK),
+                QuerySparseMember(velocity, INDEX_MASK),
+                QuerySparseMember(energy, INDEX_MASK),
+                QuerySparseMember(kin, INDEX_MASK),
+                QuerySparseMember(predator, INDEX_MASK),
             ),
         )
 

@@ -55,9 +55,10 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "RowClass RowCount SavedArchetype SpawnedRows"
     ),
     "what their runtime defines for signatures and queries": _words(
-        "ComponentFlags ComponentHolder QueriedChunks QueriedEntities QueriedManager QueryColumn "
-        "QueryColumns JoinedBlocks JoinedColumn JoinedHolder QueryJoin QueryListMember QueryMatch "
-        "QueryMember RowsOrSlice WORD_BITS WorldParts"
+        "ComponentFlags ComponentHolder FoundRows JoinedBlocks JoinedColumn JoinedHolder "
+        "QueriedChunks QueriedEntities QueriedManager QueriedSparseManager QueryBlock "
+        "QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch QueryMember "
+        "QueryRows QuerySparseMember RowsOrSlice WORD_BITS WorldParts"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
