@@ -33,6 +33,9 @@ COLOURS = {
     names.LARGE: "#8a4fbf",
     names.POOLS: "#5f9bd8",
     names.C: "#2b59a8",
+    names.C_CREATED: "#2b59a8",
+    names.C_SHUFFLED: "#2b59a8",
+    names.C_AHEAD: "#2b59a8",
     names.ESPER: "#5b6478",
 }
 SIZES = {1: 3.0, 10: 4.5, 50: 6.0, 100: 7.5}
