@@ -214,6 +214,13 @@ RUNTIME = (
         "wanted[moving], displaced",
     ),
     Mutant("who lacks one mate's rows joins", r"found = \[earlier\[present\] .*\]", "pass"),
+    Mutant(
+        "parts of the world are replaced",
+        r"if name in self\._PARTS and hasattr\(self, name\):",
+        "if False:",
+    ),
+    Mutant("parts of the world are deleted", r"if name in self\._PARTS:", "if False:"),
+    Mutant("columns of a group are replaced", r"if hasattr\(self, name\):", "if False:"),
     Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
     Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
@@ -265,5 +272,5 @@ COMPILED = Shared(
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant("the last row is not found", r"for row in range\(n\):", "for row in range(n - 1):"),
     ),
-    ("test_bead.py", "test_bone.py", "test_cell.py"),
+    ("test_bead.py", "test_bone.py", "test_cell.py", "test_world.py"),
 )

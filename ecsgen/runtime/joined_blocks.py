@@ -18,7 +18,7 @@ from .kernels import (
     take_rows,
     working_memory,
 )
-from .queries import RowsOrSlice
+from .query_members import RowsOrSlice
 
 
 class JoinedColumn(NamedTuple):
