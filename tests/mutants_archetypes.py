@@ -131,11 +131,6 @@ KERNELS = (
         "if n < 0:",
     ),
     Mutant(
-        "kernels over chunks: working memory stays as short as it was",
-        r"if size != self\._size:",
-        "if not self._size:",
-    ),
-    Mutant(
         "kernels over chunks: only the first chunk",
         r"(for chunk in archetype\.used\(\))(:)",
         r"\1[:1]\2",

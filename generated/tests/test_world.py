@@ -74,23 +74,6 @@ class TestGame(spawning.Cases):
     unowned: ClassVar = UNOWNED
 
 
-class TestWorldKernels(world_kernels.Cases):
-    world = Game
-    subjects: ClassVar = SUBJECTS
-    kernels: ClassVar = {
-        "carry": (
-            "movers",
-            ("transform", "point_mass"),
-            (0.5,),
-        ),
-        "drift": (
-            "bodies",
-            ("position", "velocity"),
-            (0.5,),
-        ),
-    }
-
-
 def carry_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
     """The steps of `carry` for one row."""
     # Transform.translation += PointMass.velocity * dt
@@ -138,6 +121,23 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "dt": ("f4", ()),
             },
             is_exact=True,
+        ),
+    }
+
+
+class TestWorldKernels(world_kernels.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    kernels: ClassVar = {
+        "carry": (
+            "movers",
+            ("transform", "point_mass"),
+            (0.5,),
+        ),
+        "drift": (
+            "bodies",
+            ("position", "velocity"),
+            (0.5,),
         ),
     }
 
