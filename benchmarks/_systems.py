@@ -73,21 +73,21 @@ class Managers:
     """A generated world with a manager per component, for queries and for groups."""
 
     def __init__(self, package: Any, way: Step, order: Order, start: Start) -> None:
-        self._world = world = package.World()
+        self.world = world = package.World()
         self._way = way
         self._velocity = start.velocity
         self.entities = order(world, start)
 
     def step(self) -> None:
-        self._way(self._world)
+        self._way(self.world)
 
     def position(self) -> NDArray[np.float32]:
-        position = self._world.position
+        position = self.world.position
         found: NDArray[np.float32] = position.data.value[position.lookup_many(self.entities)]
         return found
 
     def change(self, losing: Numbers, getting: Numbers) -> None:
-        velocity, entities = self._world.velocity, self.entities
+        velocity, entities = self.world.velocity, self.entities
         velocity.remove_many(entities[losing])
         velocity.create_many(entities[getting], value=self._velocity[getting])
 
@@ -138,10 +138,16 @@ def kernel(world: Any) -> None:
     world.move(DT.item())
 
 
-def managers(folder: Path, schema: str, way: Step, order: Order) -> Make:
-    """Return the contender of a query or of a group; add `backend` when it makes a difference."""
-    package = built(folder, "numpy", SCHEMAS / "systems_components.yaml", SCHEMAS / schema)
-    return partial(Managers, package, way, order)
+def managers(
+    folder: Path, schema: str, way: Step, order: Order, backend: Backend = "numpy"
+) -> Make:
+    """Return the contender of a query or of a group."""
+    return partial(Managers, package(folder, schema, backend), way, order)
+
+
+def package(folder: Path, schema: str, backend: Backend = "numpy") -> Any:
+    """Return the package of the components and of one way to have both."""
+    return built(folder, backend, SCHEMAS / "systems_components.yaml", SCHEMAS / schema)
 
 
 class Chunks:

@@ -28,6 +28,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import _systems as s
+import _systems_floor as memory
 import _systems_peers as peers
 import _systems_results as names
 from _missing import MissingError
@@ -58,21 +59,28 @@ def contenders(
     inf = math.inf
     query = partial(s.managers, folder, "systems_query.yaml")
     group = partial(s.managers, folder, "systems_group.yaml", order=s.as_created)
+    floor = partial(memory.floor, folder)
     everybody: tuple[tuple[str, Callable[[], Make], float], ...] = (
         (names.SINGLE, lambda: s.single(folder, "numpy"), inf),
         (names.SINGLE_NUMBA, lambda: s.single(folder, "numba"), inf),
         (names.GROUP, lambda: group(s.columns), inf),
         (names.GROUP_KERNEL, lambda: group(s.kernel), inf),
+        (names.GROUP_NUMBA, lambda: group(s.kernel, backend="numba"), inf),
         (names.TOGETHER, lambda: query(s.columns, s.together), inf),
         (names.CREATED, lambda: query(s.columns, s.as_created), inf),
         (names.CREATED_KERNEL, lambda: query(s.kernel, s.as_created), inf),
+        (names.CREATED_NUMBA, lambda: query(s.kernel, s.as_created, "numba"), inf),
         (names.SHUFFLED, lambda: query(s.columns, s.shuffled), inf),
         (names.SHUFFLED_KERNEL, lambda: query(s.kernel, s.shuffled), inf),
+        (names.SHUFFLED_NUMBA, lambda: query(s.kernel, s.shuffled, "numba"), inf),
         (names.UNITY, lambda: s.chunks(folder, 1 << 14), inf),
         (names.DEFAULT, lambda: s.chunks(folder, 1 << 18), inf),
         (names.LARGE, lambda: s.chunks(folder, 1 << 20), inf),
         (names.POOLS, lambda: peers.Pools, inf),
         (names.C, lambda: peers.in_c(folder), inf),
+        (names.C_CREATED, lambda: floor("systems_rows.c", s.as_created), inf),
+        (names.C_SHUFFLED, lambda: floor("systems_rows.c", s.shuffled), inf),
+        (names.C_AHEAD, lambda: floor("systems_ahead.c", s.shuffled), inf),
         (names.ESPER, peers.in_esper, MOST_OBJECTS),
     )
     for name, prepare, limit in everybody:

@@ -37,6 +37,7 @@ from ._runtime import (
     EntityArray,
     FloatField,
     Instance,
+    JoinedBlocks,
     QueryColumn,
     QueryColumns,
     RowArray,
@@ -169,6 +170,7 @@ class PointMassData:
         "_buffer",
         "_entity_cells",
         "_entity_column",
+        "_joined",
         "_kernels",
         "_label_column",
         "_mass_cells",
@@ -184,6 +186,7 @@ class PointMassData:
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _joined: dict[str, JoinedBlocks]
     _kernels: dict[str, Blocks]
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
@@ -202,6 +205,7 @@ class PointMassData:
 
     def __init__(self, capacity: int) -> None:
         self._n = 0
+        self._joined = {}
         self._place(allocate(ROW_BYTES, capacity), capacity)
 
     @property
@@ -323,6 +327,9 @@ class PointMassData:
         self._acceleration_items = items(self._acceleration_column)
         self._acceleration_cells = flat_cells(self._acceleration_column)
         self._label_column = cut(buffer, COLUMNS[5], capacity)
+        for blocks in self._joined.values():
+            blocks.drop()
+        self._joined = {}
         self._kernels = {}
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
@@ -463,9 +470,11 @@ class PointMassManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map and scratch; O(1)."""
+        """Bytes that the manager holds: the buffer and the map and a share of the
+        world's scratch and scratch; O(1)."""
         total = self.data._buffer.nbytes
         total += dict_bytes(self._rows)
+        total += sum(blocks.nbytes for blocks in self.data._joined.values())
         total += sum(blocks.nbytes for blocks in self.data._kernels.values())
         return total
 

@@ -432,7 +432,8 @@ class SceneNodeManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map and the levels and scratch; O(1)."""
+        """Bytes that the manager holds: the buffer and the map and the levels and
+        scratch; O(1)."""
         total = self.data._buffer.nbytes
         total += self._sparse.nbytes
         total += self._levels.rows.nbytes

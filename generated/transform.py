@@ -36,6 +36,7 @@ from ._runtime import (
     EntityArray,
     FloatField,
     Instance,
+    JoinedBlocks,
     QueryColumn,
     QueryColumns,
     RowArray,
@@ -136,6 +137,7 @@ class TransformData:
         "_buffer",
         "_entity_cells",
         "_entity_column",
+        "_joined",
         "_kernels",
         "_n",
         "_rotation_cells",
@@ -151,6 +153,7 @@ class TransformData:
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+    _joined: dict[str, JoinedBlocks]
     _kernels: dict[str, Blocks]
     _entity_column: NDArray[np.uint64]
     _entity_cells: memoryview[Entity]
@@ -166,6 +169,7 @@ class TransformData:
 
     def __init__(self, capacity: int) -> None:
         self._n = 0
+        self._joined = {}
         self._place(allocate(ROW_BYTES, capacity), capacity)
 
     @property
@@ -269,6 +273,9 @@ class TransformData:
         self._scale_column = cut(buffer, COLUMNS[3], capacity)
         self._scale_items = items(self._scale_column)
         self._scale_cells = flat_cells(self._scale_column)
+        for blocks in self._joined.values():
+            blocks.drop()
+        self._joined = {}
         self._kernels = {}
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
@@ -395,8 +402,10 @@ class TransformManager:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and scratch; O(1)."""
+        """Bytes that the manager holds: the buffer and a share of the world's scratch
+        and scratch; O(1)."""
         total = self.data._buffer.nbytes
+        total += sum(blocks.nbytes for blocks in self.data._joined.values())
         total += sum(blocks.nbytes for blocks in self.data._kernels.values())
         return total
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime import (
     ArchetypeHolder,
+    Cells,
     Columns,
     ComponentFlags,
     ComponentHolder,
@@ -20,15 +21,19 @@ from ._runtime import (
     Group,
     GroupMember,
     Instance,
+    JoinedBlocks,
     JoinedColumn,
     QueriedChunks,
     QueryJoin,
     QueryListMember,
+    QueryMatch,
     QueryMember,
+    QuerySparseMember,
     RowArray,
     SpawnedRows,
+    WorldParts,
     as_entities,
-    joined_blocks,
+    known_fields,
     rows_last,
     signature_words,
 )
@@ -44,7 +49,7 @@ from .armor import Armor, ArmorFields
 from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
-from .entities import EntityManager
+from .entities import INDEX_MASK, EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
 from .health import Health, HealthFields
 from .kin import Kin, KinColumns, KinFields, KinManager
@@ -164,7 +169,7 @@ class MoversQuery:
         self._join = QueryJoin(
             entities,
             (QueryMember(transform), QueryMember(point_mass)),
-            none_of=(QueryMember(static),),
+            none_of=(QuerySparseMember(static, INDEX_MASK),),
         )
 
     def __len__(self) -> int:
@@ -232,11 +237,11 @@ class DrawnQuery:
             entities,
             (QueryMember(transform),),
             any_of=(
-                QueryMember(skinned_mesh),
+                QuerySparseMember(skinned_mesh, INDEX_MASK),
                 QueryMember(tile),
-                QueryMember(particle),
+                QuerySparseMember(particle, INDEX_MASK),
             ),
-            optional=(QueryMember(ai_state),),
+            optional=(QuerySparseMember(ai_state, INDEX_MASK),),
         )
 
     def __len__(self) -> int:
@@ -301,7 +306,7 @@ class AfflictedQuery:
     ) -> None:
         self._join = QueryJoin(
             entities,
-            (QueryListMember(status_effect), QueryMember(ai_state)),
+            (QueryListMember(status_effect), QuerySparseMember(ai_state, INDEX_MASK)),
             optional=(QueryMember(point_mass),),
         )
 
@@ -375,12 +380,12 @@ class GrazersQuery:
         self._join = QueryJoin(
             entities,
             (
-                QueryMember(position),
-                QueryMember(velocity),
-                QueryMember(energy),
-                QueryMember(kin),
+                QuerySparseMember(position, INDEX_MASK),
+                QuerySparseMember(velocity, INDEX_MASK),
+                QuerySparseMember(energy, INDEX_MASK),
+                QuerySparseMember(kin, INDEX_MASK),
             ),
-            none_of=(QueryMember(predator),),
+            none_of=(QuerySparseMember(predator, INDEX_MASK),),
         )
 
     def __len__(self) -> int:
@@ -460,11 +465,11 @@ class HuntersQuery:
         self._join = QueryJoin(
             entities,
             (
-                QueryMember(position),
-                QueryMember(velocity),
-                QueryMember(energy),
-                QueryMember(kin),
-                QueryMember(predator),
+                QuerySparseMember(position, INDEX_MASK),
+                QuerySparseMember(velocity, INDEX_MASK),
+                QuerySparseMember(energy, INDEX_MASK),
+                QuerySparseMember(kin, INDEX_MASK),
+                QuerySparseMember(predator, INDEX_MASK),
             ),
         )
 
@@ -617,12 +622,46 @@ class ActorsGroup(Group):
         self.villager = VillagerGroupedData(villager.data)
 
 
-class Game:
+class Game(WorldParts):
     """A small game of all shipped components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and
     copies as a whole, without callbacks. Not thread-safe.
     """
+
+    _PARTS: ClassVar = (
+        "entities",
+        "ai_state",
+        "celestial_body",
+        "energy",
+        "every_type",
+        "kin",
+        "particle",
+        "point_mass",
+        "position",
+        "predator",
+        "scene_node",
+        "skinned_mesh",
+        "sound_source",
+        "static",
+        "status_effect",
+        "tile",
+        "transform",
+        "velocity",
+        "villager",
+        "spark",
+        "texture",
+        "archetypes",
+        "movers",
+        "drawn",
+        "afflicted",
+        "grazers",
+        "hunters",
+        "ablaze",
+        "fighters",
+        "bodies",
+        "actors",
+    )
 
     def __init__(self) -> None:
         self.entities = EntityManager()
@@ -727,75 +766,89 @@ class Game:
         _parts: list[tuple[_Store, Columns]] = []
         _given: list[object] = []
         if tile is not None:
-            _columns = self.tile._convert(n, **tile)
+            _columns = self.tile._convert(n, **known_fields(Tile, tile))
             _parts.append((self.tile, _columns))
             _given.extend(tile.values())
         if ai_state is not None:
-            _columns = self.ai_state._convert(n, **ai_state)
+            _columns = self.ai_state._convert(n, **known_fields(AiState, ai_state))
             _parts.append((self.ai_state, _columns))
             _given.extend(ai_state.values())
         if celestial_body is not None:
-            _columns = self.celestial_body._convert(n, **celestial_body)
+            _columns = self.celestial_body._convert(
+                n, **known_fields(CelestialBody, celestial_body)
+            )
             _parts.append((self.celestial_body, _columns))
             _given.extend(celestial_body.values())
         if energy is not None:
-            _columns = self.energy._convert(n, **energy)
+            _columns = self.energy._convert(n, **known_fields(Energy, energy))
             _parts.append((self.energy, _columns))
             _given.extend(energy.values())
         if every_type is not None:
-            _columns = self.every_type._convert(n, **every_type)
+            _columns = self.every_type._convert(
+                n, **known_fields(EveryType, every_type)
+            )
             _parts.append((self.every_type, _columns))
             _given.extend(every_type.values())
         if kin is not None:
-            _columns = self.kin._convert(n, **kin)
+            _columns = self.kin._convert(n, **known_fields(Kin, kin))
             _parts.append((self.kin, _columns))
             _given.extend(kin.values())
         if particle is not None:
-            _columns = self.particle._convert(n, **particle)
+            _columns = self.particle._convert(n, **known_fields(Particle, particle))
             _parts.append((self.particle, _columns))
             _given.extend(particle.values())
         if point_mass is not None:
-            _columns = self.point_mass._convert(n, **point_mass)
+            _columns = self.point_mass._convert(
+                n, **known_fields(PointMass, point_mass)
+            )
             _parts.append((self.point_mass, _columns))
             _given.extend(point_mass.values())
         if position is not None:
-            _columns = self.position._convert(n, **position)
+            _columns = self.position._convert(n, **known_fields(Position, position))
             _parts.append((self.position, _columns))
             _given.extend(position.values())
         if predator is not None:
-            _columns = self.predator._convert(n, **predator)
+            _columns = self.predator._convert(n, **known_fields(Predator, predator))
             _parts.append((self.predator, _columns))
             _given.extend(predator.values())
         if scene_node is not None:
-            _columns = self.scene_node._convert(n, **scene_node)
+            _columns = self.scene_node._convert(
+                n, **known_fields(SceneNode, scene_node)
+            )
             _parts.append((self.scene_node, _columns))
             _given.extend(scene_node.values())
         if skinned_mesh is not None:
-            _columns = self.skinned_mesh._convert(n, **skinned_mesh)
+            _columns = self.skinned_mesh._convert(
+                n, **known_fields(SkinnedMesh, skinned_mesh)
+            )
             _parts.append((self.skinned_mesh, _columns))
             _given.extend(skinned_mesh.values())
         if sound_source is not None:
-            _columns = self.sound_source._convert(n, **sound_source)
+            _columns = self.sound_source._convert(
+                n, **known_fields(SoundSource, sound_source)
+            )
             _parts.append((self.sound_source, _columns))
             _given.extend(sound_source.values())
         if static is not None:
-            _columns = self.static._convert(n, **static)
+            _columns = self.static._convert(n, **known_fields(Static, static))
             _parts.append((self.static, _columns))
             _given.extend(static.values())
         if status_effect is not None:
-            _columns = self.status_effect._convert(n, **status_effect)
+            _columns = self.status_effect._convert(
+                n, **known_fields(StatusEffect, status_effect)
+            )
             _parts.append((self.status_effect, _columns))
             _given.extend(status_effect.values())
         if transform is not None:
-            _columns = self.transform._convert(n, **transform)
+            _columns = self.transform._convert(n, **known_fields(Transform, transform))
             _parts.append((self.transform, _columns))
             _given.extend(transform.values())
         if velocity is not None:
-            _columns = self.velocity._convert(n, **velocity)
+            _columns = self.velocity._convert(n, **known_fields(Velocity, velocity))
             _parts.append((self.velocity, _columns))
             _given.extend(velocity.values())
         if villager is not None:
-            _columns = self.villager._convert(n, **villager)
+            _columns = self.villager._convert(n, **known_fields(Villager, villager))
             _parts.append((self.villager, _columns))
             _given.extend(villager.values())
         _rows = SpawnedRows(
@@ -888,28 +941,36 @@ class Game:
         Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
         """
         _dt = np.float32(CARRY_DT_ARGUMENT.one(dt))
-        _n = len(self.movers)
-        _blocks = joined_blocks(
-            _n,
-            (
-                JoinedColumn(
-                    rows_last(self.transform.data._translation_column),
-                    self.movers._join.rows(0),
-                    True,
-                ),
-                JoinedColumn(
-                    rows_last(self.point_mass.data._velocity_column),
-                    self.movers._join.rows(1),
-                    False,
-                ),
+        _found = self.movers._join.match()
+        _blocks = self.transform.data._joined.get("carry")
+        if _blocks is None or _blocks.stamp != _found:
+            _blocks = self._carry_blocks(_found)
+        for transform_translation, point_mass_velocity, _tmp in _blocks:
+            # Transform.translation += PointMass.velocity * dt
+            np.multiply(point_mass_velocity, _dt, out=_tmp)
+            transform_translation += _tmp
+
+    def _carry_blocks(self, found: QueryMatch) -> JoinedBlocks:
+        """Cut the columns of `carry` into blocks; good until they move or the query
+        matches anew."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.transform.data._translation_column),
+                found.rows[0],
+                True,
+                True,
             ),
-            (("f4", (3,), True),),
-        )
-        with np.errstate(all="ignore"):
-            for transform_translation, point_mass_velocity, _tmp in _blocks:
-                # Transform.translation += PointMass.velocity * dt
-                np.multiply(point_mass_velocity, _dt, out=_tmp)
-                transform_translation += _tmp
+            JoinedColumn(
+                rows_last(self.point_mass.data._velocity_column),
+                found.rows[1],
+                True,
+                False,
+            ),
+        ]
+        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        holders = (self.transform.data, self.point_mass.data)
+        blocks = JoinedBlocks(found, found.count, columns, working)
+        return blocks.keep("carry", holders)
 
     def drift(self, dt: float) -> None:
         """Move the bodies.
@@ -919,23 +980,29 @@ class Game:
         """
         _dt = np.float32(DRIFT_DT_ARGUMENT.one(dt))
         _n = self.bodies.n
-        _blocks = joined_blocks(
-            _n,
-            (
-                JoinedColumn(
-                    rows_last(self.position.data._value_column), slice(0, _n), True
-                ),
-                JoinedColumn(
-                    rows_last(self.velocity.data._value_column), slice(0, _n), False
-                ),
+        _blocks = self.position.data._joined.get("drift")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._drift_blocks(_n)
+        for position_value, velocity_value, _tmp in _blocks:
+            # Position.value += Velocity.value * dt
+            np.multiply(velocity_value, _dt, out=_tmp)
+            position_value += _tmp
+
+    def _drift_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `drift` into blocks; good until they move or the group's
+        length changes."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.position.data._value_column), slice(0, n), True, True
             ),
-            (("f4", (3,), True),),
-        )
-        with np.errstate(all="ignore"):
-            for position_value, velocity_value, _tmp in _blocks:
-                # Position.value += Velocity.value * dt
-                np.multiply(velocity_value, _dt, out=_tmp)
-                position_value += _tmp
+            JoinedColumn(
+                rows_last(self.velocity.data._value_column), slice(0, n), True, False
+            ),
+        ]
+        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        holders = (self.position.data, self.velocity.data)
+        blocks = JoinedBlocks(n, n, columns, working)
+        return blocks.keep("drift", holders)
 
     def signature(self, entity: Entity, /) -> Signature:
         """Return which components the entity has, as flags; O(components).

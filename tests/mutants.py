@@ -135,7 +135,7 @@ WORLD = (
     ),
     Mutant("a manager is not among all", r"^ +\(\w+, self\.\w+\),\n", ""),
     Mutant("a component is not spawned", r"_parts\.append\(.*\)", "pass"),
-    Mutant("arguments count as held views", r"given\.extend\(.*\)", "pass"),
+    Mutant("arguments count as held views", r"_given\.extend\(.*\)", "pass"),
     Mutant("values change while they wait", r"= \[\(\w+, _owned\(columns\)\) .*\]", "= parts"),
     Mutant(
         "there is room for the first only",
@@ -153,7 +153,7 @@ WORLD = (
     Mutant("failures stop the others", r"with self\.entities\.dispatch:", "if True:"),
     Mutant("a manager is left out of the sum", r"gone \+= .*", "pass"),
     Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
-    Mutant("components that it does not have", r" if holder\.has\(entity\)", ""),
+    Mutant("components that it does not have", r" if holder\.has\(entity\)\)", ")"),
     Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
 )
 
@@ -174,6 +174,7 @@ RUNTIME = (
         r"if 0 <= number < data\._n:",
         "if 0 <= number <= data._n:",
     ),
+    Mutant("holes among many are taken for rows", r"if holes\.any\(\):", "if False:"),
     Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
     Mutant(
         "survivors in the wrong order",
@@ -188,7 +189,9 @@ RUNTIME = (
     Mutant("a list's neighbour is not told", r"^    previous\[after\[.*\]\] = .*", "    pass"),
     Mutant("a list's last row is forgotten", r"^    previous\[heads.*\] = .*", "    pass"),
     Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
-    Mutant("failing callbacks stop the others", r"errors\.extend\(_leaves\(error\)\)", "raise"),
+    Mutant(
+        "failing callbacks stop the others", r"(self\.)?errors\.extend\(_leaves\(error\)\)", "raise"
+    ),
     Mutant("failures are forgotten", r"raise group$", "pass"),
     Mutant("the queued are forgotten", r"self\._empty_queue\(\)$", "pass"),
     Mutant("a cancelled callback runs", r"if not entry\.subscription\.active:", "if False:"),
@@ -211,6 +214,13 @@ RUNTIME = (
         "wanted[moving], displaced",
     ),
     Mutant("who lacks one mate's rows joins", r"found = \[earlier\[present\] .*\]", "pass"),
+    Mutant(
+        "parts of the world are replaced",
+        r"if name in self\._PARTS and hasattr\(self, name\):",
+        "if False:",
+    ),
+    Mutant("parts of the world are deleted", r"if name in self\._PARTS:", "if False:"),
+    Mutant("columns of a group are replaced", r"if hasattr\(self, name\):", "if False:"),
     Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
     Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
@@ -218,6 +228,12 @@ RUNTIME = (
     Mutant("queries see the dead", r"match\.keep\(self\._entities\.alive_many\(.*\)\)", "pass"),
     Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
     Mutant("owners are not compared", r"and _equal\(owners\[rows\], entities\)", ""),
+    Mutant("a query begins with all instances", r"return first_rows\(.*\)", "return slice(0, n)"),
+    Mutant(
+        "rows in step pass for first instances",
+        r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
+        r"\1return super().find(entities)",
+    ),
     Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )
 
@@ -228,4 +244,32 @@ SHARED = (
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),
+)
+
+COMPILED = Shared(
+    "_compiled.py",
+    (
+        Mutant("NaN is no minimum", r"a < b or a != a", "a < b"),
+        Mutant("NaN is no maximum", r"a > b or a != a", "a > b"),
+        Mutant("a remainder has the dividend's sign", r"rest \+ b if .*", "rest"),
+        Mutant(
+            "a remainder of nothing is positive",
+            r"if b == 0:\n        return rest",
+            "if b == 0:\n        return b",
+        ),
+        Mutant("sums have one pair less", r"range\(n // 2\):(?=\n.*\+=)", "range(n // 2 - 1):"),
+        Mutant("a sum of none is anything", r"values\[0\] = 0", "values[0] = 1"),
+        Mutant("sums lose the odd one", r"half = \(n \+ 1\) // 2", "half = n // 2"),
+        Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
+        Mutant("sparse: other owners are found", r"row < n and owners\[row\] == entity", "row < n"),
+        Mutant(
+            "direct: other owners are found",
+            r"index < n and owners\[index\] == entity",
+            "index < n",
+        ),
+        Mutant("direct: null is found", r"entity != 0 and ", ""),
+        Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
+        Mutant("the last row is not found", r"for row in range\(n\):", "for row in range(n - 1):"),
+    ),
+    ("test_bead.py", "test_bone.py", "test_cell.py", "test_world.py"),
 )

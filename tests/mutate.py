@@ -1,10 +1,10 @@
 """Breaks generated managers in many ways and checks that their generated tests notice.
 
-`python -m tests.mutate` builds the shipped schemas, and a few more for policies that those do not
-have, into a temporary folder, applies each mutant where its pattern matches, runs the generated
-tests of that module, and prints what was killed and what survived. It exits with 0 only if some ran
-and all of them were killed; a mutant whose pattern matches nowhere is an error, so that none falls
-silent when the templates change.
+`python -m tests.mutate` builds the shipped schemas, a few more for policies that those do not have,
+and a few that numba compiles, into a temporary folder, applies each mutant where its pattern
+matches, runs the generated tests of that module, and prints what was killed and what survived. It
+exits with 0 only if some ran and all of them were killed; a mutant whose pattern matches nowhere,
+or that makes no program, is an error, so that none falls silent when the templates change.
 """
 
 from __future__ import annotations
@@ -17,29 +17,20 @@ import shutil
 import sys
 import tempfile
 import time
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TypeVar
 
 import pytest
 
-from ecsgen import features, world_features
-from ecsgen.features import Mutant
-from ecsgen.model import Project
-from tests.generated_package import SCHEMAS, build
-from tests.mutants import MANAGER, SHARED
-from tests.mutants_archetypes import CHUNKED
+from tests.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
-Item = TypeVar("Item")
-
-PACKAGE = "generated"
-UNSHIPPED = Path(__file__).with_name("unshipped.yaml")
 SECONDS = {True: 180, False: 900}
 """A run that takes longer is a kill: an endless loop is noticed, too. By: only some tests run."""
 BY_TIME = "time"
@@ -59,25 +50,6 @@ FORKS: ForkServerContext | SpawnContext = (
 FORKS.set_forkserver_preload(["__main__", "numpy", "pytest", "hypothesis.stateful"])
 
 
-PLACES = 3
-"""Of many matches of a pattern in one module, so many are tried, from the first to the last."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One broken module."""
-
-    file: str
-    place: int  # which match of the pattern
-    mutant: Mutant
-    text: str
-    tests: tuple[str, ...]  # files of the tests' folder; none means all
-
-    @property
-    def title(self) -> str:
-        return f"{self.file:<20} {self.mutant.says} [{self.place}]"
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What the tests said to one broken module."""
@@ -87,71 +59,9 @@ class Outcome:
     seconds: float
 
 
-def build_all(folder: Path) -> Project:
-    """Write the package that is going to be broken."""
-    schemas = folder.parent / "schemas"
-    shutil.copytree(SCHEMAS, schemas)
-    shutil.copy(UNSHIPPED, schemas)
-    return build(schemas, folder)
-
-
-def jobs(project: Project, folder: Path) -> Iterator[Job]:
-    """Return every way to break the package, one at a time."""
-    for component in project.components:
-        file = f"{component.module}.py"
-        if component.chunk:
-            yield from _broken(folder, file, CHUNKED, ("test_archetypes.py",))
-            continue
-        tests = (f"test_{file}", "test_world.py")
-        found = [mutant for f in features.active(component) for mutant in f.mutants]
-        yield from _broken(folder, file, [*MANAGER, *found], tests)
-    of_world = [mutant for f in world_features.active(project) for mutant in f.mutants]
-    for shared in SHARED:
-        more = of_world if shared.file == "world.py" else []
-        yield from _broken(folder, shared.file, [*shared.mutants, *more], shared.tests)
-
-
-def idle(todo: Iterable[Job]) -> list[str]:
-    """Return what the mutants say that break nothing: the code they are about has changed."""
-    listed = [
-        ("every manager", MANAGER),
-        ("every component in chunks", CHUNKED),
-        *((shared.file, shared.mutants) for shared in SHARED),
-        *((f"ecsgen/features/{f.name}.py", f.mutants) for f in features.every()),
-        *((f"ecsgen/world_features/{f.name}.py", f.mutants) for f in world_features.every()),
-    ]
-    at_work = {job.mutant for job in todo}
-    return [
-        f"{where}: {mutant.says}: {mutant.old}"
-        for where, every in listed
-        for mutant in every
-        if mutant not in at_work
-    ]
-
-
-def _broken(
-    folder: Path, file: str, every: Iterable[Mutant], tests: tuple[str, ...]
-) -> Iterator[Job]:
-    text = (folder / file).read_text(encoding="utf-8")
-    for mutant in every:
-        matches = list(enumerate(re.finditer(mutant.old, text, re.MULTILINE)))
-        for place, match in spread(matches, PLACES):
-            new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
-            if new != text:
-                yield Job(file, place, mutant, new, tests)
-
-
-def spread(items: list[Item], count: int) -> list[Item]:
-    """Return `count` of several items, evenly spread from the first to the last; 0 means all."""
-    if count == 0 or len(items) <= count:
-        return items
-    last = len(items) - 1
-    return [items[round(k * last / max(count - 1, 1))] for k in range(count)]
-
-
 def run(job: Job, folder: Path) -> Outcome:
     """Run the tests against one broken module, in a folder that nobody else uses meanwhile."""
-    path = folder / job.file
+    path = folder / job.package / job.file
     whole, times = path.read_bytes(), path.stat()
     path.write_text(job.text, encoding="utf-8")
     start = time.perf_counter()
@@ -164,7 +74,7 @@ def run(job: Job, folder: Path) -> Outcome:
 
 
 def _killed_by(job: Job, folder: Path) -> str:
-    process, output = _start(folder, job.tests, keeps_compiled=False)
+    process, output = _start(folder / job.package, job.tests, keeps_compiled=False)
     process.join(SECONDS[bool(job.tests)])
     if process.is_alive():
         process.kill()
@@ -177,9 +87,11 @@ def _killed_by(job: Job, folder: Path) -> str:
     return named.group(1) if named else f"exit status {process.exitcode}"
 
 
-def hasten(tests: Path) -> None:
+def hasten(folder: Path) -> None:
     """Let state machines stop at the first failure that they find."""
-    machines = [p for p in tests.rglob("*.py") if PHASES[0] in p.read_text(encoding="utf-8")]
+    machines = [
+        p for p in folder.rglob("tests/**/*.py") if PHASES[0] in p.read_text(encoding="utf-8")
+    ]
     if not machines:
         raise SystemExit(f"no state machine has the phases {PHASES[0]}")
     for path in machines:
@@ -191,11 +103,14 @@ def check_whole(todo: list[Job], folder: Path) -> None:
 
     This also compiles everything, so that later runs need not.
     """
-    tests = tuple(sorted({name for job in todo for name in job.tests}))
-    process, output = _start(folder, tests if all(job.tests for job in todo) else (), True)
-    process.join()
-    if process.exitcode != 0:
-        raise SystemExit(f"the whole package fails:\n{output.read_text(encoding='utf-8')}")
+    for package in sorted({job.package for job in todo}):
+        concerned = [job for job in todo if job.package == package]
+        tests = tuple(sorted({name for job in concerned for name in job.tests}))
+        some = tests if all(job.tests for job in concerned) else ()
+        process, output = _start(folder / package, some, keeps_compiled=True)
+        process.join()
+        if process.exitcode != 0:
+            raise SystemExit(f"the whole package fails:\n{output.read_text(encoding='utf-8')}")
 
 
 def _start(folder: Path, tests: tuple[str, ...], keeps_compiled: bool) -> tuple[BaseProcess, Path]:
@@ -215,6 +130,7 @@ def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: 
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.dont_write_bytecode = not keeps_compiled
     sys.pycache_prefix = None  # beside the source, where copies take it along
+    os.environ["NUMBA_CACHE_DIR"] = str(folder.parent / _compiled_cache(folder))
     for name in tests or ("",):
         status = pytest.main([*OPTIONS, str(folder / "tests" / name)])
         if status:
@@ -222,12 +138,20 @@ def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: 
     sys.exit(status)
 
 
+def _compiled_cache(package: Path) -> str:
+    """Return a folder's name that changes with the functions that others have compiled into them:
+    numba compiles a function again when its own file changes, not when theirs do."""
+    path = package / "_compiled.py"
+    text = path.read_bytes() if path.exists() else b""
+    return f"compiled_{zlib.crc32(text):08x}"
+
+
 def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
     """Run jobs side by side, each worker on a copy of the package; in the order given."""
     check_whole(todo, folder)
     copies: SimpleQueue[Path] = SimpleQueue()
     for number in range(workers):
-        copy = folder.parent / f"worker_{number}" / PACKAGE
+        copy = folder.parent / f"worker_{number}"
         shutil.copytree(folder, copy)
         copies.put(copy)
 
@@ -245,16 +169,18 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
 def mutate(count: int, only: str, workers: int) -> list[Outcome]:
     """Run `count` mutants (0: all) whose title matches a pattern; print as they come."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / PACKAGE
+        folder = Path(temporary) / "whole"
         every = list(jobs(build_all(folder), folder))
-        hasten(folder / "tests")
+        hasten(folder)
         if lost := idle(every):
             raise SystemExit("\n".join(["these mutants match nothing:", *lost]))
-        todo = [job for job in every if re.search(only, job.title)]
+        todo = spread([job for job in every if re.search(only, job.title)], count)
         if not todo:
             raise SystemExit(f"no mutant's title matches {only!r}")
+        if flaws := [flaw for job in todo if (flaw := senseless(job))]:
+            raise SystemExit("\n".join(["these mutants are no programs:", *flaws]))
         outcomes = []
-        for outcome in run_all(spread(todo, count), folder, workers):
+        for outcome in run_all(todo, folder, workers):
             outcomes.append(outcome)
             verdict = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVED"
             print(f"{outcome.seconds:5.1f} s  {outcome.job.title:<78} {verdict}", flush=True)
@@ -263,8 +189,8 @@ def mutate(count: int, only: str, workers: int) -> list[Outcome]:
 
 def report(outcomes: list[Outcome]) -> int:
     """Print kills per module and all survivors; return the exit status."""
-    ran = Counter(outcome.job.file for outcome in outcomes)
-    killed = Counter(outcome.job.file for outcome in outcomes if outcome.killed_by)
+    ran = Counter(outcome.job.where for outcome in outcomes)
+    killed = Counter(outcome.job.where for outcome in outcomes if outcome.killed_by)
     print(f"\n{'module':<24} {'mutants':>8} {'killed':>8}")
     for file in sorted(ran):
         print(f"{file:<24} {ran[file]:>8} {killed[file]:>8}")

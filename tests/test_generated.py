@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,12 +78,13 @@ def outputs(folder: Path, tests: Path | None = None) -> list[Output]:
     return list(generated.outputs(project, options))
 
 
-def run_pytest(folder: Path, tests: Path, *options: str) -> None:
+def run_pytest(folder: Path, *tests: Path, options: tuple[str, ...] = ()) -> None:
     """Run generated tests in a process of their own; warnings are errors."""
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, "--rootdir", str(folder), str(tests), *options],
+        [*command, "--rootdir", str(folder), *map(str, tests), *options],
         cwd=folder,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "compiled")},
         capture_output=True,
         text=True,
         check=False,
@@ -127,7 +130,7 @@ def test_moved_tests_find_their_package(tmp_path: Path) -> None:
     build(SCHEMAS, tmp_path / "pair" / "package", tmp_path / "pair" / "far" / "checks")
     (tmp_path / "pair").rename(tmp_path / "elsewhere")
     checks = tmp_path / "elsewhere" / "far" / "checks"
-    run_pytest(tmp_path, checks, "-k", "TestStatic or TestWorld")
+    run_pytest(tmp_path, checks, options=("-k", "TestStatic or TestWorld"))
 
 
 @pytest.mark.slow
@@ -147,6 +150,18 @@ def test_small_handles_pass_their_tests(tmp_path: Path) -> None:
     (schemas / "small.yaml").write_text(f"{small}---\ncomponent: Tag\n", encoding="utf-8")
     build(schemas, tmp_path / "package")
     run_pytest(tmp_path, tmp_path / "package" / "tests")
+
+
+def test_compiled_packages_pass_their_tests(tmp_path: Path) -> None:
+    """The machines and what has nothing to do with numba are left to `make mutants`."""
+    pytest.importorskip("numba")
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    shutil.copy(Path(__file__).with_name("compiled.yaml"), schemas)
+    project = build(schemas, tmp_path / "package", backend="numba")
+    modules = [component.module for component in project.components if component.kernels]
+    tests = [tmp_path / "package" / "tests" / f"test_{name}.py" for name in (*modules, "world")]
+    run_pytest(tmp_path, *tests, options=("-k", "not Machine"))
 
 
 def test_broken_managers_are_noticed() -> None:

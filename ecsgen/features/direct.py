@@ -36,6 +36,6 @@ FEATURE = Feature(
         Mutant("other owners are found", r"data\._entity_cells\[row\] == entity and ", ""),
         Mutant("no entity is found in holes", r" and entity:", ":"),
         Mutant("holes are taken for rows", r"\s+or not data\._entity_cells\[row\]", ""),
-        Mutant("holes among many are taken for rows", r"present_rows\(", "rows_in_use("),
+        Mutant("rows are taken as given", r"present_rows\(rows, .*\)", "np.asarray(rows, np.intp)"),
     ),
 )

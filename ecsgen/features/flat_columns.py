@@ -1,6 +1,6 @@
-"""kernels and reductions with `backend: numba`: columns of shapes, seen element after element."""
+"""Kernels and reductions with `backend: numba`: columns of shapes, seen element after element."""
 
-from ecsgen.features._base import Feature
+from ecsgen.features._base import Feature, Mutant
 from ecsgen.model import Component
 
 
@@ -12,7 +12,10 @@ def _columns(component: Component) -> object:
 
 FEATURE = Feature(
     name="flat_columns",
-    applies=lambda c: bool(c.kernels or c.reductions) and c.backend == "numba",
+    applies=lambda c: bool(c.kernels or c.reductions or c.joined) and c.backend == "numba",
     order=79,
     subject=_columns,
+    mutants=(
+        Mutant("elements are copies", r"_flat = self\._\w+_column\.reshape\(-1\)", r"\g<0>.copy()"),
+    ),
 )

@@ -81,6 +81,18 @@ def disjunction(head: str, names: list[str]) -> str:
     return f"{head}(\n{inner}\n{pad})"
 
 
+def conjunction(head: str, tests: list[str]) -> str:
+    """Return `head` and the tests joined by `and`, then a colon, as black lays it out."""
+    line = f"{head}{' and '.join(tests)}:"
+    if len(line) <= WIDTH:
+        return line
+    pad = " " * (len(head) - len(head.lstrip()))
+    inner = f"{pad}    {' and '.join(tests)}"
+    if len(inner) > WIDTH:
+        inner = f"\n{pad}    and ".join([f"{pad}    {tests[0]}", *tests[1:]])
+    return f"{head}(\n{inner}\n{pad}):"
+
+
 def signature(name: str, parameters: list[str], returns: str, indent: int) -> str:
     """Return the line or lines that begin a function of few parameters."""
     pad = " " * indent

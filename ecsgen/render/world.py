@@ -9,7 +9,7 @@ from ecsgen import world_features
 from ecsgen.model import Component, Project, World
 from ecsgen.render.blocks import Step, without_nothing
 from ecsgen.render.environment import environment
-from ecsgen.render.imports import import_lines
+from ecsgen.render.imports import compiled_names, import_lines
 from ecsgen.schema.names import DERIVED_CLASSES
 
 MARKER = "<<imports>>"
@@ -47,6 +47,7 @@ class Parts:
     world: World
     members: tuple[Member, ...]
     features: tuple[tuple[str, object], ...]  # names and subjects of the active features
+    backend: str
     exports: tuple[str, ...]
     """What the package has of `world.py` besides the world."""
 
@@ -57,7 +58,7 @@ class Parts:
         active = world_features.active(project)
         exports = tuple(name for feature in active for name in feature.exports(project))
         subjects = tuple((feature.name, feature.subject(project)) for feature in active)
-        return cls(project.world, members, subjects, exports)
+        return cls(project.world, members, subjects, project.backend, exports)
 
     @property
     def components(self) -> list[Member]:
@@ -93,4 +94,6 @@ def world_module(parts: Parts) -> str:
     text = environment().get_template("world.py.j2").render(Steps(parts).context)
     text = without_nothing(text)
     own = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
+    if parts.backend == "numba":
+        own |= dict.fromkeys(compiled_names(), "._compiled")
     return text.replace(MARKER, import_lines(text, own))

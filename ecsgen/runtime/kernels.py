@@ -157,28 +157,40 @@ def rows_below(levels: tuple[RowArray, ...], bound: int) -> tuple[RowArray, ...]
 
 def gather(source: NDArray[Any], rows: RowArray, out: NDArray[Any]) -> None:
     """Copy rows of a column into a block; rows are last in both."""
-    if source.ndim == 1:
-        source.take(rows, out=out, mode="clip")
-    elif source.strides[-1] == source.itemsize:
-        for place in np.ndindex(source.shape[:-1]):
-            source[place].take(rows, out=out[place], mode="clip")
-    else:
-        _row_items(source).take(rows, out=_row_items(out), mode="clip")
+    take_rows(row_cells(source), rows, row_cells(out))
 
 
 def scatter(target: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
     """Copy a block over rows of a column; rows are last in both."""
-    if target.ndim == 1:
-        target[rows] = values
-    elif target.strides[-1] == target.itemsize:
-        for place in np.ndindex(target.shape[:-1]):
-            target[place][rows] = values[place]
-    else:
-        cells = _row_items(target)
+    put_rows(row_cells(target), rows, row_cells(values))
+
+
+def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return cells, rows last, as arrays of one item per row: one, or one per element."""
+    if array.ndim == 1:
+        return [array]
+    if array.strides[-1] == array.itemsize:
+        return [array[place] for place in np.ndindex(array.shape[:-1])]
+    return [_row_items(array)]
+
+
+def take_rows(
+    source: Sequence[NDArray[Any]], rows: RowArray, out: Sequence[NDArray[Any]]
+) -> None:
+    """Copy rows of a column into a block; both as `row_cells` has them."""
+    for cells, copy in zip(source, out, strict=True):
+        cells.take(rows, out=copy, mode="clip")
+
+
+def put_rows(
+    target: Sequence[NDArray[Any]], rows: RowArray, values: Sequence[NDArray[Any]]
+) -> None:
+    """Copy a block over rows of a column; both as `row_cells` has them."""
+    for cells, copy in zip(target, values, strict=True):
         if cells.dtype.kind == "V":  # `put` takes half the time
-            np.put(cells, rows, _row_items(values), mode="clip")
+            np.put(cells, rows, copy, mode="clip")
         else:
-            cells[rows] = _row_items(values)
+            cells[rows] = copy
 
 
 def _row_items(array: NDArray[Any]) -> NDArray[Any]:

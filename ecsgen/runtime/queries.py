@@ -1,95 +1,45 @@
 """Queries: the entities that have certain components, and the rows where these are.
 
-A query joins its managers from the smallest one, by bulk lookups, and keeps the result
-until one of them changes or an entity dies. Rows that follow each other are kept as a
-slice, so that columns of entities in order of creation are views, not copies.
+A query joins its managers, from the smallest one by bulk lookups, and keeps the result until one
+of them changes or an entity dies. It goes block by block, so that what it works with stays in the
+cache. Rows that follow each other are kept as a slice, so that columns of entities in order of
+creation are views, not copies.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .chains import first_rows
-from .handles import NIL, EntityArray, RowArray
+from .handles import NIL, EntityArray
+from .query_block import QueryBlock
+from .query_match import QueryMatch
+from .query_members import (
+    QueriedEntities,
+    QueryLiving,
+    QueryMember,
+)
+from .query_rows import (
+    QueryRows,
+    as_array,
+    has_nil,
+    is_strewn,
+    merged_rows,
+    row_blocks,
+    sample_rows,
+)
 
-RowsOrSlice: TypeAlias = slice | RowArray
-"""Rows of one manager; a slice where they follow each other."""
+_JOINED: Final = 65_536
+"""Candidates per step of a join: numpy's calls take no time, and the step fits a cache."""
 
+_STREWN: Final = 16_384
+"""Rows in any order that a cache holds."""
 
-class QueriedManager(Protocol):
-    """What a query needs of a manager."""
-
-    @property
-    def data(self) -> Any: ...
-
-    @property
-    def version(self) -> int: ...
-
-    def __len__(self) -> int: ...
-
-    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
-
-
-class QueriedEntities(Protocol):
-    """What a query needs of the entity manager."""
-
-    @property
-    def _deaths(self) -> int: ...
-
-    def alive_many(self, es: ArrayLike, /) -> NDArray[np.bool_]: ...
-
-
-class QueryMember:
-    """A component of a query, of which an entity has one instance at most."""
-
-    __slots__ = ("manager",)
-
-    def __init__(self, manager: QueriedManager) -> None:
-        self.manager = manager
-
-    def owners(self) -> EntityArray:
-        """Return the owner of each row: a view, not to be kept."""
-        owners: EntityArray = self.manager.data.entity
-        return owners
-
-    def candidates(self) -> RowsOrSlice:
-        """Return all rows with an owner, ascending, one for each owner."""
-        owners = self.owners()
-        if len(self.manager) < len(owners):  # there are holes
-            return np.flatnonzero(owners)
-        return slice(0, len(owners))
-
-    def find(self, entities: EntityArray) -> RowsOrSlice:
-        """Return the row of each entity, NIL where it has none; O(k).
-
-        Where the owners of consecutive rows are these very entities, that is seen in a fifth
-        of the time that looking them up takes.
-        """
-        owners, count = self.owners(), len(entities)
-        if 0 < count <= len(owners):
-            first = int(self.manager.lookup_many(entities[:1])[0])
-            rows = slice(first, first + count)
-            if rows.stop <= len(owners) and _equal(owners[rows], entities):
-                return rows
-        return self.manager.lookup_many(entities)
-
-
-class QueryListMember(QueryMember):
-    """A component of a query, of which an entity may have several: its first one counts."""
-
-    __slots__ = ()
-
-    def candidates(self) -> RowsOrSlice:
-        """Return the first row of each owner, ascending."""
-        data, n = self.manager.data, len(self.manager)
-        return first_rows(data._next_column[:n], data._previous_column[:n])
-
-    def find(self, entities: EntityArray) -> RowsOrSlice:
-        """Return the first row of each entity, NIL where it has none; O(k)."""
-        return self.manager.lookup_many(entities)
+_ALIKE: Final = 3
+"""How many times as large as the smallest manager another one may be to be walked instead."""
 
 
 class QueryJoin:
@@ -100,6 +50,7 @@ class QueryJoin:
         "_any_of",
         "_arrays",
         "_entities",
+        "_living",
         "_members",
         "_none_of",
         "_optional",
@@ -122,9 +73,10 @@ class QueryJoin:
         self._none_of = none_of
         self._optional = optional
         self._members = (*required, *optional, *any_of, *none_of)
+        self._living = QueryLiving(entities, self._members)
         self._state: list[int] = []
         self._arrays: tuple[NDArray[Any], ...] | None = None
-        self._result: _Match | None = None
+        self._result: QueryMatch | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
@@ -138,152 +90,122 @@ class QueryJoin:
 
     def count(self) -> int:
         """Return how many entities there are."""
-        return self._current().count
+        return self.match().count
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""
-        found = self._current()
+        found = self.match()
         if self._arrays is None:
-            rows = [_as_array(found.rows[place]) for place in range(len(found.rows))]
+            rows = map(as_array, found.rows)
             self._arrays = (self._owners(found), *rows)
             for array in self._arrays:
                 array.flags.writeable = False
         return self._arrays
 
-    def rows(self, place: int) -> RowsOrSlice:
+    def member(self, place: int) -> QueryRows:
         """Return the rows of a member: the required ones come first, then the optional."""
-        return self._current().rows[place]
+        return self.match().members[place]
 
     def manager(self, place: int) -> Any:
         """Return the manager of a member."""
         return self._members[place].manager
 
-    def _current(self) -> _Match:
-        """Join again if a manager changed or an entity died since; O(components) otherwise."""
+    def match(self) -> QueryMatch:
+        """Return who matches: the same object until a manager changes or an entity dies.
+
+        Joins again if that happened; O(components) otherwise.
+        """
         state = [member.manager.version for member in self._members]
         state.append(self._entities._deaths)
         if self._result is None or state != self._state:
-            self._arrays = None
+            self._result = self._arrays = None
             self._result = self._join()
             self._state = state
         return self._result
 
-    def _owners(self, found: _Match) -> EntityArray:
+    def _owners(self, found: QueryMatch) -> EntityArray:
         """Return the entities, as an array of their own."""
-        if self._required:
-            owners = self._required[0].owners()[found.rows[0]]
-            return owners if owners.base is None else owners.copy()
-        return found.entities
+        if found.entities is not None:
+            return found.entities
+        owners = self._required[found.walked].owners()
+        rows = found.rows[found.walked]
+        return owners[rows].copy() if isinstance(rows, slice) else owners.take(rows)
 
-    def _join(self) -> _Match:
+    def _join(self) -> QueryMatch:
         """Find entities and rows; O(rows of the smallest manager) per component."""
-        match, places = self._start()
-        for place in places:
+        live = self._living.members()
+        walked, others = self._way()
+        matches = []
+        for match in self._blocks(walked, live):
+            self._narrow(match, others, live)
+            if match.count:
+                matches.append(match)
+        members = []
+        for place in range(len(self._required) + len(self._optional)):
+            rows = merged_rows([match.rows[place] for match in matches])
+            may_lack = place >= len(self._required)
+            members.append(QueryRows(rows, may_lack and has_nil(rows)))
+        entities = None
+        if not self._required:
+            none: EntityArray = np.empty(0, np.uint64)
+            entities = np.concatenate([none, *(match.entities for match in matches)])
+        count = sum(match.count for match in matches)
+        return QueryMatch(count, walked, members, entities)
+
+    def _way(self) -> tuple[int, list[int]]:
+        """Return the member whose rows to go through, the smallest, and the other required ones.
+
+        If the rows of the largest would then be here and there in it, and it is not much larger,
+        it is gone through instead: so its columns are read and written in the order of memory.
+        """
+        sizes = [len(member.manager) for member in self._required]
+        order = sorted(range(len(sizes)), key=sizes.__getitem__)
+        if not order:
+            return -1, order
+        smallest, largest = order[0], order[-1]
+        if _STREWN < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
+            few, many = self._required[smallest], self._required[largest]
+            rows = many.manager.lookup_many(few.owners()[sample_rows(few.candidates())])
+            if is_strewn(rows[rows != NIL]):
+                return largest, order[:-1]
+        return smallest, order[1:]
+
+    def _blocks(
+        self, walked: int, live: frozenset[QueryMember]
+    ) -> Iterator[QueryBlock]:
+        """Yield the candidates, block by block."""
+        if self._required:
+            member = self._required[walked]
+            owners, known = member.owners(), live if member in live else frozenset()
+            for rows in row_blocks(member.candidates(), _JOINED):
+                yield QueryBlock(owners[rows], {walked: rows}, known)
+            return
+        owners = _union(self._any_of)
+        for start in range(0, len(owners), _JOINED):
+            yield QueryBlock(owners[start : start + _JOINED], {})
+
+    def _narrow(
+        self, match: QueryBlock, others: list[int], live: frozenset[QueryMember]
+    ) -> None:
+        """Drop candidates that do not fulfil the conditions, and find the others' rows."""
+        for place in others:
             match.require(place, self._required[place])
+        if live.isdisjoint(self._required):
+            match.keep(self._entities.alive_many(match.entities))
         if self._any_of and self._required:
             match.keep_any(self._any_of)
         for member in self._none_of:
             match.drop(member)
-        match.keep(self._entities.alive_many(match.entities))
         for place, member in enumerate(self._optional, len(self._required)):
-            match.rows[place] = member.find(match.entities)
-        match.finish(keeps_entities=not self._required)
-        return match
-
-    def _start(self) -> tuple[_Match, list[int]]:
-        """Return the smallest manager's entities, and which members to look at next."""
-        if not self._required:
-            return _Match(_union(self._any_of), {}), []
-        sizes = [len(member.manager) for member in self._required]
-        first, *others = sorted(range(len(sizes)), key=sizes.__getitem__)
-        rows = self._required[first].candidates()
-        owners = self._required[first].owners()
-        return _Match(owners[rows], {first: rows}), others
-
-
-class _Match:
-    """The entities that fulfil the conditions so far, and their rows by member."""
-
-    __slots__ = ("count", "entities", "rows")
-
-    def __init__(self, entities: EntityArray, rows: dict[int, RowsOrSlice]) -> None:
-        self.entities = entities
-        self.rows = rows
-        self.count = len(entities)
-
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Drop the entities that are not to be kept."""
-        if not kept.all():
-            self.entities = self.entities[kept]
-            self.rows = {place: _kept(rows, kept) for place, rows in self.rows.items()}
-            self.count = len(self.entities)
-
-    def require(self, place: int, member: QueryMember) -> None:
-        """Keep those that have a component, and their rows."""
-        rows = self.rows[place] = member.find(self.entities)
-        if not isinstance(rows, slice):
-            self.keep(rows != NIL)
-
-    def keep_any(self, members: tuple[QueryMember, ...]) -> None:
-        """Keep those that have one component at least."""
-        kept = np.zeros(self.count, np.bool_)
-        for member in members:
-            rows = member.find(self.entities)
-            kept |= True if isinstance(rows, slice) else rows != NIL
-        self.keep(kept)
-
-    def drop(self, member: QueryMember) -> None:
-        """Keep those that have not a component."""
-        rows = member.find(self.entities)
-        none = np.zeros(self.count, np.bool_)
-        self.keep(none if isinstance(rows, slice) else rows == NIL)
-
-    def finish(self, keeps_entities: bool) -> None:
-        """Make the rows what is kept: slices where possible, and no view of a buffer."""
-        self.rows = {place: _as_slice(rows) for place, rows in self.rows.items()}
-        if not keeps_entities:
-            self.entities = self.entities[:0].copy()
+            match.rows[place] = match.find(member)
 
 
 def _union(members: tuple[QueryMember, ...]) -> EntityArray:
     """Return the owners of all members' rows, each once; O(rows) per member."""
     found: list[EntityArray] = []
     for place, member in enumerate(members):
-        match = _Match(member.owners()[member.candidates()], {})
+        match = QueryBlock(member.owners()[member.candidates()], {})
         for earlier in members[:place]:
             match.drop(earlier)
         found.append(match.entities)
     return np.concatenate(found)
-
-
-def _equal(owners: EntityArray, entities: EntityArray) -> bool:
-    """Return whether all are equal, which unequal ones in the middle or at the end refute."""
-    ends = (
-        owners[-1] == entities[-1]
-        and owners[len(owners) // 2] == entities[len(owners) // 2]
-    )
-    return bool(ends) and np.array_equal(owners, entities)
-
-
-def _kept(rows: RowsOrSlice, kept: NDArray[np.bool_]) -> RowArray:
-    """Return those of the rows that are kept."""
-    if isinstance(rows, slice):
-        start: int = rows.start
-        return np.flatnonzero(kept) + start
-    left: RowArray = rows[kept]
-    return left
-
-
-def _as_array(rows: RowsOrSlice) -> RowArray:
-    """Return rows as an array."""
-    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-
-
-def _as_slice(rows: RowsOrSlice) -> RowsOrSlice:
-    """Return rows that follow each other as a slice, others as they are."""
-    if isinstance(rows, slice) or len(rows) == 0 or rows[0] == NIL:
-        return rows
-    first, end = int(rows[0]), int(rows[-1]) + 1
-    if end - first == len(rows) and np.array_equal(rows, np.arange(first, end)):
-        return slice(first, end)
-    return rows

@@ -49,32 +49,33 @@ class QueryColumn(Generic[_Cell]):
     ) -> Self | NDArray[_Cell]:
         if view is None:
             return self
-        rows = view._join.rows(view._place)
+        member = view._join.member(view._place)
         data = view._join.manager(view._place).data
         column: NDArray[_Cell] = getattr(data, self._attribute)
+        rows = member.rows
         if isinstance(rows, slice):
-            cells: NDArray[_Cell] = column[rows]
-            return cells
+            return column[rows]
+        if not member.has_nil:
+            return member.gather(column)
         absent = rows == NIL
-        if not absent.any():
-            return column.take(rows, axis=0)
         cells = np.empty((len(rows), *column.shape[1:]), column.dtype)
         cells[...] = self._field.many(self._default, len(rows))
         cells[~absent] = column.take(rows[~absent], axis=0)
         return cells
 
     def __set__(self, view: QueryColumns, values: object) -> None:
-        rows = view._join.rows(view._place)
+        member = view._join.member(view._place)
         data = view._join.manager(view._place).data
         column = getattr(data, self._attribute)
+        rows = member.rows
         if isinstance(rows, slice):
             cells = column[rows]
             if not is_same_view(cells, values):
                 cells[...] = self._field.many(values, len(cells))
             return
         given = self._field.many(values, len(rows), data._buffer)
-        present = rows != NIL
-        if not present.all():
+        if member.has_nil:
+            present = rows != NIL
             shape = (len(rows), *column.shape[1:])
             given, rows = np.broadcast_to(given, shape)[present], rows[present]
         scatter_cells(column, rows, given)

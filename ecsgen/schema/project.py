@@ -70,8 +70,16 @@ def _in_world(component: Component, world: World) -> Component:
         component,
         group=next(groups, ""),
         queried=component.name in placed,
+        joined=_joined(component, world),
         chunk=world.chunk if component.name in world.archetypes else 0,
     )
+
+
+def _joined(component: Component, world: World) -> tuple[str, ...]:
+    """The fields that kernels of the world use."""
+    programs = [kernel.program for kernel in world.kernels]
+    used = {name for program in programs for name in (*program.reads, *program.writes)}
+    return tuple(f.name for f in component.fields if f"{component.name}.{f.name}" in used)
 
 
 def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:

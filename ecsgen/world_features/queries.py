@@ -20,12 +20,16 @@ class Part:
     module: str
     place: int  # among those that have rows
     is_list: bool
+    is_sparse: bool  # found through a sparse array
 
     @property
     def member(self) -> str:
         """The call that makes it a member of a join."""
-        kind = "QueryListMember" if self.is_list else "QueryMember"
-        return f"{kind}({self.module})"
+        if self.is_list:
+            return f"QueryListMember({self.module})"
+        if self.is_sparse:
+            return f"QuerySparseMember({self.module}, INDEX_MASK)"
+        return f"QueryMember({self.module})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ def _spelling(query: Query, components: dict[str, Component]) -> QuerySpelling:
                 components[name].module,
                 placed.index(name) if name in placed else -1,
                 components[name].instances == "many",
+                components[name].lookup == "sparse",
             )
             for name in names
         )

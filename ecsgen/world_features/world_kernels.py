@@ -1,58 +1,82 @@
-"""Kernels of the world: a method each, over the aligned rows of a group or the rows of a query."""
+"""Kernels of the world, whatever they are compiled to: their arguments, and the tests of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ecsgen.features import Mutant
-from ecsgen.model import Component, Project, World
+from ecsgen.kernels.tree import Argument
+from ecsgen.model import Default
+from ecsgen.render.calls import collection
+from ecsgen.render.quoting import literal
 from ecsgen.world_features._base import WorldFeature
-
-if TYPE_CHECKING:
-    from ecsgen.render.kernels.joined import JoinedMethod
+from ecsgen.world_features._kernels import KernelSubject
 
 
 @dataclass(frozen=True, slots=True)
-class WorldKernels:
-    """What the methods are made from."""
+class KernelCase:
+    """A kernel as its tests need it."""
 
-    world: World
-    components: tuple[Component, ...]
+    name: str
+    over: str
+    modules: tuple[str, ...]
+    samples: tuple[str, ...]
 
     @property
-    def methods(self) -> list[JoinedMethod]:
-        """The kernels as their template lays them out."""
-        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
-        from ecsgen.render.kernels.joined import JoinedMethod
+    def entry(self) -> str:
+        """What it runs over, the components there, and some arguments."""
+        return "\n".join(
+            [
+                f'        "{self.name}": (',
+                f'            "{self.over}",',
+                collection("", [literal(module) for module in self.modules], 12, ","),
+                collection("", list(self.samples), 12, ","),
+                "        ),",
+            ]
+        )
 
-        placed = {query.name: query.all for query in self.world.queries}
-        members = dict(self.world.groups) | placed
-        methods = []
-        for kernel in self.world.kernels:
-            concerned = {c.name: c for c in self.components if c.name in members[kernel.over]}
-            names = placed.get(kernel.over)
-            places = None if names is None else {name: names.index(name) for name in names}
-            methods.append(JoinedMethod(self.world, kernel, concerned, places))
+
+class WorldKernels(KernelSubject):
+    """What the kernels of every backend have."""
+
+    @property
+    def converters(self) -> list[str]:
+        """The constants that check arguments."""
+        from ecsgen.render.kernel_method import Method, number_constants  # not needed for schemas
+        from ecsgen.render.kernels.joined import all_fields
+
+        methods = [
+            Method(all_fields(self.world, source.components.values()), kernel)
+            for kernel, source in self.sources
+        ]
         number_constants(methods)
-        return methods
+        return [argument.converter for method in methods for argument in method.arguments]
+
+    @property
+    def cases(self) -> list[KernelCase]:
+        """Those whose arguments tests can make up: no enums."""
+        return [
+            KernelCase(
+                kernel.name,
+                source.name,
+                tuple(component.module for component in source.components.values()),
+                tuple(map(_sample, kernel.program.arguments)),
+            )
+            for kernel, source in self.sources
+            if not any(argument.type.kind for argument in kernel.program.arguments)
+        ]
 
 
-def _subject(project: Project) -> object:
-    """Return the kernels, and the components that they may see."""
-    seen = {name for _, names in project.world.groups for name in names}
-    seen |= {name for query in project.world.queries for name in query.all}
-    components = tuple(c for c in project.components if c.name in seen)
-    return WorldKernels(project.world, components)
+def _sample(argument: Argument) -> str:
+    """Some value of an argument's type, as a literal."""
+    value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(argument.type.scalar, 1)
+    for length in reversed(argument.type.shape):
+        value = (value,) * length
+    return literal(value)
 
 
 FEATURE = WorldFeature(
     name="world_kernels",
     applies=lambda project: bool(project.world.kernels),
     order=5,
-    subject=_subject,
-    mutants=(
-        Mutant("what is written is not put back", r"^( +)True,$", r"\1False,"),
-        Mutant("rows of another component", r"_join\.rows\(1\)", "_join.rows(0)"),
-    ),
+    subject=WorldKernels.of,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError
 from ..celestial_body import CelestialBody, CelestialBodyManager
@@ -152,6 +152,7 @@ def kinetic_energy_of_one(row: kernels.Row) -> kernels.Value:
 
 
 @kernels.SETTINGS
+@example(rows=kernels.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_kinetic_energy(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""

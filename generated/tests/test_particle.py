@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError
 from ..particle import Particle, ParticleManager
@@ -138,6 +138,7 @@ def expired_of_one(row: kernels.Row) -> kernels.Value:
 
 
 @kernels.SETTINGS
+@example(rows=kernels.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_expired(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""

@@ -37,7 +37,7 @@ class LevelMethod(KernelMethod):
     @property
     def beginning(self) -> list[str]:
         """Rows and their parents' rows are gathered."""
-        gathered = [f for f in self.fields if f.owner == OWN and self._is_gathered(f)]
+        gathered = [f for f in self.fields if f.owner == OWN and self.is_gathered(f)]
         lines = [f"gather(_all_{f.name}, _rows, {f.name})" for f in gathered]
         roots = [f"    _parent_{f.name}[...] = {self._above_roots(f)[0]}" for f in self._of_parents]
         others = [
@@ -53,11 +53,6 @@ class LevelMethod(KernelMethod):
     @property
     def _of_parents(self) -> list[FieldValue]:
         return [field for field in self.fields if field.owner == PARENT]
-
-    def _is_gathered(self, field: FieldValue) -> bool:
-        """Whether the row's own value counts: not if the kernel only overwrites it."""
-        parts = any(step.target == field and step.index for step in self._program.steps)
-        return parts or self._program.where is not None or field.name in self._program.reads
 
     def _above_roots(self, field: FieldValue) -> tuple[str, str]:
         """What roots read, as an expression, and the constant that it needs."""

@@ -11,7 +11,7 @@ from ecsgen.render.kernel_method import Method, number_constants
 from ecsgen.render.kernels.statements import Statements
 from ecsgen.render.kernels.ufuncs import COMPLAINING
 from ecsgen.render.kernels.values import Layout, Slot
-from ecsgen.render.kernels.views import FieldViews
+from ecsgen.render.kernels.views import FieldViews, Views
 from ecsgen.render.quoting import WIDTH, literal
 
 CODES = {"bool": "?", "f32": "f4", "f64": "f8"}
@@ -23,10 +23,14 @@ class KernelMethod(Method):
 
     def __init__(self, component: Component, kernel: Kernel) -> None:
         super().__init__(component, kernel)
-        self._views = FieldViews(component)
+        self._views = self._seen()
         arguments = {argument.name: argument.text for argument in self.arguments}
         indent = self.loop_indent + 4
         self.statements = Statements(self._program, self._views.value, arguments, indent)
+
+    def _seen(self) -> Views:
+        """How fields are seen."""
+        return FieldViews(self._component)
 
     @cached_property
     def is_quiet(self) -> bool:
@@ -49,9 +53,9 @@ class KernelMethod(Method):
         """What is done once, and the loop over the blocks."""
         pad = " " * self.loop_indent
         listed = f"({self.names[0]},)" if len(self.names) == 1 else ", ".join(self.names)
-        line = f"for {listed} in _blocks.views:"
+        line = f"for {listed} in {self.blocks}:"
         if self.loop_indent + len(line) > WIDTH:
-            line = exploded("for ", self.names, self.loop_indent).lstrip() + " in _blocks.views:"
+            line = exploded("for ", self.names, self.loop_indent).lstrip() + f" in {self.blocks}:"
         once = [pad + text for text in (*self.statements.emitter.before, *self.before_loop)]
         inner = [f"    {pad}{text}" for text in self.beginning]
         ending = [f"    {pad}{text}" for text in self.ending]
@@ -59,6 +63,11 @@ class KernelMethod(Method):
         return for_macro("\n".join(lines))
 
     # --- what differs between blocks of neighbouring rows and blocks of levels -------------------
+
+    @property
+    def blocks(self) -> str:
+        """What the loop is over."""
+        return "_blocks.views"
 
     @property
     def constants(self) -> list[str]:
@@ -83,11 +92,17 @@ class KernelMethod(Method):
     @property
     def names(self) -> list[str]:
         """The arrays of a block."""
-        return [*(field.name for field in self.fields), *(slot.name for slot in self.slots)]
+        fields = [self._views.value(field).text for field in self.fields]
+        return [*fields, *(slot.name for slot in self.slots)]
 
     @property
     def fields(self) -> list[FieldValue]:
         return list(self.statements.read)
+
+    def is_gathered(self, field: FieldValue) -> bool:
+        """Whether a row's own value counts: not if the kernel only overwrites it."""
+        parts = any(step.target == field and step.index for step in self._program.steps)
+        return parts or self._program.where is not None or field.text in self._program.reads
 
     @property
     def slots(self) -> list[Slot]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from ecsgen.columns import split_parts
 from ecsgen.kernels.tree import PARENT, FieldValue, Program
@@ -31,10 +32,42 @@ class Parameter:
         return f"{self.name}: {self.annotation}"
 
 
+class Origin(Protocol):
+    """Where the fields of a program are."""
+
+    def field(self, node: FieldValue) -> Field:
+        """The field as its component has it."""
+        ...
+
+    def prefix(self, node: FieldValue) -> str:
+        """What stands before the field's name in that of a parameter."""
+        ...
+
+    def holder(self, node: FieldValue) -> str:
+        """The expression for what has the columns."""
+        ...
+
+
+class OneComponent:
+    """The fields of the one component that a manager is for."""
+
+    def __init__(self, component: Component) -> None:
+        self._fields = {one.name: one for one in component.fields}
+
+    def field(self, node: FieldValue) -> Field:
+        return self._fields[node.name]
+
+    def prefix(self, node: FieldValue) -> str:
+        return ""
+
+    def holder(self, node: FieldValue) -> str:
+        return "data"
+
+
 class Fields:
     """The columns that a function works on, in order of their first use."""
 
-    def __init__(self, component: Component, program: Program, names: Names, is_flat: bool) -> None:
+    def __init__(self, origin: Origin, program: Program, names: Names, is_flat: bool) -> None:
         self.is_flat = is_flat
         self.row = names.take("i", "_i")
         self.parameters: dict[str, Parameter] = {}  # by what the method passes
@@ -44,19 +77,22 @@ class Fields:
         """Statements at the beginning of each row."""
         self._names = names
         self._above_roots = dict(program.above_roots)
-        self._fields = {one.name: one for one in component.fields}
+        self._origin = origin
         self._starts: dict[tuple[str, int], str] = {}
         self._loaded: dict[FieldValue, Value] = {}
         self._parent_row = ""
 
     def value(self, emit: Emitter, node: FieldValue) -> Value:
         """The elements of a field of this row or of its parent."""
-        found = self._fields[node.name]
         if node.owner == PARENT:
             if node not in self._loaded:
-                self._loaded[node] = self._of_parent(emit, node, found)
+                self._loaded[node] = self._of_parent(emit, node)
             return self._loaded[node]
-        return self._elements(node.type, found, self.row)
+        return self._elements(node, self.row_of(node))
+
+    def row_of(self, node: FieldValue) -> str:
+        """The variable with the row of a field that is not the parent's."""
+        return self.row
 
     def array(self, name: str, scalar: str, passed: str) -> str:
         """The parameter for a column."""
@@ -65,17 +101,20 @@ class Fields:
             self.parameters[passed] = Parameter(self._names.claim(name), annotation, passed)
         return self.parameters[passed].name
 
-    def _elements(self, type_: Type, found: Field, row: str) -> Value:
+    def _elements(self, node: FieldValue, row: str) -> Value:
+        type_, found = node.type, self._origin.field(node)
+        before, columns = self._origin.prefix(node), f"{self._origin.holder(node)}._"
+        name = before + found.name
         if found.split:
             arrays = [
-                self.array(part.name, type_.scalar, f"data._{part.name}_column")
+                self.array(before + part.name, type_.scalar, f"{columns}{part.name}_column")
                 for part in split_parts(found)
             ]
             return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
         if not type_.shape:
-            array = self.array(found.name, type_.scalar, f"data._{found.name}_column")
+            array = self.array(name, type_.scalar, f"{columns}{found.name}_column")
             return Value(type_, lambda place: Code(f"{array}[{row}]"))
-        array = self.array(found.name, type_.scalar, f"data._{found.name}_flat")
+        array = self.array(name, type_.scalar, f"{columns}{found.name}_flat")
         if self.is_flat:
             return Value(type_, lambda place: Code(f"{array}[{row}]"))
         start = self.start(row, type_.elements)
@@ -84,21 +123,25 @@ class Fields:
     def start(self, row: str, elements: int) -> str:
         """The variable that says where a row of so many elements begins."""
         if (row, elements) not in self._starts:
-            wishes = ("j", f"j{elements}") if row == self.row else ("q", f"q{elements}")
-            self._starts[row, elements] = name = self._names.take(*wishes)
+            letter = self._letter(row)
+            self._starts[row, elements] = name = self._names.take(letter, f"{letter}{elements}")
             self.preamble.append(f"{name} = {elements} * {row}")
         return self._starts[row, elements]
 
+    def _letter(self, row: str) -> str:
+        """What the places of a row's elements are called."""
+        return "j" if row == self.row else "q"
+
     # --- the parent's row ----------------------------------------------------------------------
 
-    def _of_parent(self, emit: Emitter, node: FieldValue, found: Field) -> Value:
+    def _of_parent(self, emit: Emitter, node: FieldValue) -> Value:
         """Elements that are read at the beginning of a row: the default for a root's parent.
 
         A kernel never writes them.
         """
-        there = self._elements(node.type, found, self._parent())
-        above = self._above_root(node.type, found.name)
-        held = emit.variables(node.type, f"parent_{found.name}")
+        there = self._elements(node, self._parent())
+        above = self._above_root(node.type, node.name)
+        held = emit.variables(node.type, f"parent_{node.name}")
 
         def write() -> None:
             with emit.block(f"if {self._parent()} == NIL"):

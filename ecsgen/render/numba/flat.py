@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from ecsgen.model import Component
+from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.kernel import CompiledKernels
 from ecsgen.render.numba.reduction import CompiledReductions
 
 
 class FlatColumns:
-    """The shaped columns of a component's kernels and reductions."""
+    """The shaped columns of a component's kernels and reductions, and of the world's kernels."""
 
     def __init__(self, component: Component) -> None:
         loops = [method.loop for method in CompiledKernels(component).methods]
         loops += [method.loop for method in CompiledReductions(component).methods]
         parameters = [one for loop in loops for one in loop.fields.parameters.values()]
         flat = {_column(one): one.annotation for one in parameters if one.is_flat}
+        flat |= {
+            field.name: f"NDArray[{NUMPY[field.type.scalar]}]"
+            for field in component.fields
+            if field.name in component.joined and field.type.shape and not field.split
+        }
         self.columns = sorted(flat.items())
 
 

@@ -8,7 +8,7 @@ from ecsgen.render.calls import call, collection
 from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.kernel_method import Method, number_constants
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.numba.fields import Parameter
+from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
 
@@ -18,8 +18,13 @@ class CompiledKernel(Method):
 
     def __init__(self, component: Component, kernel: Kernel) -> None:
         super().__init__(component, kernel)
-        self.loop = Loop(component, kernel.name, kernel.program)
-        self.loop.write_steps()
+        self.loop = self._looped()
+
+    def _looped(self) -> Loop:
+        """The loop over the rows."""
+        loop = Loop(OneComponent(self._component), self.name, self._program)
+        loop.write_steps()
+        return loop
 
     @property
     def climbs(self) -> bool:
@@ -42,19 +47,29 @@ class CompiledKernel(Method):
         return self.kernel.parallel and not self.climbs
 
     @property
+    def function(self) -> str:
+        """What the function is called."""
+        return f"_{self.name}"
+
+    @property
     def header(self) -> str:
         declared = [parameter.declared for parameter in self.parameters]
-        return call(f"def _{self.name}", declared, 0, " -> None:")
+        return call(f"def {self.function}", declared, 0, " -> None:")
 
     @property
     def parameters(self) -> list[Parameter]:
         loop = self.loop
-        rows = [Parameter(loop.rows, "int", f"data.{self.rows}")]
-        if self.climbs:
-            order = Parameter(loop.order, "RowArray", "self._levels.rows")
-            rows = [*rows, order] if self.is_partial else [order]
         arguments = [self._argument(argument, name) for argument, name in loop.arguments.items()]
-        return [*rows, *arguments, *loop.fields.parameters.values()]
+        return [*self._which, *arguments, *loop.fields.parameters.values()]
+
+    @property
+    def _which(self) -> list[Parameter]:
+        """The parameters that say which rows there are."""
+        rows = [Parameter(self.loop.rows, "int", f"data.{self.rows}")]
+        if not self.climbs:
+            return rows
+        order = Parameter(self.loop.order, "RowArray", "self._levels.rows")
+        return [*rows, order] if self.is_partial else [order]
 
     @property
     def is_partial(self) -> bool:
@@ -74,21 +89,19 @@ class CompiledKernel(Method):
     @property
     def body(self) -> str:
         """The function's statements."""
-        loop, pad = self.loop, " " * 4
-        arrays = [] if self.is_parallel else loop.emit.arrays
-        lines = [*loop.setup, *arrays, self._head]
+        return "\n".join(f"    {line}" for line in (*self.loop.setup, *self._lines(self.loop)))
+
+    def _lines(self, loop: Loop) -> list[str]:
+        """A loop, and the working memory of its rows."""
+        pad, arrays = " " * 4, loop.emit.arrays
+        head = f"for {loop.fields.row} in {'p' if self.is_parallel else ''}range({loop.count}):"
+        if self.climbs:
+            head = f"for {loop.fields.row} in {loop.order}:"
+        lines = [head] if self.is_parallel else [*arrays, head]
         if self.climbs and self.is_partial:
             lines += [f"{pad}if {loop.fields.row} >= {loop.rows}:", f"{pad}    continue"]
-        inside = [*(loop.emit.arrays if self.is_parallel else ()), *loop.fields.preamble]
-        lines += [pad + line for line in (*inside, *loop.emit.lines)]
-        return "\n".join(pad + line for line in lines)
-
-    @property
-    def _head(self) -> str:
-        loop = self.loop
-        if self.climbs:
-            return f"for {loop.fields.row} in {loop.order}:"
-        return f"for {loop.fields.row} in {'p' if self.is_parallel else ''}range({loop.count}):"
+        inside = [*(arrays if self.is_parallel else ()), *loop.fields.preamble, *loop.emit.lines]
+        return [*lines, *(pad + line for line in inside)]
 
     # --- the method ------------------------------------------------------------------------------
 
@@ -105,7 +118,7 @@ class CompiledKernel(Method):
     def run(self) -> str:
         """The statement that calls the function."""
         passed = [parameter.passed for parameter in self.parameters]
-        return call(f"_{self.name}", passed, 8)[4:].replace("\n    ", "\n")
+        return call(self.function, passed, 8)[4:].replace("\n    ", "\n")
 
     @property
     def constants(self) -> list[str]:

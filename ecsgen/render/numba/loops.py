@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ecsgen.columns import split_parts
@@ -21,17 +21,18 @@ from ecsgen.kernels.tree import (
     parts,
     walk,
 )
-from ecsgen.model import Component
 from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.numba.code import USED, Code, Names
 from ecsgen.render.numba.composed import COMPOSERS
-from ecsgen.render.numba.fields import Fields
+from ecsgen.render.numba.fields import Fields, Origin
 from ecsgen.render.numba.values import UNROLLED, Emitter, Value
 from ecsgen.render.quoting import comment_text
 
 _ACROSS: Final = (Rule.DOT, Rule.CROSS, Rule.NORM, Rule.NORMALIZE, Rule.MATRIX)
 """Rules of operations of which an element needs other elements of the operands."""
 _IN_PLACE: Final = ("+", "-", "*", "/")
+
+FieldsOf = Callable[[Origin, Program, Names, bool], Fields]
 
 
 class Loop:
@@ -41,17 +42,22 @@ class Loop:
     """
 
     def __init__(
-        self, component: Component, name: str, program: Program, may_be_flat: bool = True
+        self,
+        origin: Origin,
+        name: str,
+        program: Program,
+        may_be_flat: bool = True,
+        fields: FieldsOf = Fields,
     ) -> None:
         self.program = program
-        self.is_flat = may_be_flat and is_flat(component, program)
-        self.names = Names({*USED, f"_{name}"}, _names_of(component, program))
+        self.is_flat = may_be_flat and is_flat(origin, program)
+        self.names = Names({*USED, f"_{name}"}, _names_of(origin, program))
         self.setup: list[str] = []
         self.arguments: dict[Argument, str] = {}
         """Those that the loop needs, and what they are called."""
         self.rows = self.names.take("n", "_n")
         self.order = self.names.take("order", "_order") if program.climbs else ""
-        self.fields = Fields(component, program, self.names, self.is_flat)
+        self.fields = fields(origin, program, self.names, self.is_flat)
         self.emit = Emitter(self.names, self._field, self._argument, COMPOSERS, self.is_flat)
         self._values: dict[Argument, Value] = {}
 
@@ -137,7 +143,7 @@ class Loop:
         emit.store(value, target)
 
 
-def is_flat(component: Component, program: Program) -> bool:
+def is_flat(origin: Origin, program: Program) -> bool:
     """Whether all columns have the same elements per row, and no element needs another."""
     expressions = [step.value for step in program.steps]
     targets = [step.target for step in program.steps if isinstance(step.target, FieldValue)]
@@ -147,9 +153,8 @@ def is_flat(component: Component, program: Program) -> bool:
         return False
     if any(argument.type.shape for argument in program.arguments):
         return False
-    fields = {field.name: field for field in component.fields}
     for one in used:
-        if one.owner == PARENT or fields[one.name].split:
+        if one.owner == PARENT or origin.field(one).split:
             return False
     if any(step.index for step in program.steps):
         return False
@@ -179,15 +184,15 @@ def _increment(step: Step, place: Expression) -> tuple[str, Expression] | None:
     return (value.name, right) if left == place else None
 
 
-def _names_of(component: Component, program: Program) -> set[str]:
+def _names_of(origin: Origin, program: Program) -> set[str]:
     """What the schema calls the columns, arguments and locals that a program uses."""
-    fields = {field.name: field for field in component.fields}
     targets = [step.target for step in program.steps]
-    found = {target.name for target in targets} | {a.name for a in program.arguments}
+    found = {argument.name for argument in program.arguments}
+    found |= {target.name for target in targets if isinstance(target, Local)}
     values: Sequence[Expression] = [step.value for step in program.steps]
-    for one in fields_in(program.where, *values):
-        found.add(one.name)
-    for name in list(found):
-        if name in fields and fields[name].split:
-            found |= {part.name for part in split_parts(fields[name])}
+    assigned = [target for target in targets if isinstance(target, FieldValue)]
+    for one in (*fields_in(program.where, *values), *assigned):
+        field = origin.field(one)
+        parts_ = split_parts(field) if field.split else []
+        found |= {origin.prefix(one) + part.name for part in (field, *parts_)}
     return found

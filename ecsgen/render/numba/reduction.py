@@ -10,7 +10,7 @@ from ecsgen.model import Component, Reduction
 from ecsgen.render.calls import call
 from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.numba.code import Code, Level, cut, number
-from ecsgen.render.numba.fields import Parameter
+from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
 from ecsgen.render.reduction_method import ReducingMethod
@@ -31,7 +31,9 @@ class CompiledReduction(ReducingMethod):
         super().__init__(component, reduction)
         value = reduction.program.value
         step = Step(Local(value.type, "value"), value)
-        self.loop = Loop(component, self.name, Program(steps=(step,)), may_be_flat=False)
+        self.loop = Loop(
+            OneComponent(component), self.name, Program(steps=(step,)), may_be_flat=False
+        )
         take = self.loop.names.take
         self.folded, self.values = take("folded", "_folded"), take("values", "_values")
         self.block, self.start = take("block", "_block"), take("start", "_start")

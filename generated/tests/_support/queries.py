@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
+from itertools import permutations, product
 from random import Random
 from typing import Any, ClassVar
 
@@ -139,6 +140,30 @@ class Cases:
                 self.check(w)
                 manager.reorder(np.arange(len(manager))[::-1])
                 self.check(w)
+
+    def test_first_instances_in_any_order(self) -> None:
+        """From the smallest manager as from others, rows of the dead among the rest."""
+        for query, clauses in self.queries.items():
+            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
+            lists = [m for m in modules if hasattr(self.subjects[m].manager, "first")]
+            for module, others in product(lists, (0, 4)):
+                w = self.world()
+                manager = getattr(w, module)
+                try:
+                    _, twice, dead = w.spawn(3, **{name: {} for name in modules})
+                    w.spawn(others, **{m: {} for m in modules if m != module})
+                except CapacityError:
+                    pytest.skip("the handles of this project are too small")
+                manager.create(twice)
+                w.destroy(dead)
+                for order in permutations(range(len(manager))):
+                    manager.reorder(order)
+                    self.check(w)
+                    if module not in clauses["any"]:
+                        rows = getattr(getattr(w, query).rows(), module)
+                        assert all(
+                            manager.previous(r) == NIL for r in rows[rows != NIL]
+                        )
 
     def test_dead_entities_are_missed_at_once(self) -> None:
         for query, _, w in self.populated():

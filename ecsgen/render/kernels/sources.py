@@ -1,0 +1,110 @@
+"""What a kernel of the world runs over: how many entities there are, where their rows are, and
+until when that is good. One class per kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ecsgen.model import Component, World
+
+
+@dataclass(frozen=True, slots=True)
+class Source(ABC):
+    """A set of entities, an attribute of the world, that have all of several components."""
+
+    name: str
+    components: Mapping[str, Component]
+    """Those whose fields a kernel sees, by name."""
+
+    variable: ClassVar[str]
+    """What the value of `current` is called, where no name of the schema is near."""
+    annotation: ClassVar[str]
+    """The type of that value."""
+
+    @property
+    @abstractmethod
+    def current(self) -> str:
+        """The expression for the stamp: another value when the rows are others."""
+
+    @property
+    @abstractmethod
+    def good(self) -> str:
+        """How long the stamp stays the same, as words after `until`."""
+
+    @property
+    @abstractmethod
+    def count(self) -> str:
+        """The expression for the number of entities."""
+
+    @abstractmethod
+    def rows(self, component: str) -> str:
+        """The expression for the rows in a component: a slice, or an array."""
+
+    def numbers(self, component: str) -> str | None:
+        """The expression for the rows as compiled loops take them; None where all are [0, n)."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSource(Source):
+    """The aligned rows of a group, in all members the first."""
+
+    variable: ClassVar = "n"
+    annotation: ClassVar = "int"
+
+    @property
+    def current(self) -> str:
+        return f"self.{self.name}.n"
+
+    @property
+    def good(self) -> str:
+        return "the group's length changes"
+
+    @property
+    def count(self) -> str:
+        return "n"
+
+    def rows(self, component: str) -> str:
+        return "slice(0, n)"
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySource(Source):
+    """The rows of a query's required components, in the order that its join finds."""
+
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Where each component is among those of the join."""
+
+    variable: ClassVar = "found"
+    annotation: ClassVar = "QueryMatch"
+
+    @property
+    def current(self) -> str:
+        return f"self.{self.name}._join.match()"
+
+    @property
+    def good(self) -> str:
+        return "the query matches anew"
+
+    @property
+    def count(self) -> str:
+        return "found.count"
+
+    def rows(self, component: str) -> str:
+        return f"found.rows[{self.places[component]}]"
+
+    def numbers(self, component: str) -> str:
+        return f"found.numbers({self.places[component]})"
+
+
+def source_of(world: World, name: str, components: Mapping[str, Component]) -> Source:
+    """Return the group or the query of that name; `components` are all that kernels may see."""
+    for group, members in world.groups:
+        if group == name:
+            return GroupSource(name, {member: components[member] for member in members})
+    query = next(query for query in world.queries if query.name == name)
+    placed = {member: components[member] for member in query.all}
+    return QuerySource(name, placed, {member: k for k, member in enumerate(query.all)})

@@ -1,0 +1,156 @@
+"""A kernel of the world as a compiled function, and the method that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ecsgen.kernels.tree import FieldValue, Program
+from ecsgen.model import Component, Field, Kernel, World
+from ecsgen.render.calls import conjunction
+from ecsgen.render.kernels.joined import all_fields
+from ecsgen.render.kernels.sources import Source
+from ecsgen.render.numba.code import Names
+from ecsgen.render.numba.fields import Fields, Origin, Parameter
+from ecsgen.render.numba.kernel import CompiledKernel
+from ecsgen.render.numba.loops import Loop
+from ecsgen.render.numba.values import Emitter, Value
+
+
+class SeveralComponents:
+    """The fields of the components that a kernel of the world sees."""
+
+    def __init__(self, components: Mapping[str, Component]) -> None:
+        self._modules = {name: component.module for name, component in components.items()}
+        self._fields = {
+            (name, field.name): field
+            for name, component in components.items()
+            for field in component.fields
+        }
+
+    def field(self, node: FieldValue) -> Field:
+        return self._fields[node.owner, node.name]
+
+    def prefix(self, node: FieldValue) -> str:
+        return f"{self._modules[node.owner]}_"
+
+    def holder(self, node: FieldValue) -> str:
+        return f"self.{self._modules[node.owner]}.data"
+
+
+class StrewnFields(Fields):
+    """Fields of several components, each of which has rows of its own."""
+
+    def __init__(
+        self, source: Source, origin: Origin, program: Program, names: Names, is_flat: bool
+    ) -> None:
+        super().__init__(origin, program, names, is_flat)
+        self.numbers: dict[str, Parameter] = {}
+        """The parameter with the rows of each component."""
+        self.elements: dict[str, tuple[str, int]] = {}
+        """The component of each column, and how many of its elements make a row; by parameter."""
+        self._source = source
+        self._rows: dict[str, str] = {}
+        self._letters: dict[str, str] = {}
+
+    def value(self, emit: Emitter, node: FieldValue) -> Value:
+        """The elements of a field, in the row that its component has there."""
+        known = set(self.parameters)
+        value = super().value(emit, node)
+        for passed, column in self.parameters.items():
+            if passed not in known:
+                count = node.type.elements if column.is_flat else 1
+                self.elements[column.name] = node.owner, count
+        return value
+
+    def row_of(self, node: FieldValue) -> str:
+        """The variable with the row of a field's component."""
+        if node.owner not in self._rows:
+            module = self._source.components[node.owner].module
+            rows, row = self._names.take(f"{module}_rows"), self._names.take(f"{module}_row")
+            passed = f"_{self._source.numbers(node.owner)}"
+            self.numbers[node.owner] = Parameter(rows, "RowArray", passed)
+            self.preamble.append(f"{row} = row_at({rows}, {self.row})")
+            self._rows[node.owner] = row
+            self._letters[row] = f"{module}_j"
+        return self._rows[node.owner]
+
+    def _letter(self, row: str) -> str:
+        return self._letters[row]
+
+
+class StrewnLoop:
+    """A kernel's loop over rows that are told one by one, component by component."""
+
+    def __init__(self, origin: Origin, source: Source, name: str, program: Program) -> None:
+        self._source = source
+        self.loop = Loop(origin, name, program, may_be_flat=False, fields=self._fields_of)
+        self.loop.write_steps()
+
+    def _fields_of(self, origin: Origin, program: Program, names: Names, is_flat: bool) -> Fields:
+        self._fields = StrewnFields(self._source, origin, program, names, is_flat)
+        return self._fields
+
+    @property
+    def numbers(self) -> list[Parameter]:
+        """The parameters with the components' rows."""
+        return list(self._fields.numbers.values())
+
+    @property
+    def following(self) -> list[str]:
+        """The lines that ask whether the rows follow each other in all components."""
+        tests = [f"len({one.name}) == 1" for one in self.numbers]
+        return [line[4:] for line in conjunction("    if ", tests).split("\n")]
+
+    @property
+    def cuts(self) -> Iterator[str]:
+        """The statements after which each column begins with the first of such rows."""
+        for column, (component, elements) in self._fields.elements.items():
+            first = f"{self._fields.numbers[component].name}[0]"
+            start = f"{elements} * {first}" if elements > 1 else first
+            yield f"{column} = {column}[{start} :]"
+
+
+class JoinedKernel(CompiledKernel):
+    """A kernel of the world as its template lays it out.
+
+    Where each component has rows of its own, there is a loop for rows that follow each other in
+    all of them, which is the one over a group, and another for all other rows.
+    """
+
+    def __init__(self, world: World, kernel: Kernel, source: Source) -> None:
+        self.source = source
+        self._origin = SeveralComponents(source.components)
+        super().__init__(all_fields(world, source.components.values()), kernel)
+        self._strewn: StrewnLoop | None = None
+        if any(source.numbers(component) for component in source.components):
+            self._strewn = StrewnLoop(self._origin, source, self._own_name, self._program)
+
+    def _looped(self) -> Loop:
+        loop = Loop(self._origin, self._own_name, self._program)
+        loop.write_steps()
+        return loop
+
+    @property
+    def _own_name(self) -> str:
+        return f"{self.name}_kernel"  # the module has functions of other names
+
+    @property
+    def function(self) -> str:
+        return f"_{self._own_name}"
+
+    @property
+    def _which(self) -> list[Parameter]:
+        count = Parameter(self.loop.rows, "int", f"_{self.source.count}")
+        return [count, *(self._strewn.numbers if self._strewn is not None else ())]
+
+    @property
+    def body(self) -> str:
+        """The function's statements."""
+        strewn = self._strewn
+        if strewn is None:
+            return super().body
+        setup = dict.fromkeys((*self.loop.setup, *strewn.loop.setup))
+        following = (*strewn.cuts, *self._lines(self.loop), "return")
+        inside = [f"    {line}" for line in following]
+        lines = [*setup, *strewn.following, *inside, *self._lines(strewn.loop)]
+        return "\n".join(f"    {line}" for line in lines)

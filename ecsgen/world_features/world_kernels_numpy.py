@@ -1,0 +1,42 @@
+"""Kernels of the world with `backend: numpy`: a method each, ufuncs over kept blocks of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ecsgen.features import Mutant
+from ecsgen.world_features._base import WorldFeature
+from ecsgen.world_features._kernels import KernelSubject
+
+if TYPE_CHECKING:
+    from ecsgen.render.kernels.joined import JoinedMethod
+
+
+class JoinedKernels(KernelSubject):
+    """The kernels as their template lays them out."""
+
+    @property
+    def methods(self) -> list[JoinedMethod]:
+        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
+        from ecsgen.render.kernels.joined import JoinedMethod
+
+        methods = [JoinedMethod(self.world, kernel, source) for kernel, source in self.sources]
+        number_constants(methods)
+        return methods
+
+
+FEATURE = WorldFeature(
+    name="world_kernels_numpy",
+    applies=lambda project: bool(project.world.kernels) and project.backend == "numpy",
+    order=6,
+    subject=JoinedKernels.of,
+    mutants=(
+        Mutant("blocks are kept whatever changes", r" or _blocks\.stamp != \w+:$", ":"),
+        Mutant(
+            "what is written is not put back",
+            r"(found\.rows\[\d\],\s+True,\s+)True",
+            r"\1False",
+        ),
+        Mutant("rows of another component", r"found\.rows\[1\]", "found.rows[0]"),
+    ),
+)
