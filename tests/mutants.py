@@ -203,6 +203,9 @@ RUNTIME = (
     Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+)
+
+WORLD_RUNTIME = (
     Mutant(
         "joining rows keep another order",
         r"rows\[moving\], displaced",
@@ -241,6 +244,7 @@ SHARED = (
     Shared("entities.py", ENTITIES, ("test_entities.py",)),
     Shared("world.py", WORLD, ("test_world.py",)),
     Shared("_runtime.py", RUNTIME, ()),
+    Shared("_runtime.py", WORLD_RUNTIME, ("test_world.py",)),
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),
