@@ -23,14 +23,22 @@ from .subject import Subject
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
 
-FEW = {"_JOINED": 3, "_STREWN": 0, "_SAMPLES": 2, "_SAMPLE": 2, "_NEAR": 0, "_STEP": 2}
+FEW: dict[str, Any] = {
+    "_JOINED": 3,
+    "_STREWN": 0,
+    "_STEP": 2,
+    "_SAMPLES": 2,
+    "_SAMPLE": 2,
+    "_NEAR": 0,
+    "_PLAIN": (),
+}
 """Instead of the sizes from which on it is worth while to go about it in another way."""
 
 
 def as_if_large() -> Any:
     """Let a few rows be joined and gathered as very many are."""
     runtime = f"{EntityManager.__module__.rpartition('.')[0]}._runtime"
-    return patch.multiple(runtime, _PLAIN=(), **FEW)
+    return patch.multiple(runtime, **FEW)
 
 
 class Cases:
