@@ -268,6 +268,58 @@ class DrawnQuery:
         return AiStateColumns(self._join, 1)
 
 
+class VisibleRows(NamedTuple):
+    """Where the entities of `visible` are: read-only arrays of one length."""
+
+    entity: EntityArray
+
+
+class VisibleRow(NamedTuple):
+    """An entity of `visible`, and the rows of its components."""
+
+    entity: Entity
+
+
+class VisibleQuery:
+    """Live entities with any of SkinnedMesh, Tile, Particle.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        skinned_mesh: SkinnedMeshManager,
+        tile: TileManager,
+        particle: ParticleManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (),
+            any_of=(
+                QuerySparseMember(skinned_mesh, INDEX_MASK),
+                QueryMember(tile),
+                QuerySparseMember(particle, INDEX_MASK),
+            ),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[VisibleRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(VisibleRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> VisibleRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return VisibleRows(*self._join.arrays())
+
+
 class AfflictedRows(NamedTuple):
     """Where the entities of `afflicted` are: read-only arrays of one length."""
 
@@ -654,6 +706,7 @@ class Game(WorldParts):
         "archetypes",
         "movers",
         "drawn",
+        "visible",
         "afflicted",
         "grazers",
         "hunters",
@@ -699,6 +752,12 @@ class Game(WorldParts):
             self.tile,
             self.particle,
             self.ai_state,
+        )
+        self.visible = VisibleQuery(
+            self.entities,
+            self.skinned_mesh,
+            self.tile,
+            self.particle,
         )
         self.afflicted = AfflictedQuery(
             self.entities,

@@ -203,6 +203,9 @@ RUNTIME = (
     Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+)
+
+WORLD_RUNTIME = (
     Mutant(
         "joining rows keep another order",
         r"rows\[moving\], displaced",
@@ -234,6 +237,8 @@ RUNTIME = (
         r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
         r"\1return super().find(entities)",
     ),
+    Mutant("cells are put in other places", r"(np\.put\(gathered, )places", r"\1places[::-1]"),
+    Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
     Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )
 
@@ -241,6 +246,7 @@ SHARED = (
     Shared("entities.py", ENTITIES, ("test_entities.py",)),
     Shared("world.py", WORLD, ("test_world.py",)),
     Shared("_runtime.py", RUNTIME, ()),
+    Shared("_runtime.py", WORLD_RUNTIME, ("test_world.py",)),
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),

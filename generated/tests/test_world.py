@@ -182,6 +182,12 @@ class TestQueries(queries.Cases):
             "none": (),
             "optional": ("ai_state",),
         },
+        "visible": {
+            "all": (),
+            "any": ("skinned_mesh", "tile", "particle"),
+            "none": (),
+            "optional": (),
+        },
         "afflicted": {
             "all": ("status_effect", "ai_state"),
             "any": (),

@@ -324,7 +324,8 @@ def random_cells(
     if tame and dtype.kind == "f":
         return np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
     if tame:
-        return rng.integers(0, 50, shape).astype(dtype)
+        most = 50 if dtype.itemsize < 4 else 1_000_000  # few are the same
+        return rng.integers(0, most, shape).astype(dtype)
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)

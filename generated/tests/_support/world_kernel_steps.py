@@ -116,5 +116,10 @@ class Cases:
                 w.destroy(self.entities(w, case)[COUNT // 2])
             assert len(self.entities(w, case)) > COUNT // 2
             self.check(w, kernel, seed)
+            self.check(w, kernel, seed + 1)
             w.destroy(self.entities(w, case)[0])
+            self.check(w, kernel, seed)
+            getattr(w, case.modules[-1]).remove(self.entities(w, case)[-1])
+            self.check(w, kernel, seed)
+            w.spawn(2, **{name: {} for name in case.modules})
             self.check(w, kernel, seed)
