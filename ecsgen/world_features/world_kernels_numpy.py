@@ -47,6 +47,7 @@ FEATURE = WorldFeature(
             r"(found\.rows\[\d\],\s+True,\s+)True",
             r"\1False",
         ),
+        Mutant("what was there is not read", r"(found\.rows\[\d\],\s+)True", r"\1False"),
         Mutant("rows of another component", r"found\.rows\[1\]", "found.rows[0]"),
     ),
 )
