@@ -62,6 +62,6 @@ def black_version() -> str:
     try:
         return version("black")  # zipped or otherwise unusual installations
     except PackageNotFoundError:
-        from black import __version__  # a checkout has none
+        import black  # a checkout has none
 
-        return __version__
+        return str(vars(black)["__version__"])
