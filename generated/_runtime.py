@@ -3440,6 +3440,21 @@ def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowA
     return np.broadcast_to(given.astype(np.intp, copy=False), count)
 
 
+def closed_circle(links: FamilyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
+    """Return a row that would be its own ancestor if `rows` had these parents, or NIL.
+
+    O(rows * depth), at most O(n log depth). The parents are tried and put back: a copy of the
+    column would cost O(n) each time.
+    """
+    column = links.parents[:n]
+    before = column[rows]
+    column[rows] = parents
+    try:
+        return own_ancestor(column, rows)
+    finally:
+        column[rows] = before
+
+
 def circular(manager: str, row: int) -> HierarchyError:
     """Return the error of a row that would get itself or a descendant as its parent."""
     return HierarchyError(f"{manager}: row {row} would become its own ancestor")
