@@ -250,6 +250,7 @@ SHARED = (
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),
+    Shared("_runtime.py", mutants_archetypes.KERNELS, ("test_world.py",)),
 )
 
 COMPILED = Shared(
