@@ -203,6 +203,9 @@ RUNTIME = (
     Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+)
+
+WORLD_RUNTIME = (
     Mutant(
         "joining rows keep another order",
         r"rows\[moving\], displaced",
@@ -235,6 +238,8 @@ RUNTIME = (
         r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
         r"\1return super().find(entities)",
     ),
+    Mutant("cells are put in other places", r"(np\.put\(gathered, )places", r"\1places[::-1]"),
+    Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
     Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )
 
@@ -242,9 +247,11 @@ SHARED = (
     Shared("entities.py", ENTITIES, ("test_entities.py",)),
     Shared("world.py", WORLD, ("test_world.py",)),
     Shared("_runtime.py", RUNTIME, ()),
+    Shared("_runtime.py", WORLD_RUNTIME, ("test_world.py",)),
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),
+    Shared("_runtime.py", mutants_archetypes.KERNELS, ("test_world.py",)),
 )
 
 COMPILED = Shared(
@@ -272,5 +279,5 @@ COMPILED = Shared(
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant("the last row is not found", r"for row in range\(n\):", "for row in range(n - 1):"),
     ),
-    ("test_bead.py", "test_bone.py", "test_cell.py"),
+    ("test_bead.py", "test_bone.py", "test_cell.py", "test_world.py"),
 )

@@ -50,9 +50,10 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
-        "ChunkBase ChunkColumns ChunkLayout ChunkParts ChunkPlace ChunkPool ChunkRun ChunkT "
-        "EntityPlaces LiveEntities NewColumns NOWHERE POSITION_BITS POSITION_MASK ROOT_ARCHETYPE "
-        "RowClass RowCount SavedArchetype SpawnedRows"
+        "ChunkBase ChunkBlocks ChunkCells ChunkColumns ChunkField ChunkLayout ChunkParts "
+        "ChunkPlace ChunkPool ChunkRun ChunkT EntityPlaces KeptOfChunks LiveEntities NewColumns "
+        "RowClass RowCount SavedArchetype SpawnedRows NOWHERE POSITION_BITS POSITION_MASK "
+        "ROOT_ARCHETYPE"
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder FoundRows JoinedBlocks JoinedColumn JoinedHolder "

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ecsgen.features import Mutant
 from ecsgen.world_features._base import WorldFeature
 from ecsgen.world_features._kernels import KernelSubject
 
 if TYPE_CHECKING:
+    from ecsgen.render.numba.chunked import ChunkKernel
     from ecsgen.render.numba.joined import JoinedKernel
 
 
@@ -15,11 +17,33 @@ class CompiledKernels(KernelSubject):
     """The kernels as their template lays them out."""
 
     @property
-    def methods(self) -> list[JoinedKernel]:
-        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
+    def joined(self) -> list[JoinedKernel]:
+        """Those over rows of managers."""
         from ecsgen.render.numba.joined import JoinedKernel
 
-        methods = [JoinedKernel(self.world, kernel, source) for kernel, source in self.sources]
+        return [method for method in self._methods() if isinstance(method, JoinedKernel)]
+
+    @property
+    def chunked(self) -> list[ChunkKernel]:
+        """Those over chunks."""
+        from ecsgen.render.numba.chunked import ChunkKernel
+
+        return [method for method in self._methods() if isinstance(method, ChunkKernel)]
+
+    def _methods(self) -> list[JoinedKernel | ChunkKernel]:
+        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
+        from ecsgen.render.kernels.sources import ChunkSource
+        from ecsgen.render.numba.chunked import ChunkKernel
+        from ecsgen.render.numba.joined import JoinedKernel
+
+        methods = [
+            (
+                ChunkKernel(self.world, kernel, source)
+                if isinstance(source, ChunkSource)
+                else JoinedKernel(self.world, kernel, source)
+            )
+            for kernel, source in self.sources
+        ]
         number_constants(methods)
         return methods
 
@@ -29,4 +53,12 @@ FEATURE = WorldFeature(
     applies=lambda project: bool(project.world.kernels) and project.backend == "numba",
     order=6,
     subject=CompiledKernels.of,
+    mutants=(
+        Mutant("all rows of a member", r"_n = self\.(\w+)\.n$", r"_n = self.\1._first.data.n"),
+        Mutant("the first row is left out", r"for i in range\(n\):", "for i in range(1, n):"),
+        Mutant("all rows match", r"^( +)if \w+\[\w+\] .*:$", r"\1if True:"),
+        Mutant("rows of another component", r"_found\.numbers\(1\)", "_found.numbers(0)"),
+        Mutant("strewn rows are the first", r"row_at\((\w+), i\)", r"row_at(\1, 0)"),
+        Mutant("rows in step are the first", r"(\w+_rows)\[0\] :\]", r"0 * \1[0] :]"),
+    ),
 )

@@ -30,11 +30,14 @@ from . import (
 )
 from ._support import (
     bundles,
+    chunk_kernels,
     chunk_queries,
     groups,
+    kernels,
     queries,
     signature,
     spawning,
+    world_kernel_steps,
     world_kernels,
 )
 
@@ -69,6 +72,57 @@ class TestGame(spawning.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
+
+
+def carry_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+    """The steps of `carry` for one row."""
+    # Transform.translation += PointMass.velocity * dt
+    _1 = row["Transform.translation"]
+    _2 = kernels.apply("*", row["PointMass.velocity"], _dt)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("Transform.translation", _3)
+
+
+def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+    """The steps of `drift` for one row."""
+    # Position.value += Velocity.value * dt
+    _1 = row["Position.value"]
+    _2 = kernels.apply("*", row["Velocity.value"], _dt)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("Position.value", _3)
+
+
+class TestStepsOfWorldKernels(world_kernel_steps.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    kernels: ClassVar = {
+        "carry": world_kernel_steps.Case(
+            over="movers",
+            steps=carry_of_one,
+            modules=("transform", "point_mass"),
+            fields={
+                "Transform.translation": ("transform", "translation"),
+                "PointMass.velocity": ("point_mass", "velocity"),
+            },
+            arguments={
+                "dt": ("f4", ()),
+            },
+            is_exact=True,
+        ),
+        "drift": world_kernel_steps.Case(
+            over="bodies",
+            steps=drift_of_one,
+            modules=("position", "velocity"),
+            fields={
+                "Position.value": ("position", "value"),
+                "Velocity.value": ("velocity", "value"),
+            },
+            arguments={
+                "dt": ("f4", ()),
+            },
+            is_exact=True,
+        ),
+    }
 
 
 class TestWorldKernels(world_kernels.Cases):
@@ -129,6 +183,12 @@ class TestQueries(queries.Cases):
             "none": (),
             "optional": ("ai_state",),
         },
+        "visible": {
+            "all": (),
+            "any": ("skinned_mesh", "tile", "particle"),
+            "none": (),
+            "optional": (),
+        },
         "afflicted": {
             "all": ("status_effect", "ai_state"),
             "any": (),
@@ -147,6 +207,27 @@ class TestQueries(queries.Cases):
             "none": (),
             "optional": (),
         },
+    }
+
+
+class TestChunkKernels(chunk_kernels.Cases):
+    world = Game
+    members: ClassVar = test_archetypes.MEMBERS
+    kernels: ClassVar = {
+        "scorch": (
+            "ablaze",
+            ("health", "burning"),
+            (0.5, 0.5),
+        ),
+        "parry": (
+            "fighters",
+            ("weapon", "health", "armor"),
+            ((0.5, 0.5, 0.5), 0.5),
+        ),
+    }
+    written: ClassVar = {
+        "scorch": (("Health", "points"),),
+        "parry": (("Weapon", "direction"),),
     }
 
 
