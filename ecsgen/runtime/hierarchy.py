@@ -58,9 +58,7 @@ def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowA
     return np.broadcast_to(given.astype(np.intp, copy=False), count)
 
 
-def closed_circle(
-    links: FamilyLinks, rows: RowArray, parents: RowArray, n: int
-) -> int:
+def closed_circle(links: FamilyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
     """Return a row that would be its own ancestor if `rows` had these parents, or NIL.
 
     O(rows * depth), at most O(n log depth). The parents are tried and put back: a copy of the
