@@ -60,7 +60,7 @@ def imported(*arguments: str, cwd: Path) -> set[str]:
 
 def test_validate(folder: Path) -> None:
     done = run("validate", cwd=folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1 components, 0 enums: valid\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 component, 0 enums: valid\n", "")
     (folder / "schemas" / "point_mass.yaml").write_text(SCHEMA.replace("f32,", "f33,"))
     done = run("validate", "schemas", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
