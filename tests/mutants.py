@@ -224,6 +224,7 @@ WORLD_RUNTIME = (
     ),
     Mutant("parts of the world are deleted", r"if name in self\._PARTS:", "if False:"),
     Mutant("columns of a group are replaced", r"if hasattr\(self, name\):", "if False:"),
+    Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
     Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
     Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
