@@ -10,7 +10,7 @@ from _systems_results import Both
 
 from ecsgen.drawing import Drawing
 
-LEFT, TOP, WIDTH, LINE = 250, 96, 400, 24
+LEFT, TOP, WIDTH, LINE = 370, 96, 400, 24
 GAP = 60
 """Between the two plots."""
 
