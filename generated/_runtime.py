@@ -2643,6 +2643,10 @@ def _whole_lines(nbytes: int) -> int:
     return -(-nbytes // CACHE_LINE) * CACHE_LINE
 
 
+_FEW: Final = 32
+"""Up to so many elements of a cell are compared one after the other, for all rows at once."""
+
+
 def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
     """Return a field's default, given as the bytes of its cell, as an array of the cell's shape."""
     return np.frombuffer(stored, field.dtype).reshape(field.shape)
@@ -2660,11 +2664,7 @@ def differing(
     """
     mask = np.zeros(count, np.bool_)
     for name, default in defaults.items():
-        other = _bits(columns[name]) != _bits(default)
-        if default.ndim:
-            cells = np.broadcast_shapes(other.shape, (1, *default.shape))
-            axes = tuple(range(1, default.ndim + 1))
-            other = np.broadcast_to(other, cells).any(axis=axes)
+        other = _other_cells(_bits(columns[name]), _bits(default))
         if other.any():
             mask |= other
     return mask
@@ -2677,6 +2677,27 @@ def count_differing(
 ) -> int:
     """Return how many of `count` new rows have a cell that is not the default; O(count)."""
     return int(np.count_nonzero(differing(columns, defaults, count)))
+
+
+def _other_cells(bits: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which cells differ from the default, shape (count,), or (1,) if all are the same.
+
+    Element by element of a cell: `any` over the few elements of each cell takes far longer.
+    """
+    if default.ndim == 0:
+        return np.atleast_1d(bits != default)
+    if bits.ndim <= default.ndim:
+        return np.array([(bits != default).any()])
+    whole = np.broadcast_to(bits, (len(bits), *default.shape))
+    if default.size > _FEW:
+        found: NDArray[np.bool_] = (whole != default).any(
+            axis=tuple(range(1, whole.ndim))
+        )
+        return found
+    other = np.zeros(len(bits), np.bool_)
+    for place in np.ndindex(default.shape):
+        other |= whole[(slice(None), *place)] != default[place]
+    return other
 
 
 def _bits(array: NDArray[Any]) -> NDArray[Any]:
@@ -2692,7 +2713,12 @@ def picked(
 ) -> NDArray[Any]:
     """Return the wanted rows of values that broadcast to `shape`, or what is the same for all."""
     by_row = values.ndim == len(shape) and len(values) == shape[0]
-    return values[wanted] if by_row else values
+    if not by_row:
+        return values
+    if values.ndim == 1 or values.shape != shape or not values.flags.c_contiguous:
+        return values[wanted]
+    cells = items(values).take(wanted)
+    return cells.view(values.dtype).reshape(-1, *shape[1:])
 
 
 def without_views(
@@ -3440,6 +3466,21 @@ def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowA
     if wrong.any():
         raise unused(int(given.flat[wrong.argmax()]), n, manager)
     return np.broadcast_to(given.astype(np.intp, copy=False), count)
+
+
+def closed_circle(links: FamilyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
+    """Return a row that would be its own ancestor if `rows` had these parents, or NIL.
+
+    O(rows * depth), at most O(n log depth). The parents are tried and put back: a copy of the
+    column would cost O(n) each time.
+    """
+    column = links.parents[:n]
+    before = column[rows]
+    column[rows] = parents
+    try:
+        return own_ancestor(column, rows)
+    finally:
+        column[rows] = before
 
 
 def circular(manager: str, row: int) -> HierarchyError:

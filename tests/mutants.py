@@ -224,6 +224,7 @@ WORLD_RUNTIME = (
     ),
     Mutant("parts of the world are deleted", r"if name in self\._PARTS:", "if False:"),
     Mutant("columns of a group are replaced", r"if hasattr\(self, name\):", "if False:"),
+    Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
     Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
     Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
@@ -268,6 +269,7 @@ COMPILED = Shared(
         Mutant("a sum of none is anything", r"values\[0\] = 0", "values[0] = 1"),
         Mutant("sums lose the odd one", r"half = \(n \+ 1\) // 2", "half = n // 2"),
         Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
+        Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),
         Mutant("sparse: other owners are found", r"row < n and owners\[row\] == entity", "row < n"),
         Mutant(
             "direct: other owners are found",

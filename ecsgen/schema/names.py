@@ -179,7 +179,8 @@ def check_identifier(
     pattern, rule = (_LOWER, "lower-case letters") if lower else (_IDENTIFIER, "letters")
     if pattern.fullmatch(name):
         return _check_length(name, what, mark, diagnostics)
-    _report_name(name, what, f"must be {rule}, digits and underscores", mark, diagnostics)
+    rule = f"must be {rule}, digits and underscores"
+    _report_name(name, what, rule, mark, diagnostics, module_name(name) if lower else "")
     return False
 
 

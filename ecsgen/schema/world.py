@@ -254,7 +254,7 @@ class _Builder:
         sources = (*spec.groups, *spec.queries)
         kernels = []
         for name, kernel in spec.kernels.items():
-            if kernel.over not in sources:
+            if kernel.over not in sources and not self._was_refused(kernel.over):
                 message = f"unknown group or query {quote(kernel.over)}"
                 mark = self._draft.value("kernels", name, "over")
                 hint = did_you_mean(kernel.over, sources)
@@ -262,3 +262,16 @@ class _Builder:
             built = build_kernel(self._draft, name, kernel, frozenset(), known, self._diagnostics)
             kernels.append(built)
         return tuple(kernels)
+
+    def _was_refused(self, source: str) -> bool:
+        """Whether a group or query may be meant whose name or content is a mistake already."""
+        for key in ("groups", "queries"):
+            node = self._draft.node.at(key)
+            if node is None:
+                continue
+            meant = [name for name in node.keys if module_name(name) == module_name(source)]
+            if any(name != module_name(name) for name in meant):
+                return True
+            if not node.complete and not did_you_mean(source, node.keys):
+                return True
+        return False
