@@ -269,6 +269,7 @@ COMPILED = Shared(
         Mutant("a sum of none is anything", r"values\[0\] = 0", "values[0] = 1"),
         Mutant("sums lose the odd one", r"half = \(n \+ 1\) // 2", "half = n // 2"),
         Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
+        Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),
         Mutant("sparse: other owners are found", r"row < n and owners\[row\] == entity", "row < n"),
         Mutant(
             "direct: other owners are found",

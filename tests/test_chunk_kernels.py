@@ -26,6 +26,7 @@ from tests.generated_package import build
 from tests.kernel_package import arguments, differing, forget, random_values
 from tests.kernel_reference import Reference
 from tests.kernel_texts import ENUM, FIELDS, kernel
+from tests.world_package import world_package
 
 KERNELS = 12
 OWNERS = ("Body", "Motion", "State")
@@ -273,3 +274,29 @@ def test_chunks_are_cut_into_blocks(
     check(small, w, kernel)
     blocks = w.archetypes._kept[kernel.name].current()
     assert [block[0].shape[-1] for block in blocks] == [32, 8, 32, 1, 32, 32]
+
+
+@pytest.mark.parametrize("chunk", [512, 100_000])
+def test_split_matrices(chunk: int) -> None:
+    text = f"""
+world: Game
+archetypes: {{chunk: {chunk}, components: [Node]}}
+queries: {{nodes: {{all: [Node]}}}}
+kernels:
+  turn: {{over: nodes, steps: ["Node.turn = Node.turn @ Node.turn", "Node.alone += Node.turn[0]"]}}
+---
+component: Node
+fields:
+  alone_alone: u8
+  turn: {{type: "f64[2,2]", split: true}}
+  alone: {{type: "f64[2]", split: true}}
+"""
+    world_package(text, f"split_matrices_{chunk}")
+    package = import_module(f"split_matrices_{chunk}")
+    w, given = package.Game(), np.random.default_rng(1).random((50, 2, 2))
+    es = w.archetypes.create([package.Node], 50, node={"turn": given})
+    w.turn()
+    for e, turn in zip(es.tolist(), given, strict=True):
+        row = w.archetypes.get(e, package.Node)
+        np.testing.assert_allclose(row.turn, turn @ turn)
+        assert row.alone == row.turn[0]

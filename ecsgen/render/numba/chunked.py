@@ -141,6 +141,6 @@ class ChunkKernel(CompiledKernel):
         fields = [call("ChunkField", list(map(literal, p)), 0) for p in self._fields.places]
         return [
             for_macro(collection("fields = ", fields, 8)),
-            f"    cells = ChunkCells(self.{self.source.name}, fields)",
-            f"    return cells.keep({literal(self.name)})",
+            f"    found = ChunkCells(self.{self.source.name}, fields)",
+            f"    return found.keep({literal(self.name)})",
         ]
