@@ -158,6 +158,7 @@ WORLD = (
 )
 
 RUNTIME = (
+    Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
     Mutant(
         "buffers start anywhere", r"return raw\[start : start \+ size\]", "return raw[1 : 1 + size]"
     ),
@@ -224,7 +225,6 @@ WORLD_RUNTIME = (
     ),
     Mutant("parts of the world are deleted", r"if name in self\._PARTS:", "if False:"),
     Mutant("columns of a group are replaced", r"if hasattr\(self, name\):", "if False:"),
-    Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
     Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
     Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
