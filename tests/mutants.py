@@ -218,6 +218,12 @@ RUNTIME = (
     Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
     Mutant("queries do not see deaths", r"state\.append\(self\._entities\._deaths\)", "pass"),
+    Mutant("queries do not forget who is alive", r"if deaths != self\._deaths:", "if not deaths:"),
+    Mutant(
+        "queries take everybody for alive",
+        r"frozenset\(\s+member for member in self\._members if .*\s+\)",
+        "frozenset(self._members)",
+    ),
     Mutant("queries see the dead", r"match\.keep\(self\._entities\.alive_many\(.*\)\)", "pass"),
     Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
     Mutant("owners are not compared", r"and _equal\(owners\[rows\], entities\)", ""),

@@ -94,7 +94,7 @@ class QuerySource(Source):
         return "found.count"
 
     def rows(self, component: str) -> str:
-        return f"found.rows[{self.places[component]}]"
+        return f"found.members[{self.places[component]}]"
 
     def numbers(self, component: str) -> str:
         return f"found.numbers({self.places[component]})"
