@@ -231,7 +231,7 @@ RUNTIME = (
     Mutant(
         "rows in step pass for first instances",
         r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
-        r"\1return super().find(entities)",
+        r"\1return super().find(entities, all_live)",
     ),
     Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )
