@@ -17,6 +17,7 @@ from operator import index
 from reprlib import Repr
 from types import TracebackType
 from typing import (
+    TYPE_CHECKING,
     Any,
     ClassVar,
     Final,
@@ -241,6 +242,34 @@ class StaleViewWarning(UserWarning):
     """A manager's buffer moved while someone outside still held a view of the old one."""
 
 
+FieldsT = TypeVar("FieldsT", bound=Mapping[str, Any])
+
+
+def known_fields(component: type[tuple[Any, ...]], fields: FieldsT) -> FieldsT:
+    """Return fields by name; TypeError for one that there is not, or for no mapping.
+
+    The component is given by its row class, a NamedTuple.
+    """
+    if not isinstance(fields, Mapping):
+        kind = type(fields).__name__
+        raise TypeError(f"{component.__name__} takes a dict of its fields, not {kind}")
+    known: tuple[str, ...] = component._fields  # type: ignore[attr-defined]  # see above
+    for name in fields:
+        if name not in known:
+            raise _unknown_field(component.__name__, name, known)
+    return fields
+
+
+def _unknown_field(component: str, name: object, known: tuple[str, ...]) -> TypeError:
+    from difflib import get_close_matches  # which takes a while, for errors alone
+
+    near = get_close_matches(str(name), known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+    if not known:
+        hint = "it has none"
+    return TypeError(f"{component} has no field {name!r}; {hint}")
+
+
 Entity = NewType("Entity", int)
 """An entity: `generation << index_bits | index`."""
 
@@ -346,6 +375,31 @@ class IndexQueue:
         self._ring = ring
         self._cells: memoryview[int] = ring.data
         self._mask = len(ring) - 1
+
+
+class WorldParts:
+    """What a world is made of stays; it may have attributes of other names besides."""
+
+    _PARTS: ClassVar[tuple[str, ...]] = ()
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in self._PARTS and hasattr(self, name):
+                raise not_replaced(self, name)
+            super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            if name in self._PARTS:
+                raise not_replaced(self, name)
+            super().__delattr__(name)
+
+
+def not_replaced(whole: object, name: str) -> AttributeError:
+    """Return the error of assigning to a part of a world or a group."""
+    part = type(getattr(whole, name)).__name__
+    message = f"{type(whole).__name__}.{name} is its {part} and can't be replaced"
+    return AttributeError(message, name=name, obj=whole)
 
 
 _Argument = TypeVar("_Argument")
@@ -2270,6 +2324,7 @@ class GroupedColumns(Protocol):
 class GroupMember(Protocol):
     """What a group, and its members of each other, need of a member."""
 
+    _holds: int
     _locks: int
     _version: int
 
@@ -2311,6 +2366,13 @@ class Group:
         for member in members.values():
             mates = tuple(other for other in members.values() if other is not member)
             member._link_group(mates, n)
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if hasattr(self, name):
+                raise not_replaced(self, name)
+            super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (*self._members.values(), self.n)
@@ -2362,7 +2424,7 @@ class Group:
 
     def _check_lock(self) -> None:
         if self._first._locks:
-            raise locked(self._name)
+            raise locked_in_group(self._name, self._members.values())
 
     def _permute(self, src: RowArray) -> None:
         for member in self._members.values():
@@ -2419,6 +2481,17 @@ def sorted_by_group(manager: str, group: str) -> StructureLockedError:
     return StructureLockedError(
         f"{manager}: its rows keep in step with those of the group '{group}'; "
         f"sort them with the world's {group}.sort"
+    )
+
+
+def locked_in_group(name: str, members: Iterable[GroupMember]) -> StructureLockedError:
+    """Return the error of a structural change while a member's lock holds for its group."""
+    holder = next((type(m).__name__ for m in members if m._holds > 0), name)
+    if holder == name:
+        return locked(name)
+    return StructureLockedError(
+        f"{name} is locked: a `locked()` block of {holder} or one of its callbacks is "
+        "running, which locks the whole group"
     )
 
 
@@ -2496,20 +2569,9 @@ class ChunkColumns:
         raise NotImplementedError
 
     @classmethod
-    def _known(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return fields by name, or raise TypeError for one that there is not."""
-        for name in fields:
-            if name not in cls._FIELDS:
-                names = ", ".join(cls._FIELDS) or "none"
-                raise TypeError(
-                    f"{cls._ROW.__name__} has no field {name!r}; it has {names}"
-                )
-        return fields
-
-    @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Check values for some fields of a row."""
-        known = cls._known(fields).items()
+        known = known_fields(cls._ROW, fields).items()
         return {name: cls._FIELDS[name].one(value) for name, value in known}
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
@@ -4897,7 +4959,8 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         number = self._number(component)
         part = self._table.parts[number]
         try:
-            values = part._one(**part._known(fields))  # first: they may run code
+            known = known_fields(part._ROW, fields)
+            values = part._one(**known)  # first: they may run code
         except Exception:
             self._addable(entity, number)
             raise
@@ -4949,7 +5012,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         self, number: int, count: int, fields: Mapping[str, Any]
     ) -> tuple[NDArray[Any], ...]:
         part = self._table.parts[number]
-        arrays = part._many(count, **part._known(fields))
+        arrays = part._many(count, **known_fields(part._ROW, fields))
         return tuple(_own(array) for array in arrays)
 
     def _append(

@@ -71,7 +71,7 @@ from ._runtime import (
     joined_at,
     key_values,
     load_rows,
-    locked,
+    locked_in_group,
     missing,
     permutation,
     predecessors,
@@ -579,6 +579,7 @@ class AiStateManager:
     __slots__ = (
         "__weakref__",
         "_entities",
+        "_holds",
         "_locks",
         "_mates",
         "_rng",
@@ -589,6 +590,7 @@ class AiStateManager:
     )
     data: AiStateData
     _mates: tuple[GroupMember, ...]
+    _holds: int
     _entities: EntityManager
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
@@ -602,6 +604,7 @@ class AiStateManager:
         self._set_map(sparse_map(64))
         self._rng = Random(0)
         self._mates = ()
+        self._holds = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
@@ -627,6 +630,7 @@ class AiStateManager:
         self._rng = Random()
         self._rng.setstate(state["rng"])
         self._mates = ()
+        self._holds = 0
 
     def __len__(self) -> int:
         """Return the number of instances; O(1)."""
@@ -660,6 +664,7 @@ class AiStateManager:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let structural changes raise StructureLockedError inside the `with` block."""
+        self._holds += 1
         for mate in self._mates:
             mate._locks += 1
         self._locks += 1
@@ -669,6 +674,7 @@ class AiStateManager:
             self._locks -= 1
             for mate in self._mates:
                 mate._locks -= 1
+            self._holds -= 1
 
     def entity(self, row: Instance, /) -> Entity:
         """Return the owner of a row; O(1)."""
@@ -903,7 +909,7 @@ class AiStateManager:
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         _map = None
         try:
@@ -1017,7 +1023,7 @@ class AiStateManager:
             "chance_of_drop": _CHANCE_OF_DROP.many(chance_of_drop, count, data._buffer),
         }
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         return columns
 
     def _make_room(
@@ -1108,7 +1114,7 @@ class AiStateManager:
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = Instance(row_in_use(row, data, MANAGER))
@@ -1122,14 +1128,14 @@ class AiStateManager:
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         if type(entity) is not int:
             entity = Entity(index(entity))
         try:
@@ -1143,7 +1149,7 @@ class AiStateManager:
     def remove_many(self, entities: ArrayLike, /) -> int:
         """Remove the instances of k entities and return how many went; O(k)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         rows = self.lookup_many(entities)
         gone = np.unique(rows[rows != NIL])
         return self._destroy_rows(gone)
@@ -1151,7 +1157,7 @@ class AiStateManager:
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         self._destroy_rows(np.arange(self.data._n))
 
     def _destroy_row(self, row: Instance) -> int:
@@ -1200,7 +1206,7 @@ class AiStateManager:
             StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         if self._mates:
             raise sorted_by_group(MANAGER, "actors")
         data = self.data
@@ -1219,7 +1225,7 @@ class AiStateManager:
             StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         if self._mates:
             raise sorted_by_group(MANAGER, "actors")
         given = integers(order, MANAGER, "the order")
@@ -1239,7 +1245,7 @@ class AiStateManager:
         """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
         rows = index(rows)
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         if rows > data._allocated:
             data._allocate(whole_rows(rows))
@@ -1248,7 +1254,7 @@ class AiStateManager:
     def shrink_to_fit(self) -> None:
         """Give back the memory of rows not in use; O(n)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         capacity = whole_rows(data._n)
         if capacity < data._allocated:
@@ -1372,7 +1378,7 @@ class AiStateManager:
         repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         pick = (self._rng if rng is None else rng).random
         alive = self._entities.alive
@@ -1389,7 +1395,7 @@ class AiStateManager:
     def collect(self) -> int:
         """Remove the rows of all dead entities at once and return how many went; O(n)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         owners = self.data.entity
         alive = self._entities.alive_many(owners)
         gone = np.flatnonzero(~alive)

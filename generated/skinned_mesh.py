@@ -70,7 +70,7 @@ from ._runtime import (
     joined_at,
     key_values,
     load_rows,
-    locked,
+    locked_in_group,
     missing,
     permutation,
     predecessors,
@@ -530,6 +530,7 @@ class SkinnedMeshManager:
     __slots__ = (
         "__weakref__",
         "_entities",
+        "_holds",
         "_locks",
         "_mates",
         "_released",
@@ -540,6 +541,7 @@ class SkinnedMeshManager:
     )
     data: SkinnedMeshData
     _mates: tuple[GroupMember, ...]
+    _holds: int
     _entities: EntityManager
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
@@ -552,6 +554,7 @@ class SkinnedMeshManager:
         self._entities = entities
         self._set_map(sparse_map(64))
         self._mates = ()
+        self._holds = 0
         self._entities._attach(self._before_destroy, self._entities_destroyed)
         self._released = Callbacks()
 
@@ -576,6 +579,7 @@ class SkinnedMeshManager:
         self._entities = state["entities"]
         self._set_map(state["sparse"].copy())
         self._mates = ()
+        self._holds = 0
         self._entities._attach(self._before_destroy, self._entities_destroyed)
         self._released = Callbacks()
 
@@ -612,6 +616,7 @@ class SkinnedMeshManager:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let structural changes raise StructureLockedError inside the `with` block."""
+        self._holds += 1
         for mate in self._mates:
             mate._locks += 1
         self._locks += 1
@@ -621,6 +626,7 @@ class SkinnedMeshManager:
             self._locks -= 1
             for mate in self._mates:
                 mate._locks -= 1
+            self._holds -= 1
 
     def entity(self, row: Instance, /) -> Entity:
         """Return the owner of a row; O(1)."""
@@ -851,7 +857,7 @@ class SkinnedMeshManager:
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         _map = None
         try:
@@ -967,7 +973,7 @@ class SkinnedMeshManager:
             "resource": _RESOURCE.many(resource, count, data._buffer),
         }
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         return columns
 
     def _make_room(
@@ -1059,7 +1065,7 @@ class SkinnedMeshManager:
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = Instance(row_in_use(row, data, MANAGER))
@@ -1073,14 +1079,14 @@ class SkinnedMeshManager:
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         if type(entity) is not int:
             entity = Entity(index(entity))
         try:
@@ -1094,7 +1100,7 @@ class SkinnedMeshManager:
     def remove_many(self, entities: ArrayLike, /) -> int:
         """Remove the instances of k entities and return how many went; O(k)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         rows = self.lookup_many(entities)
         gone = np.unique(rows[rows != NIL])
         return self._destroy_rows(gone)
@@ -1102,7 +1108,7 @@ class SkinnedMeshManager:
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         self._destroy_rows(np.arange(self.data._n))
 
     def _destroy_row(self, row: Instance) -> int:
@@ -1157,7 +1163,7 @@ class SkinnedMeshManager:
             StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         if self._mates:
             raise sorted_by_group(MANAGER, "actors")
         data = self.data
@@ -1176,7 +1182,7 @@ class SkinnedMeshManager:
             StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         if self._mates:
             raise sorted_by_group(MANAGER, "actors")
         given = integers(order, MANAGER, "the order")
@@ -1196,7 +1202,7 @@ class SkinnedMeshManager:
         """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
         rows = index(rows)
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         if rows > data._allocated:
             data._allocate(whole_rows(rows))
@@ -1205,7 +1211,7 @@ class SkinnedMeshManager:
     def shrink_to_fit(self) -> None:
         """Give back the memory of rows not in use; O(n)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         capacity = whole_rows(data._n)
         if capacity < data._allocated:
@@ -1325,7 +1331,7 @@ class SkinnedMeshManager:
     def _before_destroy(self) -> None:
         """Refuse the destruction of entities while the manager is locked."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
         """Remove the rows of entities that have just died."""
@@ -1341,6 +1347,7 @@ class SkinnedMeshManager:
         return self._released.add(callback)
 
     def _release(self, rows: RowArray) -> None:
+        self._holds += 1
         for mate in self._mates:
             mate._locks += 1
         self._locks += 1
@@ -1350,3 +1357,4 @@ class SkinnedMeshManager:
             self._locks -= 1
             for mate in self._mates:
                 mate._locks -= 1
+            self._holds -= 1

@@ -64,7 +64,7 @@ from ._runtime import (
     joined_at,
     key_values,
     load_rows,
-    locked,
+    locked_in_group,
     missing,
     permutation,
     predecessors,
@@ -291,6 +291,7 @@ class VelocityManager:
     __slots__ = (
         "__weakref__",
         "_entities",
+        "_holds",
         "_locks",
         "_mates",
         "_rng",
@@ -301,6 +302,7 @@ class VelocityManager:
     )
     data: VelocityData
     _mates: tuple[GroupMember, ...]
+    _holds: int
     _entities: EntityManager
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
@@ -314,6 +316,7 @@ class VelocityManager:
         self._set_map(sparse_map(64))
         self._rng = Random(0)
         self._mates = ()
+        self._holds = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
@@ -339,6 +342,7 @@ class VelocityManager:
         self._rng = Random()
         self._rng.setstate(state["rng"])
         self._mates = ()
+        self._holds = 0
 
     def __len__(self) -> int:
         """Return the number of instances; O(1)."""
@@ -374,6 +378,7 @@ class VelocityManager:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let structural changes raise StructureLockedError inside the `with` block."""
+        self._holds += 1
         for mate in self._mates:
             mate._locks += 1
         self._locks += 1
@@ -383,6 +388,7 @@ class VelocityManager:
             self._locks -= 1
             for mate in self._mates:
                 mate._locks -= 1
+            self._holds -= 1
 
     def entity(self, row: Instance, /) -> Entity:
         """Return the owner of a row; O(1)."""
@@ -496,7 +502,7 @@ class VelocityManager:
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         _map = None
         try:
@@ -566,7 +572,7 @@ class VelocityManager:
             "value": _VALUE.many(value, count, data._buffer),
         }
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         return columns
 
     def _make_room(
@@ -636,7 +642,7 @@ class VelocityManager:
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = Instance(row_in_use(row, data, MANAGER))
@@ -650,14 +656,14 @@ class VelocityManager:
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         given = rows_in_use(rows, self.data, MANAGER)
         self._destroy_rows(distinct(given, self.data._n, MANAGER))
 
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         if type(entity) is not int:
             entity = Entity(index(entity))
         try:
@@ -671,7 +677,7 @@ class VelocityManager:
     def remove_many(self, entities: ArrayLike, /) -> int:
         """Remove the instances of k entities and return how many went; O(k)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         rows = self.lookup_many(entities)
         gone = np.unique(rows[rows != NIL])
         return self._destroy_rows(gone)
@@ -679,7 +685,7 @@ class VelocityManager:
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         self._destroy_rows(np.arange(self.data._n))
 
     def _destroy_row(self, row: Instance) -> int:
@@ -728,7 +734,7 @@ class VelocityManager:
             StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         if self._mates:
             raise sorted_by_group(MANAGER, "bodies")
         data = self.data
@@ -743,7 +749,7 @@ class VelocityManager:
             StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         if self._mates:
             raise sorted_by_group(MANAGER, "bodies")
         given = integers(order, MANAGER, "the order")
@@ -763,7 +769,7 @@ class VelocityManager:
         """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
         rows = index(rows)
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         if rows > data._allocated:
             data._allocate(whole_rows(rows))
@@ -772,7 +778,7 @@ class VelocityManager:
     def shrink_to_fit(self) -> None:
         """Give back the memory of rows not in use; O(n)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         capacity = whole_rows(data._n)
         if capacity < data._allocated:
@@ -891,7 +897,7 @@ class VelocityManager:
         repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
         """
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         data = self.data
         pick = (self._rng if rng is None else rng).random
         alive = self._entities.alive
@@ -908,7 +914,7 @@ class VelocityManager:
     def collect(self) -> int:
         """Remove the rows of all dead entities at once and return how many went; O(n)."""
         if self._locks:
-            raise locked(MANAGER)
+            raise locked_in_group(MANAGER, (self, *self._mates))
         owners = self.data.entity
         alive = self._entities.alive_many(owners)
         gone = np.flatnonzero(~alive)

@@ -31,7 +31,9 @@ from ._runtime import (
     QuerySparseMember,
     RowArray,
     SpawnedRows,
+    WorldParts,
     as_entities,
+    known_fields,
     rows_last,
     signature_words,
 )
@@ -264,6 +266,58 @@ class DrawnQuery:
     def ai_state(self) -> AiStateColumns:
         """The columns of AiState, one cell per entity; assign to write."""
         return AiStateColumns(self._join, 1)
+
+
+class VisibleRows(NamedTuple):
+    """Where the entities of `visible` are: read-only arrays of one length."""
+
+    entity: EntityArray
+
+
+class VisibleRow(NamedTuple):
+    """An entity of `visible`, and the rows of its components."""
+
+    entity: Entity
+
+
+class VisibleQuery:
+    """Live entities with any of SkinnedMesh, Tile, Particle.
+
+    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ("_join",)
+
+    def __init__(
+        self,
+        entities: EntityManager,
+        skinned_mesh: SkinnedMeshManager,
+        tile: TileManager,
+        particle: ParticleManager,
+    ) -> None:
+        self._join = QueryJoin(
+            entities,
+            (),
+            any_of=(
+                QuerySparseMember(skinned_mesh, INDEX_MASK),
+                QueryMember(tile),
+                QuerySparseMember(particle, INDEX_MASK),
+            ),
+        )
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._join.count()
+
+    def __iter__(self) -> Iterator[VisibleRow]:
+        """Iterate over entities and rows as they are now."""
+        arrays = (array.tolist() for array in self._join.arrays())
+        return map(VisibleRow._make, zip(*arrays, strict=True))
+
+    def rows(self) -> VisibleRows:
+        """Return the entities, and the row of each in every manager; they are kept."""
+        return VisibleRows(*self._join.arrays())
 
 
 class AfflictedRows(NamedTuple):
@@ -620,12 +674,47 @@ class ActorsGroup(Group):
         self.villager = VillagerGroupedData(villager.data)
 
 
-class Game:
+class Game(WorldParts):
     """A small game of all shipped components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and
     copies as a whole, without callbacks. Not thread-safe.
     """
+
+    _PARTS: ClassVar = (
+        "entities",
+        "ai_state",
+        "celestial_body",
+        "energy",
+        "every_type",
+        "kin",
+        "particle",
+        "point_mass",
+        "position",
+        "predator",
+        "scene_node",
+        "skinned_mesh",
+        "sound_source",
+        "static",
+        "status_effect",
+        "tile",
+        "transform",
+        "velocity",
+        "villager",
+        "spark",
+        "texture",
+        "archetypes",
+        "movers",
+        "drawn",
+        "visible",
+        "afflicted",
+        "grazers",
+        "hunters",
+        "ablaze",
+        "fighters",
+        "bodies",
+        "actors",
+    )
 
     def __init__(self) -> None:
         self.entities = EntityManager()
@@ -663,6 +752,12 @@ class Game:
             self.tile,
             self.particle,
             self.ai_state,
+        )
+        self.visible = VisibleQuery(
+            self.entities,
+            self.skinned_mesh,
+            self.tile,
+            self.particle,
         )
         self.afflicted = AfflictedQuery(
             self.entities,
@@ -730,75 +825,89 @@ class Game:
         _parts: list[tuple[_Store, Columns]] = []
         _given: list[object] = []
         if tile is not None:
-            _columns = self.tile._convert(n, **tile)
+            _columns = self.tile._convert(n, **known_fields(Tile, tile))
             _parts.append((self.tile, _columns))
             _given.extend(tile.values())
         if ai_state is not None:
-            _columns = self.ai_state._convert(n, **ai_state)
+            _columns = self.ai_state._convert(n, **known_fields(AiState, ai_state))
             _parts.append((self.ai_state, _columns))
             _given.extend(ai_state.values())
         if celestial_body is not None:
-            _columns = self.celestial_body._convert(n, **celestial_body)
+            _columns = self.celestial_body._convert(
+                n, **known_fields(CelestialBody, celestial_body)
+            )
             _parts.append((self.celestial_body, _columns))
             _given.extend(celestial_body.values())
         if energy is not None:
-            _columns = self.energy._convert(n, **energy)
+            _columns = self.energy._convert(n, **known_fields(Energy, energy))
             _parts.append((self.energy, _columns))
             _given.extend(energy.values())
         if every_type is not None:
-            _columns = self.every_type._convert(n, **every_type)
+            _columns = self.every_type._convert(
+                n, **known_fields(EveryType, every_type)
+            )
             _parts.append((self.every_type, _columns))
             _given.extend(every_type.values())
         if kin is not None:
-            _columns = self.kin._convert(n, **kin)
+            _columns = self.kin._convert(n, **known_fields(Kin, kin))
             _parts.append((self.kin, _columns))
             _given.extend(kin.values())
         if particle is not None:
-            _columns = self.particle._convert(n, **particle)
+            _columns = self.particle._convert(n, **known_fields(Particle, particle))
             _parts.append((self.particle, _columns))
             _given.extend(particle.values())
         if point_mass is not None:
-            _columns = self.point_mass._convert(n, **point_mass)
+            _columns = self.point_mass._convert(
+                n, **known_fields(PointMass, point_mass)
+            )
             _parts.append((self.point_mass, _columns))
             _given.extend(point_mass.values())
         if position is not None:
-            _columns = self.position._convert(n, **position)
+            _columns = self.position._convert(n, **known_fields(Position, position))
             _parts.append((self.position, _columns))
             _given.extend(position.values())
         if predator is not None:
-            _columns = self.predator._convert(n, **predator)
+            _columns = self.predator._convert(n, **known_fields(Predator, predator))
             _parts.append((self.predator, _columns))
             _given.extend(predator.values())
         if scene_node is not None:
-            _columns = self.scene_node._convert(n, **scene_node)
+            _columns = self.scene_node._convert(
+                n, **known_fields(SceneNode, scene_node)
+            )
             _parts.append((self.scene_node, _columns))
             _given.extend(scene_node.values())
         if skinned_mesh is not None:
-            _columns = self.skinned_mesh._convert(n, **skinned_mesh)
+            _columns = self.skinned_mesh._convert(
+                n, **known_fields(SkinnedMesh, skinned_mesh)
+            )
             _parts.append((self.skinned_mesh, _columns))
             _given.extend(skinned_mesh.values())
         if sound_source is not None:
-            _columns = self.sound_source._convert(n, **sound_source)
+            _columns = self.sound_source._convert(
+                n, **known_fields(SoundSource, sound_source)
+            )
             _parts.append((self.sound_source, _columns))
             _given.extend(sound_source.values())
         if static is not None:
-            _columns = self.static._convert(n, **static)
+            _columns = self.static._convert(n, **known_fields(Static, static))
             _parts.append((self.static, _columns))
             _given.extend(static.values())
         if status_effect is not None:
-            _columns = self.status_effect._convert(n, **status_effect)
+            _columns = self.status_effect._convert(
+                n, **known_fields(StatusEffect, status_effect)
+            )
             _parts.append((self.status_effect, _columns))
             _given.extend(status_effect.values())
         if transform is not None:
-            _columns = self.transform._convert(n, **transform)
+            _columns = self.transform._convert(n, **known_fields(Transform, transform))
             _parts.append((self.transform, _columns))
             _given.extend(transform.values())
         if velocity is not None:
-            _columns = self.velocity._convert(n, **velocity)
+            _columns = self.velocity._convert(n, **known_fields(Velocity, velocity))
             _parts.append((self.velocity, _columns))
             _given.extend(velocity.values())
         if villager is not None:
-            _columns = self.villager._convert(n, **villager)
+            _columns = self.villager._convert(n, **known_fields(Villager, villager))
             _parts.append((self.villager, _columns))
             _given.extend(villager.values())
         _rows = SpawnedRows(

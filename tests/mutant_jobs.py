@@ -14,7 +14,7 @@ from typing import TypeVar
 from ecsgen import features, world_features
 from ecsgen.config import Backend
 from ecsgen.features import Mutant
-from ecsgen.model import Component, Project
+from ecsgen.model import Project
 from tests.generated_package import SCHEMAS, build
 from tests.mutants import COMPILED, MANAGER, SHARED
 from tests.mutants_archetypes import CHUNKED
@@ -75,12 +75,7 @@ def build_all(folder: Path) -> dict[str, Project]:
 def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
     """Return every way to break the packages, one at a time."""
     yield from _jobs_of_all(projects[WHOLE.name], folder / WHOLE.name)
-    compiled = folder / FEW_COMPILED.name
-    for component in projects[FEW_COMPILED.name].components:
-        file = f"{component.module}.py"
-        found = [mutant for f in _of_numba(component) for mutant in f.mutants]
-        yield from _broken(compiled, file, found, (f"test_{file}",))
-    yield from _broken(compiled, COMPILED.file, COMPILED.mutants, COMPILED.tests)
+    yield from _jobs_of_numba(projects[FEW_COMPILED.name], folder / FEW_COMPILED.name)
 
 
 def _jobs_of_all(project: Project, folder: Path) -> Iterator[Job]:
@@ -98,11 +93,19 @@ def _jobs_of_all(project: Project, folder: Path) -> Iterator[Job]:
         yield from _broken(folder, shared.file, [*shared.mutants, *more], shared.tests)
 
 
-def _of_numba(component: Component) -> list[features.Feature]:
-    """Return the features that a component has with this backend alone."""
-    plain = features.active(replace(component, backend="numpy"))
-    compiled = features.active(replace(component, backend="numba"))
-    return [feature for feature in compiled if feature not in plain]
+def _jobs_of_numba(project: Project, folder: Path) -> Iterator[Job]:
+    """Return those of features that there are with this backend alone, and of what they call."""
+    for component in project.components:
+        file = f"{component.module}.py"
+        plain = features.active(replace(component, backend="numpy"))
+        compiled = features.active(replace(component, backend="numba"))
+        found = [mutant for f in compiled if f not in plain for mutant in f.mutants]
+        yield from _broken(folder, file, found, (f"test_{file}",))
+    of_plain = world_features.active(replace(project, backend="numpy"))
+    of_world = world_features.active(replace(project, backend="numba"))
+    found = [mutant for f in of_world if f not in of_plain for mutant in f.mutants]
+    yield from _broken(folder, "world.py", found, ("test_world.py",))
+    yield from _broken(folder, COMPILED.file, COMPILED.mutants, COMPILED.tests)
 
 
 def _broken(

@@ -203,6 +203,9 @@ RUNTIME = (
     Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+)
+
+WORLD_RUNTIME = (
     Mutant(
         "joining rows keep another order",
         r"rows\[moving\], displaced",
@@ -214,6 +217,13 @@ RUNTIME = (
         "wanted[moving], displaced",
     ),
     Mutant("who lacks one mate's rows joins", r"found = \[earlier\[present\] .*\]", "pass"),
+    Mutant(
+        "parts of the world are replaced",
+        r"if name in self\._PARTS and hasattr\(self, name\):",
+        "if False:",
+    ),
+    Mutant("parts of the world are deleted", r"if name in self\._PARTS:", "if False:"),
+    Mutant("columns of a group are replaced", r"if hasattr\(self, name\):", "if False:"),
     Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
     Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
@@ -233,6 +243,8 @@ RUNTIME = (
         r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
         r"\1return super().find(entities, all_live)",
     ),
+    Mutant("cells are put in other places", r"(np\.put\(gathered, )places", r"\1places[::-1]"),
+    Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
     Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )
 
@@ -240,6 +252,7 @@ SHARED = (
     Shared("entities.py", ENTITIES, ("test_entities.py",)),
     Shared("world.py", WORLD, ("test_world.py",)),
     Shared("_runtime.py", RUNTIME, ()),
+    Shared("_runtime.py", WORLD_RUNTIME, ("test_world.py",)),
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),
@@ -270,5 +283,5 @@ COMPILED = Shared(
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant("the last row is not found", r"for row in range\(n\):", "for row in range(n - 1):"),
     ),
-    ("test_bead.py", "test_bone.py", "test_cell.py"),
+    ("test_bead.py", "test_bone.py", "test_cell.py", "test_world.py"),
 )

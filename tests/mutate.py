@@ -1,10 +1,10 @@
 """Breaks generated managers in many ways and checks that their generated tests notice.
 
-`python -m tests.mutate` builds the shipped schemas, and a few more for policies that those do not
-have, into a temporary folder, applies each mutant where its pattern matches, runs the generated
-tests of that module, and prints what was killed and what survived. It exits with 0 only if some ran
-and all of them were killed; a mutant whose pattern matches nowhere is an error, so that none falls
-silent when the templates change.
+`python -m tests.mutate` builds the shipped schemas, a few more for policies that those do not have,
+and a few that numba compiles, into a temporary folder, applies each mutant where its pattern
+matches, runs the generated tests of that module, and prints what was killed and what survived. It
+exits with 0 only if some ran and all of them were killed; a mutant whose pattern matches nowhere,
+or that makes no program, is an error, so that none falls silent when the templates change.
 """
 
 from __future__ import annotations

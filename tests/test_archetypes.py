@@ -76,8 +76,24 @@ def test_which_error_wins() -> None:
         store.set(alive, game.Armor, points=65536)
     with pytest.raises(TypeError, match="points"):
         store.set(alive, game.Armor, hp=1)
-    with pytest.raises(TypeError, match="Armor has no field 'hp'"):
+
+
+def test_fields_that_no_component_has() -> None:
+    store = game.Game().archetypes
+    entity = store.create([game.Armor]).tolist()[0]
+    unknown = pytest.raises(TypeError, match=r"^Armor has no field 'hp'; it has points")
+    with unknown:
         store.create([game.Armor], armor={"hp": 1})
+    with unknown:
+        store.add_many(store.create([]), game.Armor, hp=1)
+    with unknown:
+        store.add(store.create([]).tolist()[0], game.Armor, hp=1)
+    with unknown:
+        store.set(entity, game.Armor, hp=1)
+    with pytest.raises(TypeError, match=r"'pionts'; did you mean 'points'\?$"):
+        store.set(entity, game.Armor, pionts=1)
+    with pytest.raises(TypeError, match=r"^Armor takes a dict of its fields, not int$"):
+        store.create([game.Armor], armor=3)
 
 
 def test_numbers_that_are_no_entities() -> None:

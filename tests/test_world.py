@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import black
@@ -101,6 +102,22 @@ def test_a_failing_spawn_leaves_everything(n: Any, components: Any, error: type)
         world.spawn(n, **components)
     assert state(world) == before
     assert world.spawn(6).tolist() == twin.spawn(6).tolist()
+
+
+@pytest.mark.parametrize(
+    ("components", "message"),
+    [
+        ({"health": {"size": 1}}, "Health has no field 'size'; it has hp"),
+        ({"weapon": {"damge": 1}}, "Weapon has no field 'damge'; did you mean 'damage'?"),
+        ({"weapon": {1: 1}}, "Weapon has no field 1; it has damage"),
+        ({"frozen": {"for_": 1}}, "Frozen has no field 'for_'; it has none"),
+        ({"health": 3}, "Health takes a dict of its fields, not int"),
+        ({"health": [("hp", 3)]}, "Health takes a dict of its fields, not list"),
+    ],
+)
+def test_fields_that_no_component_has(components: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        new_world().spawn(2, **components)
 
 
 def test_components_may_be_called_like_what_spawn_computes() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ecsgen.config import Backend
 from tests.world_package import world_package
 
 SCHEMA = """
@@ -55,9 +57,10 @@ component: Frozen
 """
 
 
-def filled(count: int, seed: int) -> Any:
+def filled(count: int, seed: int, backend: Backend = "numpy") -> Any:
     """A world whose query has holes, and whose managers are in different orders."""
-    world, random = world_package(SCHEMA, "kernel_game").Game(), np.random.default_rng(seed)
+    package = world_package(SCHEMA, f"kernel_game_{backend}", backend)
+    world, random = package.Game(), np.random.default_rng(seed)
     es = world.spawn(count, place={"at": random.random((count, 3)), "far": random.random(count)})
     world.speed.create_many(es, way=random.random((count, 3)), turn=random.random((count, 2, 2)))
     world.position.create_many(es, value=random.random((count, 3)))
@@ -72,6 +75,14 @@ def filled(count: int, seed: int) -> Any:
     return world
 
 
+@pytest.fixture(scope="module", params=["numpy", "numba"])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    if request.param == "numba":
+        pytest.importorskip("numba")
+    found: Backend = request.param
+    return found
+
+
 def state(world: Any) -> list[Any]:
     speed = world.speed.data
     return [
@@ -83,8 +94,8 @@ def state(world: Any) -> list[Any]:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("count", [0, 1, 3, 40, 5000])
-def test_over_a_query(count: int, seed: int) -> None:
-    world, twin = filled(count, seed), filled(count, seed)
+def test_over_a_query(count: int, seed: int, backend: Backend) -> None:
+    world, twin = filled(count, seed, backend), filled(count, seed, backend)
     dt, limit = np.float32(0.1), 0.6
     for _, place, speed in ((r.entity, r.place, r.speed) for r in twin.movers):
         if twin.place.far(place) < limit:
@@ -102,8 +113,8 @@ def test_over_a_query(count: int, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("count", [0, 1, 40, 5000])
-def test_over_a_group(count: int, seed: int) -> None:
-    world, twin = filled(count, seed), filled(count, seed)
+def test_over_a_group(count: int, seed: int, backend: Backend) -> None:
+    world, twin = filled(count, seed, backend), filled(count, seed, backend)
     twin.bodies.position.value += twin.bodies.velocity.value * np.float32(0.25)
     world.drift(0.25)
     assert state(world) == state(twin)
@@ -113,16 +124,16 @@ def test_over_a_group(count: int, seed: int) -> None:
     assert world.position.version == version
 
 
-def test_of_one_component() -> None:
-    world, twin = filled(40, 1), filled(40, 1)
+def test_of_one_component(backend: Backend) -> None:
+    world, twin = filled(40, 1, backend), filled(40, 1, backend)
     alive = twin.lone.rows().place
     twin.place.data.at[alive] *= np.float32(0.5)
     world.halve()
     assert state(world) == state(twin)
 
 
-def test_arguments_are_checked() -> None:
-    world = filled(3, 0)
+def test_arguments_are_checked(backend: Backend) -> None:
+    world = filled(3, 0, backend)
     before = state(world)
     with pytest.raises(TypeError, match=r"Game\.move\.dt"):
         world.move("fast", 1.0)
@@ -133,9 +144,151 @@ def test_arguments_are_checked() -> None:
     assert state(world) == before
 
 
-def test_no_view_is_kept(recwarn: pytest.WarningsRecorder) -> None:
-    world = filled(64, 0)
+def test_no_view_is_kept(backend: Backend, recwarn: pytest.WarningsRecorder) -> None:
+    world = filled(64, 0, backend)
     world.drift(0.1)
     world.move(0.1, 1.0)
     world.spawn(100, position={}, velocity={}, place={}, speed={})
     assert not list(recwarn)
+
+
+@pytest.mark.parametrize("name", ["position", "velocity", "place", "speed"])
+@pytest.mark.parametrize("change", ["reserve", "shrink_to_fit"])
+def test_after_a_buffer_moved(name: str, change: str, backend: Backend) -> None:
+    """Rows and their number stay: only the buffer is another one."""
+    world, twin = filled(64, 1, backend), filled(64, 1, backend)
+    for each in (world, twin):
+        for manager in (each.position, each.velocity, each.place, each.speed):
+            manager.reserve(1000)
+    world.drift(0.1)
+    world.move(0.1, 1.0)
+    twin.drift(0.1)
+    twin.move(0.1, 1.0)
+    getattr(getattr(world, name), change)(*([2000] if change == "reserve" else []))
+    for each in (world, twin, deepcopy(twin)):
+        each.drift(0.5)
+        each.move(0.5, 1.0)
+        assert state(each) == state(world)
+
+
+def test_blocks_are_kept_until_something_moves() -> None:
+    world = filled(64, 1)
+    world.drift(0.1)
+    world.move(0.1, 1.0)
+    blocks = dict(world.place.data._joined), dict(world.position.data._joined)
+    world.drift(0.1)
+    world.move(0.1, 1.0)
+    assert (world.place.data._joined, world.position.data._joined) == blocks
+    world.speed.reserve(1000)
+    assert list(blocks[0]["move"]) == []
+    world.move(0.1, 1.0)
+    assert world.place.data._joined["move"] is not blocks[0]["move"]
+    assert world.position.data._joined == blocks[1]
+
+
+def test_kept_memory_is_counted() -> None:
+    world = filled(5000, 1)
+    managers = (world.place, world.speed)
+    before = sum(manager.nbytes for manager in managers)
+    world.move(0.1, 1.0)
+    kept = sum(manager.nbytes for manager in managers) - before
+    count = len(world.movers)
+    # Gathered at, far, way, turn and hits; at least a mask and one of f32[3] beside them.
+    assert kept >= count * (12 + 8 + 12 + 16 + 4 + 1 + 12)
+    assert kept < 3 * count * (12 + 8 + 12 + 16 + 4 + 1 + 12)
+
+
+def test_arguments_of_any_name(backend: Backend) -> None:
+    """Those that have the names of what the method has, too."""
+    names = ["found", "blocks", "where", "i", "position_row", "position_rows", "position_j", "t"]
+    text = "world: W\nqueries: {all_of: {all: [Position]}}\nkernels:\n  push:\n    over: all_of\n"
+    text += f"    args: {{{', '.join(f'{name}: f32' for name in names)}}}\n"
+    text += f"    steps: ['Position.x += {' + '.join(names)}']\n"
+    text += "---\ncomponent: Position\nfields: {x: f32}\n"
+    world = world_package(text, f"names_{backend}", backend).W()
+    es = world.spawn(9, position={})
+    world.push(*(2.0**power for power in range(len(names))))
+    world.position.remove_many(es[::2])
+    world.position.reorder([1, 0, 2, 3])
+    world.push(*(2.0**power for power in range(len(names))))
+    assert world.position.data.x.tolist() == [2 * (2.0 ** len(names) - 1)] * 4
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_numbers_that_overflow(seed: int, backend: Backend) -> None:
+    """They warn as numpy does, and compiled not at all; the numbers are the same."""
+    world = filled(6, seed, backend)
+    world.velocity.data.value = 3e38
+    world.position.data.value = 3e38
+    if backend == "numpy":
+        with pytest.warns(RuntimeWarning, match="overflow"):
+            world.drift(2.0)
+    else:
+        world.drift(2.0)
+    assert np.isinf(world.bodies.position.value).all()
+
+
+LARGE = """
+world: Large
+queries: {all_of: {all: [Third, Left, Right]}}
+kernels:
+  inner:
+    over: all_of
+    args: {gains: "f32[40]"}
+    steps:
+      - Left.long += Right.long * Third.gain + gains
+      - Right.long = Left.long / norm(Left.long) if Third.gain > 0.5 else Right.long
+  mixed:
+    over: all_of
+    where: Third.gain > 0.25
+    steps:
+      - Left.square = Right.square @ Left.square
+      - t = Right.parts * 2
+      - Right.parts = t + Left.long[3]
+  shared: {over: all_of, parallel: true, steps: ["Left.long *= Third.gain", "Right.long -= 1"]}
+---
+component: Left
+fields: {long: "f32[40]", square: "f32[5,5]"}
+---
+component: Right
+fields: {long: "f32[40]", square: "f32[5,5]", parts: {type: "f32[3]", split: true}}
+---
+component: Third
+fields: {gain: f32}
+"""
+
+
+def large(backend: Backend, strewn: bool) -> Any:
+    """A world of large cells, in the order of creation or in any."""
+    world = world_package(LARGE, f"large_{backend}", backend).Large()
+    es, random = world.spawn(70, third={}), np.random.default_rng(5)
+    for manager in (world.left, world.right):
+        manager.create_many(random.permutation(es) if strewn else es)
+        for name in ("long", "square"):
+            column = getattr(manager.data, name)
+            column[...] = random.standard_normal(column.shape)
+    world.third.data.gain = random.random(70)
+    if strewn:
+        world.third.remove_many(es[::7])
+        world.right.remove_many(es[::9])
+    return world
+
+
+@pytest.mark.parametrize("strewn", [False, True])
+def test_large_cells(strewn: bool) -> None:
+    """What numba does in inner loops and on several cores is what numpy does."""
+    pytest.importorskip("numba")
+    results = []
+    backends: tuple[Backend, ...] = ("numpy", "numba")
+    for each in backends:
+        world = large(each, strewn)
+        world.inner(tuple(range(40)))
+        world.mixed()
+        world.shared()
+        columns = [getattr(m.data, name) for m in (world.left, world.right) for name in CELLS]
+        results.append([*columns, world.right.data.parts_x, world.right.data.parts_z])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+CELLS = ("long", "square")

@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 from types import ModuleType
 
 from ecsgen import schema
-from ecsgen.config import Options
+from ecsgen.config import Backend, Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 from ecsgen.render import outputs
@@ -26,22 +26,22 @@ def load(text: str) -> Project:
     return project
 
 
-def sources(project: Project) -> dict[str, str]:
+def sources(project: Project, backend: Backend = "numpy") -> dict[str, str]:
     """Return the text of each file of the package, unformatted, without the tests."""
     here = Path.cwd()
     options = Options(
-        schemas=here, output=here, backend="numpy", tests=None, jobs=1, line_length=88
+        schemas=here, output=here, backend=backend, tests=None, jobs=1, line_length=88
     )
     made = outputs(project, options)
     return {o.path: o.make() for o in made if not o.path.startswith("tests/")}
 
 
 @cache
-def world_package(text: str, name: str) -> ModuleType:
+def world_package(text: str, name: str, backend: Backend = "numpy") -> ModuleType:
     """Import the world of the package generated from a schema text."""
     folder = Path(mkdtemp())
     (folder / name).mkdir()
-    for path, source in sources(load(text)).items():
+    for path, source in sources(load(text), backend).items():
         (folder / name / path).write_text(source, encoding="utf-8")
     sys.path.insert(0, str(folder))
     try:

@@ -48,6 +48,8 @@ FEATURE = Feature(
         Mutant("a swap is half a swap", r"self\._move\(spare, other\)", "pass"),
         Mutant("mates do not count the change", r"mate\._version \+= 1", "pass"),
         Mutant("a lock is for one alone", r"mate\._locks \+= 1", "pass"),
+        Mutant("nobody holds a lock", r"self\._holds \+= 1", "pass"),
+        Mutant("who locked once holds it forever", r"self\._holds -= 1", "pass"),
         Mutant("a lock never ends", r"mate\._locks -= 1", "pass"),
         Mutant("where rows went is not told", r"return Remap\(.*\)\(rows\)", "return rows"),
         Mutant("members are sorted on their own", r"raise sorted_by_group\(.*\)", "pass"),

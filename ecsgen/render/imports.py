@@ -41,11 +41,15 @@ PACKAGE = {
     "INDEX_MASK": ".entities",
 }
 
-# Names count where they stand as code: not in strings or comments, nor as attributes or keywords.
-_TEXT = re.compile(r'""".*?"""|"(?:\\.|[^"\\\n])*"|#[^\n]*', re.DOTALL)
+# Names count where they stand as code: not in strings or comments, nor as attributes or keywords,
+# nor as what a `def` makes. A text with double quotes in it stands in single ones.
+_TEXT = re.compile(
+    r'""".*?"""|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'|#[^\n]*",
+    re.DOTALL,
+)
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =)", re.MULTILINE)
-_NAME = re.compile(r"(?<![\w.])[A-Za-z]\w*")
+_NAME = re.compile(r"(?<![\w.])(?<!def )[A-Za-z]\w*")
 
 
 def import_lines(text: str, own: Mapping[str, str]) -> str:

@@ -97,7 +97,9 @@ def entities_tests(package: str) -> str:
 
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
-    supported = [name for name, _ in parts.features if name in _available()]
+    names = {name for name, _ in parts.features}
+    supported = names & _available()
+    supported |= {n for f in world_features.every() if f.name in names for n in f.test_support}
     step = Steps(
         parts,
         imported=import_line(package, [parts.world.name, *parts.exports]),

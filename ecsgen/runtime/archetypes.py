@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .archetypes_table import NewColumns
 from .archetypes_view import ArchetypeView, ChunkT, RowClass
 from .errors import DuplicateInstanceError
+from .field_names import known_fields
 from .handle_arrays import as_entities
 from .handles import Entity, EntityArray
 from .rows import duplicate_instance, first_repeated, missing
@@ -106,7 +107,8 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         number = self._number(component)
         part = self._table.parts[number]
         try:
-            values = part._one(**part._known(fields))  # first: they may run code
+            known = known_fields(part._ROW, fields)
+            values = part._one(**known)  # first: they may run code
         except Exception:
             self._addable(entity, number)
             raise
@@ -158,7 +160,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         self, number: int, count: int, fields: Mapping[str, Any]
     ) -> tuple[NDArray[Any], ...]:
         part = self._table.parts[number]
-        arrays = part._many(count, **part._known(fields))
+        arrays = part._many(count, **known_fields(part._ROW, fields))
         return tuple(_own(array) for array in arrays)
 
     def _append(

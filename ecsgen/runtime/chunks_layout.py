@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .buffers import CACHE_LINE, Column
 from .convert_base import Field
 from .convert_objects import ObjectField
+from .field_names import known_fields
 
 _OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
 
@@ -43,20 +44,9 @@ class ChunkColumns:
         raise NotImplementedError
 
     @classmethod
-    def _known(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return fields by name, or raise TypeError for one that there is not."""
-        for name in fields:
-            if name not in cls._FIELDS:
-                names = ", ".join(cls._FIELDS) or "none"
-                raise TypeError(
-                    f"{cls._ROW.__name__} has no field {name!r}; it has {names}"
-                )
-        return fields
-
-    @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Check values for some fields of a row."""
-        known = cls._known(fields).items()
+        known = known_fields(cls._ROW, fields).items()
         return {name: cls._FIELDS[name].one(value) for name, value in known}
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:

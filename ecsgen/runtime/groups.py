@@ -7,15 +7,16 @@ take ascending survivors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from operator import index
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import StructureLockedError
 from .handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from .parts import not_replaced
 from .rows import integers, is_integer, locked, permutation
 from .sorting import sort_order
 
@@ -32,6 +33,7 @@ class GroupedColumns(Protocol):
 class GroupMember(Protocol):
     """What a group, and its members of each other, need of a member."""
 
+    _holds: int
     _locks: int
     _version: int
 
@@ -73,6 +75,13 @@ class Group:
         for member in members.values():
             mates = tuple(other for other in members.values() if other is not member)
             member._link_group(mates, n)
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if hasattr(self, name):
+                raise not_replaced(self, name)
+            super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (*self._members.values(), self.n)
@@ -124,7 +133,7 @@ class Group:
 
     def _check_lock(self) -> None:
         if self._first._locks:
-            raise locked(self._name)
+            raise locked_in_group(self._name, self._members.values())
 
     def _permute(self, src: RowArray) -> None:
         for member in self._members.values():
@@ -181,4 +190,15 @@ def sorted_by_group(manager: str, group: str) -> StructureLockedError:
     return StructureLockedError(
         f"{manager}: its rows keep in step with those of the group '{group}'; "
         f"sort them with the world's {group}.sort"
+    )
+
+
+def locked_in_group(name: str, members: Iterable[GroupMember]) -> StructureLockedError:
+    """Return the error of a structural change while a member's lock holds for its group."""
+    holder = next((type(m).__name__ for m in members if m._holds > 0), name)
+    if holder == name:
+        return locked(name)
+    return StructureLockedError(
+        f"{name} is locked: a `locked()` block of {holder} or one of its callbacks is "
+        "running, which locks the whole group"
     )

@@ -44,7 +44,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FloatField Group GroupMember GroupedColumns HandleField IdArray "
+        "FamilyLinks Field FieldsT FloatField Group GroupMember GroupedColumns HandleField IdArray "
         "IndexQueue IntField LAST_GENERATION LevelBlocks LevelCache Links ObjectField OwnedRows "
         "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
     ),
@@ -58,7 +58,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "ComponentFlags ComponentHolder FoundRows JoinedBlocks JoinedColumn JoinedHolder "
         "QueriedChunks QueriedEntities QueriedManager QueriedSparseManager QueryBlock "
         "QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch QueryMember "
-        "QueryRows QuerySparseMember RowsOrSlice WORD_BITS"
+        "QueryRows QuerySparseMember RowsOrSlice WORD_BITS WorldParts"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -97,8 +97,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "functions that creations call": _words(
         "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
-        "first_present first_repeated grown_capacity grown_map present_row row_in_use "
-        "rows_spanned unshared whole_count without_views worn_out"
+        "first_present first_repeated grown_capacity grown_map locked_in_group present_row "
+        "row_in_use rows_spanned unshared whole_count without_views worn_out"
     ),
     "functions that kernels call": _words(
         "added as_integers averaged gather largest planes put_where rows_below rows_last scatter "
@@ -131,6 +131,7 @@ MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     | frozenset(
         ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
     ),
+    "functions that the world calls": frozenset(("known_fields",)),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)

@@ -35,4 +35,6 @@ class WorldFeature:
     """Names of `world.py` that users import from the package."""
     test_modules: tuple[str, ...] = ()
     """Generated tests from which its own take their subjects, besides those of managers."""
+    test_support: tuple[str, ...] = ()
+    """Pieces of the generated tests that its own name, besides that of its name."""
     mutants: tuple[Mutant, ...] = ()

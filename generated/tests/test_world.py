@@ -32,9 +32,11 @@ from ._support import (
     bundles,
     chunk_queries,
     groups,
+    kernels,
     queries,
     signature,
     spawning,
+    world_kernel_steps,
     world_kernels,
 )
 
@@ -88,6 +90,57 @@ class TestWorldKernels(world_kernels.Cases):
     }
 
 
+def carry_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+    """The steps of `carry` for one row."""
+    # Transform.translation += PointMass.velocity * dt
+    _1 = row["Transform.translation"]
+    _2 = kernels.apply("*", row["PointMass.velocity"], _dt)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("Transform.translation", _3)
+
+
+def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+    """The steps of `drift` for one row."""
+    # Position.value += Velocity.value * dt
+    _1 = row["Position.value"]
+    _2 = kernels.apply("*", row["Velocity.value"], _dt)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("Position.value", _3)
+
+
+class TestStepsOfWorldKernels(world_kernel_steps.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    kernels: ClassVar = {
+        "carry": world_kernel_steps.Case(
+            over="movers",
+            steps=carry_of_one,
+            modules=("transform", "point_mass"),
+            fields={
+                "Transform.translation": ("transform", "translation"),
+                "PointMass.velocity": ("point_mass", "velocity"),
+            },
+            arguments={
+                "dt": ("f4", ()),
+            },
+            is_exact=True,
+        ),
+        "drift": world_kernel_steps.Case(
+            over="bodies",
+            steps=drift_of_one,
+            modules=("position", "velocity"),
+            fields={
+                "Position.value": ("position", "value"),
+                "Velocity.value": ("velocity", "value"),
+            },
+            arguments={
+                "dt": ("f4", ()),
+            },
+            is_exact=True,
+        ),
+    }
+
+
 class TestSignature(signature.Cases):
     world = Game
     signature = Signature
@@ -128,6 +181,12 @@ class TestQueries(queries.Cases):
             "any": ("skinned_mesh", "tile", "particle"),
             "none": (),
             "optional": ("ai_state",),
+        },
+        "visible": {
+            "all": (),
+            "any": ("skinned_mesh", "tile", "particle"),
+            "none": (),
+            "optional": (),
         },
         "afflicted": {
             "all": ("status_effect", "ai_state"),

@@ -85,13 +85,13 @@ class RowCode:
             root = literal(self._above(node.name))
             return self._made("row.parent", [literal(node.name), root])
         return (
-            f'row["{node.name}"]' if node.name not in self._program.writes else self._copied(node)
+            f'row["{node.text}"]' if node.text not in self._program.writes else self._copied(node)
         )
 
     def _copied(self, node: FieldValue) -> str:
         """A value that later steps do not change."""
         self._count += 1
-        self._write(f'_{self._count} = row["{node.name}"]')
+        self._write(f'_{self._count} = row["{node.text}"]')
         return f"_{self._count}"
 
     def _above(self, name: str) -> tuple[bool | int | float, ...]:
@@ -130,6 +130,11 @@ class KernelCheck(RowCode):
         return all(TABLE[node.name].exact for node in nodes if isinstance(node, Operation))
 
     @property
+    def arguments(self) -> list[str]:
+        """What each argument is, as the items of a dict."""
+        return [f'"{a.name}": ({_kind(a.type)})' for a in self._program.arguments]
+
+    @property
     def function(self) -> str:
         """The function of one row."""
         names = [f"_{a.name}: kernels.Value" for a in self._program.arguments]
@@ -139,12 +144,11 @@ class KernelCheck(RowCode):
     @property
     def comparison(self) -> str:
         """The call that compares the kernel with it."""
-        items = [f'"{a.name}": ({_kind(a.type)})' for a in self._program.arguments]
         arguments = [
             "under_test",
             literal(self.name),
             f"{self.name}_of_one",
-            f"{{{', '.join(items)}}}",
+            f"{{{', '.join(self.arguments)}}}",
             "rows",
             "seed",
             f"is_exact={self.is_exact}",
@@ -157,7 +161,7 @@ class KernelCheck(RowCode):
         if isinstance(step.target, Local):
             self._locals[step.target.name] = value
         else:
-            place = [literal(step.target.name), value, *map(str, step.index)]
+            place = [literal(step.target.text), value, *map(str, step.index)]
             self._lines.append(call("row.put", place, 4))
 
 

@@ -56,10 +56,10 @@ class StrewnFields(Fields):
         """The elements of a field, in the row that its component has there."""
         known = set(self.parameters)
         value = super().value(emit, node)
-        for passed in self.parameters.keys() - known:
-            column = self.parameters[passed]
-            count = node.type.elements if column.is_flat else 1
-            self.elements[column.name] = node.owner, count
+        for passed, column in self.parameters.items():
+            if passed not in known:
+                count = node.type.elements if column.is_flat else 1
+                self.elements[column.name] = node.owner, count
         return value
 
     def row_of(self, node: FieldValue) -> str:

@@ -214,6 +214,13 @@ class Cases(Group):
                 self.grouped(w).sort(module, field.name)
                 self.check(w, es[order], order.tolist())
 
+    def test_columns_are_not_replaced(self) -> None:
+        w, _ = self.filled(2)
+        group = self.grouped(w)
+        for module in self.members:
+            with pytest.raises(AttributeError, match=f"{module} is its"):
+                setattr(group, module, 3)
+
     def test_what_a_group_is_not_sorted_by(self) -> None:
         w, es = self.filled(3)
         group, (module, *_) = self.grouped(w), self.members
@@ -229,25 +236,54 @@ class Cases(Group):
                     call(range(len(member)))
         self.check(w, es, range(3))
 
+    def refused(self, w: Any, holder: Any) -> None:
+        """Check that a lock of one member holds for all, and that errors say whose it is."""
+        for member in self.managers(w):
+            with pytest.raises(StructureLockedError, match=type(holder).__name__):
+                member.destroy(0)
+            with pytest.raises(StructureLockedError):
+                member.create_many([])
+        group = self.grouped(w)
+        with pytest.raises(StructureLockedError, match=type(holder).__name__):
+            group.reorder([1, 0])
+        with pytest.raises(StructureLockedError):
+            group.sort(next(iter(self.members)), [1, 0])
+
     def test_a_lock_on_one_locks_all(self) -> None:
         w, es = self.filled(2)
-        group = self.grouped(w)
-        for locked in self.managers(w):
-            with locked.locked():
-                for member in self.managers(w):
-                    with pytest.raises(StructureLockedError):
-                        member.destroy(0)
-                    with member.locked():
-                        pass
-                    with pytest.raises(StructureLockedError):
-                        member.create_many([])
-                with pytest.raises(StructureLockedError):
-                    group.reorder([1, 0])
-                with pytest.raises(StructureLockedError):
-                    group.sort(next(iter(self.members)), [1, 0])
+        for holder in (*self.managers(w), *self.managers(w)):
+            with holder.locked():
+                self.refused(w, holder)
+            for member in self.managers(w):
+                member.create_many([])
             self.check(w, es, range(2))
         self.managers(w)[0].destroy(0)
         self.check(w, es[1:], [1])
+
+    def test_a_callback_locks_all(self) -> None:
+        w, _ = self.filled(len(self.members))
+        managers = self.managers(w)
+        for holder in managers:
+            if not hasattr(holder, "on_release"):
+                continue
+            told = holder.on_release(lambda _, it=holder: self.refused(w, it))
+            holder.destroy(0)
+            told.cancel()
+            other = managers[managers[0] is holder]
+            with other.locked():
+                self.refused(w, other)
+
+    def test_a_lock_outlasts_those_within(self) -> None:
+        w, es = self.filled(2)
+        for locked in self.managers(w):
+            with locked.locked():
+                for member in self.managers(w):
+                    with member.locked():
+                        pass
+                for member in self.managers(w):
+                    with pytest.raises(StructureLockedError):
+                        member.destroy(0)
+            self.check(w, es, range(2))
 
     def test_copies_have_groups_of_their_own(self) -> None:
         for copied in COPIES:

@@ -51,14 +51,14 @@ class Row:
         self._parent = parent
 
     def __getitem__(self, name: str) -> Value:
-        return _flat(self._columns[name][self._row])
+        return flat(self._columns[name][self._row])
 
     def parent(self, name: str, root: tuple[Any, ...]) -> Value:
         """Return a field of the parent; of a root what is above the roots."""
         column = self._columns[name]
         if self._parent < 0:
-            return _flat(np.array(root, column.dtype))
-        return _flat(column[self._parent])
+            return flat(np.array(root, column.dtype))
+        return flat(column[self._parent])
 
     def put(self, name: str, value: Value, *index: int) -> None:
         """Write a field, or an element of it."""
@@ -142,22 +142,22 @@ def check(
     `arguments` has the dtype and shape of each, and the class of enums.
     """
     rng = np.random.default_rng(seed)
-    given = {key: _argument(rng, *kind) for key, kind in arguments.items()}
+    given = {key: argument(rng, *kind) for key, kind in arguments.items()}
     plain = {key: value.tolist() for key, value in given.items()}
     manager = _filled(subject, rows, rng, name, plain)
     parents = _related(manager, rng)
-    expected = _columns(subject, manager)
+    expected = columns_of(subject, manager)
     with np.errstate(all="ignore"):
-        _run(manager, name, plain)
+        run(manager, name, plain)
         for row in _in_order(
             parents, manager.data.n if all_rows else _running(manager)
         ):
-            row_arguments = [_flat(value) for value in given.values()]
+            row_arguments = [flat(value) for value in given.values()]
             steps(Row(expected, row, int(parents[row])), *row_arguments)
-    found = _columns(subject, manager)
+    found = columns_of(subject, manager)
     used = _used(manager)
     for key, column in expected.items():
-        assert _same(found[key][used], column[used], is_exact), key
+        assert same_cells(found[key][used], column[used], is_exact), key
 
 
 def check_reduction(
@@ -168,14 +168,25 @@ def check_reduction(
     rows: int,
     seed: int,
 ) -> None:
-    """Compare a reduction with what Python makes of the values of all rows."""
+    """Compare a reduction with what Python makes of the values of all rows.
+
+    Also with the row of the greatest value, and that of the least, in the last place.
+    """
     rng = np.random.default_rng(seed)
     rows = min(rows, subject.reserve or rows)
     manager = _filled(subject, rows, rng, name, {}, tame=True)
-    columns = _columns(subject, manager)
+    columns = columns_of(subject, manager)
     with np.errstate(all="ignore"):
-        found = _run(manager, name, {})
         values = [value(Row(columns, int(row), -1)) for row in _used(manager)]
+    _compare_reduction(run(manager, name, {}), values, how)
+    for choose in (max, min) if values else ():
+        last = choose(range(len(values)), key=lambda k: values[k][0])
+        _rotate(subject, manager, len(values) - 1 - last)
+        values = values[last + 1 :] + values[: last + 1]
+        _compare_reduction(run(manager, name, {}), values, how)
+
+
+def _compare_reduction(found: Any, values: list[Value], how: str) -> None:
     if how == "count":
         assert found == sum(bool(one[0]) for one in values)
     elif not values:
@@ -184,6 +195,15 @@ def check_reduction(
         for got, given in zip(np.ravel(found), zip(*values, strict=True), strict=True):
             wanted, slack = _reduced(how, [float(one) for one in given])
             assert abs(float(got) - wanted) <= slack
+
+
+def _rotate(subject: Subject, manager: Any, places: int) -> None:
+    """Let the fields of all rows go some places on, those of the last ones to the first."""
+    names = [f.name for f in subject.whole]
+    used = _used(manager)
+    for name in (*names, *(part for parts in subject.split.values() for part in parts)):
+        column = getattr(manager.data, name)
+        column[used] = np.roll(column[used], places, axis=0)
 
 
 def _reduced(how: str, values: list[float]) -> tuple[float, float]:
@@ -195,7 +215,7 @@ def _reduced(how: str, values: list[float]) -> tuple[float, float]:
     return math.fsum(values) / divisor, slack
 
 
-def _run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
+def run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
     """Call a kernel, with blocks so small that there are several."""
     runtime = f"{EntityManager.__module__.rpartition('.')[0]}._runtime"
     with patch(f"{runtime}.block_rows", lambda row_bytes: 8):
@@ -216,22 +236,33 @@ def _filled(
     is_owned = any(column.name == "entity" for column in subject.columns)
     manager = subject.manager(entities) if is_owned else subject.manager()
     manager.reserve(min(rows, subject.reserve or rows))
-    for count in (rows // 2, rows - rows // 2):
+    behind = min(3, subject.reserve - rows) if subject.reserve else 3
+    for count in (rows // 2, rows - rows // 2, behind):
         manager.create_many(born(entities, count) if is_owned else count)
         if count == rows // 2:
             with np.errstate(all="ignore"):
-                _run(manager, name, arguments)
-    if rows > 3:
-        manager.destroy(int(_used(manager)[2]))  # leaves a hole where rows are indices
-    for field in subject.whole:
-        column = getattr(manager.data, field.name)
+                run(manager, name, arguments)
+    columns = {f.name: getattr(manager.data, f.name) for f in subject.whole}
+    for parts in subject.split.values():
+        columns |= {part: getattr(manager.data, part) for part in parts}
+    for column in columns.values():
         if column.dtype.kind in "biuf":
-            column[...] = _random(column.dtype, column.shape, rng, tame=tame)
-    for columns in subject.split.values():
-        for part in columns:
-            column = getattr(manager.data, part)
-            column[...] = _random(column.dtype, column.shape, rng, tame=tame)
+            column[...] = random_cells(column.dtype, column.shape, rng, tame=tame)
+            low, high = _range(column.dtype)
+            column[rows::2], column[rows + 1 :: 2] = high, low
+    used = _used(manager)
+    manager.destroy_many(used[rows:])  # leaves their cells behind the last row
+    if rows > 3:
+        manager.destroy(int(used[2]))  # leaves a hole where rows are indices
     return manager
+
+
+def _range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return the least and the greatest finite value."""
+    if dtype.kind == "b":
+        return False, True
+    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return limits.min, limits.max
 
 
 def _related(manager: Any, rng: np.random.Generator) -> NDArray[Any]:
@@ -271,7 +302,7 @@ def _used(manager: Any) -> NDArray[Any]:
     return np.arange(manager.data.n)
 
 
-def _columns(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
+def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
     """Return copies of the fields' columns, those of split fields put together."""
     columns = {f.name: np.array(getattr(manager.data, f.name)) for f in subject.whole}
     shapes = {f.name: f.shape for f in subject.fields}
@@ -281,7 +312,7 @@ def _columns(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _random(
+def random_cells(
     dtype: np.dtype[Any],
     shape: tuple[int, ...],
     rng: np.random.Generator,
@@ -293,7 +324,8 @@ def _random(
     if tame and dtype.kind == "f":
         return np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
     if tame:
-        return rng.integers(0, 50, shape).astype(dtype)
+        most = 50 if dtype.itemsize < 4 else 1_000_000  # few are the same
+        return rng.integers(0, most, shape).astype(dtype)
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
@@ -303,15 +335,15 @@ def _random(
     return np.where(rng.random(shape) < 0.2, special, usual)
 
 
-def _argument(
+def argument(
     rng: np.random.Generator, kind: str, shape: tuple[int, ...], *enum: Any
 ) -> Any:
     if enum:
         return rng.choice(np.array(list(enum[0]), kind), shape)
-    return np.asarray(_random(np.dtype(kind), shape, rng))
+    return np.asarray(random_cells(np.dtype(kind), shape, rng))
 
 
-def _same(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:
+def same_cells(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:
     """Whether two columns are the same to the bit; NaN is NaN, and 0.0 is -0.0."""
     if found.dtype.kind != "f":
         return bool((found == expected).all())
@@ -321,7 +353,7 @@ def _same(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:
     return bool(((found == expected) | (np.isnan(found) & np.isnan(expected))).all())
 
 
-def _flat(value: Any) -> Value:
+def flat(value: Any) -> Value:
     flat = np.asarray(value).reshape(-1)
     return [flat[i] for i in range(len(flat))]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from copy import deepcopy
 from itertools import permutations, product
 from random import Random
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,11 +17,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from .package import NIL, CapacityError, StructureLockedError
+from .package import NIL, CapacityError, EntityManager, StructureLockedError
 from .subject import Subject
 
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
+
+FEW: dict[str, Any] = {
+    "_JOINED": 3,
+    "_STREWN": 0,
+    "_STEP": 2,
+    "_SAMPLES": 2,
+    "_SAMPLE": 2,
+    "_NEAR": 0,
+    "_PLAIN": (),
+}
+"""Instead of the sizes from which on it is worth while to go about it in another way."""
+
+
+def as_if_large() -> Any:
+    """Let a few rows be joined and gathered as very many are."""
+    runtime = f"{EntityManager.__module__.rpartition('.')[0]}._runtime"
+    return patch.multiple(runtime, **FEW)
 
 
 class Cases:
@@ -91,16 +109,19 @@ class Cases:
         else:
             manager.ensure(random.choice(entities))
 
-    @settings(max_examples=25, deadline=None)
-    @given(st.integers(0, 1 << 32), st.integers(1, 20))
-    def test_equal_to_the_definition(self, seed: int, changes: int) -> None:
+    @settings(max_examples=30, deadline=None)
+    @given(st.integers(0, 1 << 32), st.integers(1, 20), st.booleans())
+    def test_equal_to_the_definition(
+        self, seed: int, changes: int, is_large: bool
+    ) -> None:
         w, random = self.world(), Random(seed)
-        for _ in range(changes):
-            try:
-                self.change(w, random)
-            except CapacityError:  # the handles of this project are small
-                break
-            self.check(w)
+        with as_if_large() if is_large else nullcontext():
+            for _ in range(changes):
+                try:
+                    self.change(w, random)
+                except CapacityError:  # the handles of this project are small
+                    break
+                self.check(w)
 
     def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
         """For each query: a world of entities that fulfil it, and of some that lack something."""
@@ -192,6 +213,14 @@ class Cases:
                 self.check(w)
 
     def test_columns_are_those_of_the_rows(self) -> None:
+        self.check_columns()
+
+    def test_columns_of_many_rows(self) -> None:
+        with as_if_large():
+            self.check_columns()
+
+    def check_columns(self) -> None:
+        """Read and write all columns, once of rows that follow each other."""
         for name, clauses, w in self.populated():
             query = getattr(w, name)
             for is_shuffled in (False, True):

@@ -46,6 +46,19 @@ class Cases:
             assert type(manager) is subject.manager
             assert manager.ensure(w.entities.create()) == manager.data.n - 1
 
+    def test_parts_are_not_replaced(self) -> None:
+        for w in (self.world(), deepcopy(self.world())):
+            for name, part in list(vars(w).items()):
+                with pytest.raises(AttributeError, match=type(part).__name__):
+                    setattr(w, name, part)
+                with pytest.raises(AttributeError, match=type(part).__name__):
+                    delattr(w, name)
+            w._turns = 0
+            w._turns += 1
+            assert deepcopy(w)._turns == 1
+            del w._turns
+            assert not hasattr(w, "_turns")
+
     def test_managers_without_owners_stand_beside(self) -> None:
         w = self.world()
         w.spawn(2, **{module: {} for module in self.subjects})

@@ -16,6 +16,26 @@ from .subject import Subject, same
 COUNT = 12
 
 
+def shuffle(w: Any, over: str, modules: tuple[str, ...]) -> None:
+    """Let the orders of managers, or of the group, differ."""
+    for seed, module in enumerate(modules):
+        shuffle_one(getattr(w, module), seed)
+    if hasattr(getattr(w, over), "reorder"):
+        shuffle_one(getattr(w, over), 0)
+
+
+def shuffle_one(holder: Any, seed: int) -> None:
+    """Change the order of a manager that has one of its own, or of a group."""
+    if hasattr(holder, "reorder") and not hasattr(holder, "is_active"):
+        with suppress(StructureLockedError):  # a member of a group
+            holder.reorder(np.random.default_rng(seed).permutation(rows_of(holder)))
+
+
+def rows_of(holder: Any) -> int:
+    """Return how many rows a manager or a group has."""
+    return int(holder.data.n if hasattr(holder, "data") else holder.n)
+
+
 class Cases:
     """The kernels of a world."""
 
@@ -35,19 +55,6 @@ class Cases:
             pytest.skip("the handles of this project are too small")
         return w
 
-    def shuffle(self, w: Any, over: str, modules: tuple[str, ...]) -> None:
-        """Let the orders of managers, or of the group, differ."""
-        for seed, module in enumerate(modules):
-            self.shuffle_one(getattr(w, module), seed)
-        if hasattr(getattr(w, over), "reorder"):
-            self.shuffle_one(getattr(w, over), 0)
-
-    def shuffle_one(self, holder: Any, seed: int) -> None:
-        """Change the order of a manager that has one of its own, or of a group."""
-        if hasattr(holder, "reorder") and not hasattr(holder, "is_active"):
-            with suppress(StructureLockedError):  # a member of a group
-                holder.reorder(np.random.default_rng(seed).permutation(COUNT))
-
     def rows(self, w: Any, e: int, modules: tuple[str, ...]) -> list[Any]:
         """Return an entity's rows."""
         managers = [getattr(w, module) for module in modules]
@@ -57,7 +64,7 @@ class Cases:
         for kernel, (over, modules, arguments) in self.kernels.items():
             w = self.filled(modules)
             other = deepcopy(w)
-            self.shuffle(other, over, modules)
+            shuffle(other, over, modules)
             dead = list(other.entities)[COUNT // 2]
             other.destroy(dead)  # so that no manager's rows follow each other
             versions = [getattr(other, module).version for module in modules]
@@ -74,7 +81,7 @@ class Cases:
         for kernel, (_, modules, arguments) in self.kernels.items():
             w = self.filled(modules)
             one = getattr(w, modules[0])
-            self.shuffle_one(one, 1)
+            shuffle_one(one, 1)
             for module in modules[1:]:
                 getattr(w, module).remove_many(list(w.entities)[::2])
             entities = list(w.entities)
