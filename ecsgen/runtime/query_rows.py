@@ -88,7 +88,8 @@ class QueryRows:
 
 def is_strewn(rows: RowArray) -> bool:
     """Return whether rows go up and down, judged by a sample: in no order half the steps go down,
-    and where fewer than a third do, nothing is won by going about it in another order."""
+    and where fewer than a third do, nothing is won by going about it in another order.
+    """
     rows = sample_rows(rows)
     down = int(np.count_nonzero(rows[1:] < rows[:-1]))
     return down * 3 > len(rows)
