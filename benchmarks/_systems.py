@@ -153,9 +153,11 @@ def package(folder: Path, schema: str, backend: Backend = "numpy") -> Any:
 class Chunks:
     """A generated world with archetype chunks."""
 
-    def __init__(self, package: Any, size: int, start: Start) -> None:
+    def __init__(self, package: Any, size: int, way: Step, start: Start) -> None:
         with patch.object(package.archetypes, "CHUNK_BYTES", size):
-            self._store = package.World().archetypes
+            self._world = package.World()
+        self._store = self._world.archetypes
+        self._way = way
         self._package = package
         self._velocity = start.velocity
         both = package.Position, package.Velocity
@@ -167,9 +169,7 @@ class Chunks:
         )
 
     def step(self) -> None:
-        package = self._package
-        for chunk in self._store.chunks(all=[package.Position, package.Velocity]):
-            chunk.position.value += chunk.velocity.value * DT
+        self._way(self._world)
 
     def position(self) -> NDArray[np.float32]:
         found = np.empty((len(self.entities), 3), np.float32)
@@ -183,10 +183,15 @@ class Chunks:
         store.add_many(self.entities[getting], velocity, value=self._velocity[getting])
 
 
-def chunks(folder: Path, size: int) -> Make:
+def by_chunk(world: Any) -> None:
+    """Move chunk by chunk."""
+    for chunk in world.movers.chunks():
+        chunk.position.value += chunk.velocity.value * DT
+
+
+def chunks(folder: Path, size: int, way: Step, backend: Backend = "numpy") -> Make:
     """Return the contender of archetypes with chunks of a size."""
-    schemas = SCHEMAS / "systems_components.yaml", SCHEMAS / "systems_chunks.yaml"
-    return partial(Chunks, built(folder, "numpy", *schemas), size)
+    return partial(Chunks, package(folder, "systems_chunks.yaml", backend), size, way)
 
 
 class Single:

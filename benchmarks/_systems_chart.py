@@ -10,7 +10,7 @@ from _systems_results import Both
 
 from ecsgen.drawing import Drawing
 
-LEFT, TOP, WIDTH, LINE = 250, 96, 400, 24
+LEFT, TOP, WIDTH, LINE = 370, 96, 400, 24
 GAP = 60
 """Between the two plots."""
 
@@ -29,8 +29,14 @@ COLOURS = {
     names.SHUFFLED_KERNEL: "#b8860b",
     names.SHUFFLED_NUMBA: "#b8860b",
     names.UNITY: "#8a4fbf",
+    names.UNITY_KERNEL: "#8a4fbf",
+    names.UNITY_NUMBA: "#8a4fbf",
     names.DEFAULT: "#8a4fbf",
+    names.DEFAULT_KERNEL: "#8a4fbf",
+    names.DEFAULT_NUMBA: "#8a4fbf",
     names.LARGE: "#8a4fbf",
+    names.LARGE_KERNEL: "#8a4fbf",
+    names.LARGE_NUMBA: "#8a4fbf",
     names.POOLS: "#5f9bd8",
     names.C: "#2b59a8",
     names.C_CREATED: "#2b59a8",

@@ -25,6 +25,9 @@ SHUFFLED_NUMBA = "query, shuffled, kernel, numba"
 UNITY = "chunks of 16 KiB"
 DEFAULT = "chunks of 256 KiB"
 LARGE = "chunks of 1 MiB"
+UNITY_KERNEL, UNITY_NUMBA = f"{UNITY}, kernel", f"{UNITY}, kernel, numba"
+DEFAULT_KERNEL, DEFAULT_NUMBA = f"{DEFAULT}, kernel", f"{DEFAULT}, kernel, numba"
+LARGE_KERNEL, LARGE_NUMBA = f"{LARGE}, kernel", f"{LARGE}, kernel, numba"
 POOLS = "pools by hand"
 C = "C"
 C_CREATED = "C over the query's rows, as created"
@@ -37,6 +40,9 @@ RATIOS = (
     (GROUP_NUMBA, SINGLE_NUMBA),
     (GROUP, SINGLE),
     (DEFAULT, GROUP),
+    (DEFAULT_KERNEL, GROUP_KERNEL),
+    (DEFAULT_NUMBA, GROUP_NUMBA),
+    (UNITY_NUMBA, GROUP_NUMBA),
     (GROUP, POOLS),
     (SINGLE, C),
 )

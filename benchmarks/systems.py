@@ -60,6 +60,7 @@ def contenders(
     query = partial(s.managers, folder, "systems_query.yaml")
     group = partial(s.managers, folder, "systems_group.yaml", order=s.as_created)
     floor = partial(memory.floor, folder)
+    chunks = partial(s.chunks, folder)
     everybody: tuple[tuple[str, Callable[[], Make], float], ...] = (
         (names.SINGLE, lambda: s.single(folder, "numpy"), inf),
         (names.SINGLE_NUMBA, lambda: s.single(folder, "numba"), inf),
@@ -73,9 +74,15 @@ def contenders(
         (names.SHUFFLED, lambda: query(s.columns, s.shuffled), inf),
         (names.SHUFFLED_KERNEL, lambda: query(s.kernel, s.shuffled), inf),
         (names.SHUFFLED_NUMBA, lambda: query(s.kernel, s.shuffled, "numba"), inf),
-        (names.UNITY, lambda: s.chunks(folder, 1 << 14), inf),
-        (names.DEFAULT, lambda: s.chunks(folder, 1 << 18), inf),
-        (names.LARGE, lambda: s.chunks(folder, 1 << 20), inf),
+        (names.UNITY, lambda: chunks(1 << 14, s.by_chunk), inf),
+        (names.UNITY_KERNEL, lambda: chunks(1 << 14, s.kernel), inf),
+        (names.UNITY_NUMBA, lambda: chunks(1 << 14, s.kernel, "numba"), inf),
+        (names.DEFAULT, lambda: chunks(1 << 18, s.by_chunk), inf),
+        (names.DEFAULT_KERNEL, lambda: chunks(1 << 18, s.kernel), inf),
+        (names.DEFAULT_NUMBA, lambda: chunks(1 << 18, s.kernel, "numba"), inf),
+        (names.LARGE, lambda: chunks(1 << 20, s.by_chunk), inf),
+        (names.LARGE_KERNEL, lambda: chunks(1 << 20, s.kernel), inf),
+        (names.LARGE_NUMBA, lambda: chunks(1 << 20, s.kernel, "numba"), inf),
         (names.POOLS, lambda: peers.Pools, inf),
         (names.C, lambda: peers.in_c(folder), inf),
         (names.C_CREATED, lambda: floor("systems_rows.c", s.as_created), inf),

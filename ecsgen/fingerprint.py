@@ -57,6 +57,11 @@ def black_version() -> str:
         for name in names:
             if name.startswith("black-") and name.endswith(".dist-info"):
                 return name.removeprefix("black-").removesuffix(".dist-info")
-    from importlib.metadata import version  # zipped or otherwise unusual installations
+    from importlib.metadata import PackageNotFoundError, version
 
-    return version("black")
+    try:
+        return version("black")  # zipped or otherwise unusual installations
+    except PackageNotFoundError:
+        import black  # a checkout has none
+
+        return str(vars(black)["__version__"])

@@ -2643,6 +2643,10 @@ def _whole_lines(nbytes: int) -> int:
     return -(-nbytes // CACHE_LINE) * CACHE_LINE
 
 
+_FEW: Final = 32
+"""Up to so many elements of a cell are compared one after the other, for all rows at once."""
+
+
 def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
     """Return a field's default, given as the bytes of its cell, as an array of the cell's shape."""
     return np.frombuffer(stored, field.dtype).reshape(field.shape)
@@ -2660,11 +2664,7 @@ def differing(
     """
     mask = np.zeros(count, np.bool_)
     for name, default in defaults.items():
-        other = _bits(columns[name]) != _bits(default)
-        if default.ndim:
-            cells = np.broadcast_shapes(other.shape, (1, *default.shape))
-            axes = tuple(range(1, default.ndim + 1))
-            other = np.broadcast_to(other, cells).any(axis=axes)
+        other = _other_cells(_bits(columns[name]), _bits(default))
         if other.any():
             mask |= other
     return mask
@@ -2677,6 +2677,27 @@ def count_differing(
 ) -> int:
     """Return how many of `count` new rows have a cell that is not the default; O(count)."""
     return int(np.count_nonzero(differing(columns, defaults, count)))
+
+
+def _other_cells(bits: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which cells differ from the default, shape (count,), or (1,) if all are the same.
+
+    Element by element of a cell: `any` over the few elements of each cell takes far longer.
+    """
+    if default.ndim == 0:
+        return np.atleast_1d(bits != default)
+    if bits.ndim <= default.ndim:
+        return np.array([(bits != default).any()])
+    whole = np.broadcast_to(bits, (len(bits), *default.shape))
+    if default.size > _FEW:
+        found: NDArray[np.bool_] = (whole != default).any(
+            axis=tuple(range(1, whole.ndim))
+        )
+        return found
+    other = np.zeros(len(bits), np.bool_)
+    for place in np.ndindex(default.shape):
+        other |= whole[(slice(None), *place)] != default[place]
+    return other
 
 
 def _bits(array: NDArray[Any]) -> NDArray[Any]:
@@ -2692,7 +2713,12 @@ def picked(
 ) -> NDArray[Any]:
     """Return the wanted rows of values that broadcast to `shape`, or what is the same for all."""
     by_row = values.ndim == len(shape) and len(values) == shape[0]
-    return values[wanted] if by_row else values
+    if not by_row:
+        return values
+    if values.ndim == 1 or values.shape != shape or not values.flags.c_contiguous:
+        return values[wanted]
+    cells = items(values).take(wanted)
+    return cells.view(values.dtype).reshape(-1, *shape[1:])
 
 
 def without_views(
@@ -3285,6 +3311,7 @@ class ChunkBase:
     """
 
     __slots__ = (
+        "_address",
         "_buffer",
         "_cells",
         "_columns",
@@ -3297,6 +3324,7 @@ class ChunkBase:
     def __init__(self, layout: ChunkLayout, buffer: NDArray[np.uint8]) -> None:
         self._layout = layout
         self._buffer = buffer
+        self._address = int(buffer.__array_interface__["data"][0])
         self._rows = RowCount()
         capacity = layout.capacity
         columns = [_cut_chunk(buffer, place, capacity) for place in layout.places]
@@ -3438,6 +3466,21 @@ def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowA
     if wrong.any():
         raise unused(int(given.flat[wrong.argmax()]), n, manager)
     return np.broadcast_to(given.astype(np.intp, copy=False), count)
+
+
+def closed_circle(links: FamilyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
+    """Return a row that would be its own ancestor if `rows` had these parents, or NIL.
+
+    O(rows * depth), at most O(n log depth). The parents are tried and put back: a copy of the
+    column would cost O(n) each time.
+    """
+    column = links.parents[:n]
+    before = column[rows]
+    column[rows] = parents
+    try:
+        return own_ancestor(column, rows)
+    finally:
+        column[rows] = before
 
 
 def circular(manager: str, row: int) -> HierarchyError:
@@ -4752,7 +4795,15 @@ class LiveEntities(Protocol):
 class ArchetypeView(Generic[ChunkT]):
     """The rows in chunks, found by entity or by component; what changes them comes later."""
 
-    __slots__ = ("__weakref__", "_entities", "_locks", "_numbers", "_table", "_version")
+    __slots__ = (
+        "__weakref__",
+        "_entities",
+        "_kept",
+        "_locks",
+        "_numbers",
+        "_table",
+        "_version",
+    )
 
     def __init__(
         self,
@@ -4767,6 +4818,8 @@ class ArchetypeView(Generic[ChunkT]):
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
         self._table = ArchetypeTable(kind, parts, size, index_mask)
+        self._kept: dict[str, Any] = {}
+        """By kernel: a KeptOfChunks."""
         self._attach()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -4792,8 +4845,10 @@ class ArchetypeView(Generic[ChunkT]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held: all chunks, the empty ones included, and the map of entities; O(1)."""
-        return self._table.pool.nbytes + self._table.places.nbytes
+        """Bytes held: all chunks, the empty ones included, the map of entities, and the working
+        memory of kernels; O(kernels)."""
+        of_kernels: int = sum(kept.nbytes for kept in self._kept.values())
+        return self._table.pool.nbytes + self._table.places.nbytes + of_kernels
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -4953,11 +5008,13 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
             self._version += 1
 
     def shrink_to_fit(self) -> None:
-        """Give back the memory of empty chunks; O(chunks)."""
+        """Give back the memory of empty chunks and of kernels; O(chunks)."""
         self._refuse_locked()
         for archetype in self._table.archetypes:
             archetype.trim()
         self._table.pool.clear()
+        for kept in self._kept.values():
+            kept.drop()
 
     def _create(
         self, components: Iterable[RowClass], n: SupportsIndex, given: Mapping[int, Any]
@@ -5203,3 +5260,146 @@ class SpawnedRows:
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
         self._store._append(self._bits, entities, self._columns)
+
+
+class ChunkField(NamedTuple):
+    """One field of a kernel: its component's number, and which of the columns there it is."""
+
+    component: int
+    column: int
+    planes: tuple[int, ...] = ()
+    """The shape of a split field: its columns follow each other, from this one on."""
+
+    def place(self, layout: ChunkLayout) -> int:
+        """Return which of all columns of a chunk it is, or begins with."""
+        return layout.starts[self.component] + self.column
+
+    def cells(self, chunk: ChunkBase) -> NDArray[Any]:
+        """Return the cells of the rows in use, rows last."""
+        place = self.place(chunk._layout)
+        column, n = chunk._columns[place], chunk._rows.n
+        if not self.planes:
+            return rows_last(column[:n])
+        places = chunk._layout.places[place : place + prod(self.planes)]
+        step = places[-1].offset - places[-2].offset if len(places) > 1 else 0
+        strides = [
+            prod(self.planes[axis + 1 :]) * step for axis in range(len(self.planes))
+        ]
+        return np.ndarray(
+            (*self.planes, n),
+            column.dtype,
+            chunk._buffer,
+            places[0].offset,
+            (*strides, column.itemsize),
+        )
+
+
+class KeptOfChunks:
+    """What a kernel keeps of the chunks that a query finds.
+
+    It is good until a structural change of the archetypes.
+    """
+
+    __slots__ = ("_query", "_version")
+
+    def __init__(self, query: QueriedChunks[Any]) -> None:
+        self._query = query
+        self._version = -1
+        self.drop()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held beside the columns."""
+        raise NotImplementedError
+
+    def drop(self) -> None:
+        """Let go of all that is kept."""
+        raise NotImplementedError
+
+    def keep(self, name: str) -> Self:
+        """Let the archetypes know it by the kernel's name."""
+        self._query._store._kept[name] = self
+        return self
+
+    def _renew_if_changed(self) -> None:
+        store = self._query._store
+        if self._version != store._version:
+            self._renew([one for one in self._query._archetypes() if one.n])
+            self._version = store._version
+
+    def _renew(self, archetypes: Sequence[Archetype]) -> None:
+        """Look at all chunks of archetypes with rows."""
+        raise NotImplementedError
+
+
+class ChunkBlocks(KeptOfChunks):
+    """Views of a kernel's fields and of its working memory, block after block; kept.
+
+    After a structural change only those of chunks that are new, or have more or fewer
+    rows, are cut again. A block lies in one chunk; all share the working memory, which is
+    as long as the longest of them can be.
+    """
+
+    __slots__ = ("_cut", "_fields", "_memory", "_size", "_views", "_working")
+
+    def __init__(
+        self,
+        query: QueriedChunks[Any],
+        fields: Sequence[ChunkField],
+        working: Sequence[Cells],
+    ) -> None:
+        self._fields = fields
+        self._working = working
+        super().__init__(query)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held beside the columns."""
+        return sum(array.nbytes for array in self._memory)
+
+    def drop(self) -> None:
+        """Let go of all views and of the working memory."""
+        self._version = -1
+        self._size = 0
+        self._memory: list[NDArray[Any]] = []
+        self._cut: dict[ChunkBase, tuple[int, list[tuple[Any, ...]]]] = {}
+        self._views: list[tuple[Any, ...]] = []
+
+    def current(self) -> list[tuple[Any, ...]]:
+        """Return the blocks; O(chunks) after a structural change, otherwise O(1)."""
+        self._renew_if_changed()
+        return self._views
+
+    def _renew(self, archetypes: Sequence[Archetype]) -> None:
+        longest = max((archetype.capacity for archetype in archetypes), default=0)
+        size = min(longest, block_rows(self._row_bytes()))
+        before = self._cut
+        if size != self._size:
+            before = {}
+            self._size = size
+            self._memory = [working_memory(cells, size) for cells in self._working]
+        self._cut = {}
+        for archetype in archetypes:
+            for chunk in archetype.used():
+                n, blocks = before.get(chunk, (-1, []))
+                if n != chunk._rows.n:
+                    blocks = self._blocks(chunk)
+                self._cut[chunk] = chunk._rows.n, blocks
+        self._views = [block for _, found in self._cut.values() for block in found]
+
+    def _blocks(self, chunk: ChunkBase) -> list[tuple[Any, ...]]:
+        columns, n = [field.cells(chunk) for field in self._fields], chunk._rows.n
+        return [
+            (
+                *(array[..., start : start + self._size] for array in columns),
+                *(array[..., : n - start] for array in self._memory),
+            )
+            for start in range(0, n, self._size)
+        ]
+
+    def _row_bytes(self) -> int:
+        parts = self._query._store._table.parts
+        return working_bytes(self._working) + sum(
+            parts[f.component].LAYOUT[f.column].nbytes * prod(f.planes)
+            for f in self._fields
+        )

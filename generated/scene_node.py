@@ -49,6 +49,7 @@ from ._runtime import (
     as_entities,
     cells,
     circular,
+    closed_circle,
     copied_if_view,
     copy_rows,
     cut,
@@ -75,7 +76,6 @@ from ._runtime import (
     locked,
     missing,
     nested,
-    own_ancestor,
     parent_numbers,
     parents_given,
     permutation,
@@ -622,11 +622,11 @@ class SceneNodeManager:
         self._version += 1
 
     def set_parent_many(self, rows: ArrayLike, parents: ArrayLike, /) -> None:
-        """Give k distinct rows, or a mask's, their parents: one for all, or one each; O(k + n).
+        """Give k distinct rows, or a mask's, their parents: one for all, or one each; O(k * depth).
 
         NIL makes roots. Rows are attached in the order given; those that have that parent
         already stay where they are. Only the final state counts: rows may change places
-        with their ancestors. O(n log depth) if trees are deep.
+        with their ancestors. Never more than O(n log depth), as for many rows in deep trees.
 
         Raises:
             StaleInstanceError: a row is not in use, or is given twice.
@@ -646,12 +646,11 @@ class SceneNodeManager:
         given, wanted = given[changed], wanted[changed]
         if len(given) == 0:
             return
-        final = data.parent.copy()
-        final[given] = wanted
-        culprit = own_ancestor(final, given)
+        links = data._family()
+        culprit = closed_circle(links, given, wanted, n)
         if culprit != NIL:
             raise circular(MANAGER, culprit)
-        set_parents(data._family(), given, wanted)
+        set_parents(links, given, wanted)
         self._version += 1
 
     def create(

@@ -342,7 +342,12 @@ class VillagerData:
         cold._chance_of_drop_column[span] = picked(
             columns["chance_of_drop"], (count,), wanted
         )
-        cold._home_column[span] = picked(columns["home"], (count, 2), wanted)
+        put_cells(
+            cold._home_column,
+            cold._home_items,
+            span,
+            picked(columns["home"], (count, 2), wanted),
+        )
         cold._nickname_column[span] = picked(columns["nickname"], (count,), wanted)
         cold._n = end
 

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ._runtime import (
     ArchetypeHolder,
     Cells,
+    ChunkBlocks,
+    ChunkField,
     Columns,
     ComponentFlags,
     ComponentHolder,
@@ -34,6 +36,7 @@ from ._runtime import (
     WorldParts,
     as_entities,
     known_fields,
+    put_where,
     rows_last,
     signature_words,
 )
@@ -94,6 +97,10 @@ from .weapon import Weapon, WeaponFields
 
 CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
+SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
+SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
+PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
+PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
 
 
 class Signature(ComponentFlags):
@@ -1062,6 +1069,73 @@ class Game(WorldParts):
         holders = (self.position.data, self.velocity.data)
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("drift", holders)
+
+    def scorch(self, dt: float, heat: float) -> None:
+        """Let fire take its toll of the unprotected.
+
+        Reads Health.points; writes Health.points; `dt` is in s; `heat` is in 1/s. O(n),
+        n rows; no structural change.
+        """
+        _dt = np.float32(SCORCH_DT_ARGUMENT.one(dt))
+        _heat = np.float32(SCORCH_HEAT_ARGUMENT.one(heat))
+        _blocks = self.archetypes._kept.get("scorch") or self._scorch_blocks()
+        _once = np.multiply(_heat, _dt)
+        for health_points, _tmp in _blocks.current():
+            # Health.points = max(Health.points - heat * dt, 0)
+            np.subtract(health_points, _once, out=_tmp)
+            np.maximum(_tmp, 0.0, out=health_points)
+
+    def _scorch_blocks(self) -> ChunkBlocks:
+        """Have chunks cut into blocks for `scorch`; these are kept."""
+        fields = (ChunkField(2, 0),)
+        working: tuple[Cells, ...] = (("f4", (), False),)
+        blocks = ChunkBlocks(self.ablaze, fields, working)
+        return blocks.keep("scorch")
+
+    def parry(self, blow: ArrayLike, far: float) -> None:
+        """Turn the weapons towards a blow; those that are out of reach keep their
+        direction.
+
+        Reads Weapon.reach [m], Weapon.direction; writes Weapon.direction. O(n), n rows;
+        no structural change.
+        """
+        _blow = np.array(PARRY_BLOW_ARGUMENT.one(blow), np.float32).reshape(3, 1)
+        _far = np.float32(PARRY_FAR_ARGUMENT.one(far))
+        _blocks = self.archetypes._kept.get("parry") or self._parry_blocks()
+        for (
+            weapon_reach,
+            weapon_direction,
+            _where,
+            _tmp,
+            _tmp2,
+            _tmp3,
+        ) in _blocks.current():
+            np.greater_equal(weapon_reach[1], _far, out=_where)
+            if not _where.any():
+                continue
+            # Weapon.direction = normalize(Weapon.direction + blow)
+            np.add(weapon_direction, _blow, out=_tmp)
+            np.multiply(_tmp[0], _tmp[0], out=_tmp2)
+            np.multiply(_tmp[1], _tmp[1], out=_tmp3)
+            _tmp2 += _tmp3
+            np.multiply(_tmp[2], _tmp[2], out=_tmp3)
+            _tmp2 += _tmp3
+            np.sqrt(_tmp2, out=_tmp2)
+            np.putmask(_tmp2, _tmp2 == 0, 1)
+            np.divide(_tmp, _tmp2, out=_tmp)
+            put_where(weapon_direction, _where, _tmp)
+
+    def _parry_blocks(self) -> ChunkBlocks:
+        """Have chunks cut into blocks for `parry`; these are kept."""
+        fields = (ChunkField(3, 1), ChunkField(3, 2, (3,)))
+        working: tuple[Cells, ...] = (
+            ("?", (), False),
+            ("f4", (3,), False),
+            ("f4", (), False),
+            ("f4", (), False),
+        )
+        blocks = ChunkBlocks(self.fighters, fields, working)
+        return blocks.keep("parry")
 
     def signature(self, entity: Entity, /) -> Signature:
         """Return which components the entity has, as flags; O(components).

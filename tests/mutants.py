@@ -158,6 +158,7 @@ WORLD = (
 )
 
 RUNTIME = (
+    Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
     Mutant(
         "buffers start anywhere", r"return raw\[start : start \+ size\]", "return raw[1 : 1 + size]"
     ),
@@ -256,6 +257,7 @@ SHARED = (
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
     Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),
+    Shared("_runtime.py", mutants_archetypes.KERNELS, ("test_world.py",)),
 )
 
 COMPILED = Shared(
@@ -273,6 +275,7 @@ COMPILED = Shared(
         Mutant("a sum of none is anything", r"values\[0\] = 0", "values[0] = 1"),
         Mutant("sums lose the odd one", r"half = \(n \+ 1\) // 2", "half = n // 2"),
         Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
+        Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),
         Mutant("sparse: other owners are found", r"row < n and owners\[row\] == entity", "row < n"),
         Mutant(
             "direct: other owners are found",

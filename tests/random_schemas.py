@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from random import Random
 
@@ -83,6 +84,18 @@ def together(drafts: list[Draft]) -> str:
     """Return the key of the world that makes a group of those that may be in one, if there are."""
     members = [d.name for d in drafts if not any(d.keys.get(k) == v for k, v in GROUPLESS)]
     return f"groups: {{together: [{', '.join(members)}]}}\n" if len(members) > 1 else ""
+
+
+def over_chunks(drafts: list[Draft]) -> str:
+    """Return the keys of the world with a query of chunks, and a kernel over it where there are
+    numbers."""
+    first, *others = drafts
+    clauses = [f"all: [{first.name}]"]
+    clauses += [f"{key}: [{one.name}]" for key, one in zip(("any", "none"), others, strict=False)]
+    text = f"queries: {{few: {{{', '.join(clauses)}}}}}\n"
+    numbers = [name for name, form in first.fields.items() if re.search(r'"[iuf]\d', form)]
+    steps = ", ".join(f'"{first.name}.{name} += {first.name}.{name}"' for name in numbers)
+    return text + (f"kernels: {{twice: {{over: few, steps: [{steps}]}}}}\n" if steps else "")
 
 
 class Schemas:

@@ -74,7 +74,7 @@ def test_systems_arrive_where_they_should_and_are_drawn(tmp_path: Path) -> None:
     assert "group, kernel / one component's kernel" in told
 
     found = json.loads(figures.read_text())
-    ways = {"group", "query, shuffled, kernel", "chunks of 16 KiB", "pools by hand"}
+    ways = {"group", "query, shuffled, kernel", "chunks of 16 KiB, kernel", "pools by hand"}
     assert ways <= found["still"]["best"].keys() & found["changing"]["best"].keys()
     texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
     assert texts >= found["still"]["best"].keys()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import black
 import pytest
 
 from ecsgen import __version__
@@ -59,7 +60,7 @@ def imported(*arguments: str, cwd: Path) -> set[str]:
 
 def test_validate(folder: Path) -> None:
     done = run("validate", cwd=folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1 components, 0 enums: valid\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 component, 0 enums: valid\n", "")
     (folder / "schemas" / "point_mass.yaml").write_text(SCHEMA.replace("f32,", "f33,"))
     done = run("validate", "schemas", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
@@ -133,6 +134,45 @@ def test_what_commands_import(folder: Path) -> None:
     assert "black" not in imported("build", cwd=folder)
     assert "Another mass." in (folder / "generated" / "point_mass.py").read_text(encoding="utf-8")
     assert "black" in imported("build", "-o", "other", cwd=folder)
+
+
+def without(package: str, folder: Path, kept: str = "") -> dict[str, str]:
+    """Return an environment that lacks a package, or only its metadata."""
+    for path in Path(black.__file__).parent.parent.iterdir():
+        if path.name == kept or not path.name.startswith(package):
+            (folder / path.name).symlink_to(path)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT)))}
+
+
+@pytest.mark.parametrize("package", ["black", "click", "yaml"])
+def test_a_package_that_ecsgen_needs_is_missing(
+    package: str, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    environment = without(package, tmp_path_factory.mktemp("site"))
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "ecsgen", "build"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == f"Error: ecsgen needs {package}: pip install ecsgen\n"
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_black_needs_no_metadata(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    environment = without("black", tmp_path_factory.mktemp("site"), kept="black")
+    for command, says in (("build", "written"), ("check", "in step")):
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "ecsgen", command],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        assert says in done.stdout + done.stderr
+    assert run("check", cwd=folder).returncode == 0
 
 
 def test_two_builds_are_the_same_bytes(folder: Path) -> None:

@@ -25,7 +25,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics
 from tests.generated_package import build
-from tests.random_schemas import ENUMS, Draft, Schemas, together
+from tests.random_schemas import ENUMS, Draft, Schemas, over_chunks, together
 
 PACKAGES = range(*map(int, os.environ.get("ECSGEN_COMBINATIONS", "0:34").split(":")))
 COMPONENTS = 6
@@ -66,7 +66,7 @@ def check_package(number: int, folder: Path) -> None:
     world = schemas.world()
     drafts = [schemas.component(f"Mix{letter}") for letter in "ABCDEF"[:COMPONENTS]]
     chunked, archetypes = schemas.chunked("XYZ"[: 1 + number % 3])
-    world += archetypes + together(drafts)
+    world += archetypes + over_chunks(chunked) + together(drafts)
     name = f"mixture_{number}"
     documents = [world, ENUMS, KNOWN, *(draft.text for draft in (*drafts, *chunked))]
     try:
@@ -81,6 +81,9 @@ def check_package(number: int, folder: Path) -> None:
         check_chunks(chunked, importlib.import_module(f"{name}.tests.test_archetypes"), number)
         of_world = importlib.import_module(f"{name}.tests.test_world")
         run_cases(of_world.TestMixture, Random(number))
+        run_cases(of_world.TestChunkQueries, Random(number))
+        if hasattr(of_world, "TestChunkKernels"):
+            run_cases(of_world.TestChunkKernels, Random(number))
         if hasattr(of_world, "TestTogetherGroup"):
             run_cases(of_world.TestTogetherGroup, Random(number))
             machine = seed(number)(of_world._TogetherGroupMachine)

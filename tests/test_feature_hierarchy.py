@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
@@ -48,6 +49,20 @@ def limits(package: ModuleType, module: str, few: bool, rounds: int) -> Iterator
         patch.setattr(runtime, "ROUNDS", rounds)
         patch.setattr(generated, "ROUNDS", rounds)
         yield
+
+
+@pytest.mark.parametrize("k", [1, 30])
+def test_new_parents_of_few_rows_copy_no_column(package: ModuleType, k: int) -> None:
+    nodes = manager_of(package, "noderoot7")()
+    nodes.create_many(100_000)
+    nodes.set_parent_many(np.arange(1, 100_000), (np.arange(1, 100_000) - 1) // 2)
+    nodes.set_parent_many([99_999], [1])  # what is imported or made once is there now
+    tracemalloc.start()
+    try:
+        nodes.set_parent_many(np.arange(99_000, 99_000 + k), 0)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.fixture(params=["root", "destroy"])

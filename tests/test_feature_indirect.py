@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecsgen.layout import layout, table
+from ecsgen.runtime.indirect import differing, picked
 from tests.world_package import load, world_package
 
 FIELDS = """
@@ -292,6 +293,33 @@ def test_bits_decide(home: tuple[float, ...]) -> None:
     manager.create_many(entities.create_many(2), home=home)
     manager.set_home(manager.create(entities.create()), home)
     assert manager.data.cold.row.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("shape", [(2,), (3,), (2, 2), (5, 8)])
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_cells_of_many_elements(shape: tuple[int, ...], count: int) -> None:
+    default = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    columns = np.broadcast_to(default, (count, *shape)).copy()
+    columns[1::3, ..., -1] = np.nan
+    given: list[np.ndarray[Any, Any]] = [
+        columns,
+        columns.copy(order="F"),
+        np.repeat(columns, 2, axis=0)[::2],
+        columns[:1],
+        columns[..., :1],
+        default + 1,
+        default[..., -1:],
+    ]
+    for values in given:
+        whole = np.broadcast_to(values, (count, *shape))
+        expected = [cell.tobytes() != default.tobytes() for cell in whole]
+        found = differing({"home": values}, {"home": default}, count)
+        assert found.tolist() == expected
+        wanted = np.flatnonzero(found)
+        cells = picked(values, (count, *shape), wanted)
+        assert np.array_equal(
+            np.broadcast_to(cells, (len(wanted), *shape)), whole[wanted], equal_nan=True
+        )
 
 
 def test_refused_values_take_no_cold_row() -> None:

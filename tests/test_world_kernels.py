@@ -292,3 +292,34 @@ def test_large_cells(strewn: bool) -> None:
 
 
 CELLS = ("long", "square")
+
+
+SPLIT = """
+world: Game
+groups: {nodes: [Node, Mark]}
+queries: {some: {all: [Node]}}
+kernels:
+  of_group: {over: nodes, steps: ["Node.turn = Node.turn @ Node.turn", "Node.line += Node.turn[0]"]}
+  of_query: {over: some, steps: ["Node.turn = Node.turn @ Node.turn", "Node.line += Node.turn[0]"]}
+---
+component: Mark
+fields: {x: f32}
+---
+component: Node
+fields:
+  line_of: u8
+  turn: {type: "f64[2,2]", split: true}
+  line: {type: "f64[2]", split: true}
+kernels:
+  of_component: {steps: ["turn = turn @ turn", "line += turn[0]"]}
+"""
+
+
+@pytest.mark.parametrize("way", ["of_component", "of_group", "of_query"])
+def test_split_fields_that_need_themselves(way: str) -> None:
+    world, given = world_package(SPLIT, "split_game").Game(), np.random.random((50, 2, 2))
+    world.spawn(50, node={"turn": given}, mark={})
+    getattr(world.node if way == "of_component" else world, way)()
+    for row, turn in enumerate(given):
+        np.testing.assert_allclose(world.node.turn(row), turn @ turn)
+        assert world.node.line(row) == world.node.turn(row)[0]

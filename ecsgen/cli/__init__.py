@@ -18,6 +18,7 @@ __all__ = ["ecsgen", "main"]
 FAULT = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+NEEDED = ("black", "jinja2", "numpy", "pydantic", "yaml")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -45,12 +46,27 @@ def _run(arguments: Sequence[str] | None) -> int:
     except UsageError as error:
         click.echo(f"Error: {error}", err=True)
         return 2
+    except ModuleNotFoundError as error:
+        return _missing(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing is half done that the next build does not mend", err=True)
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click itself exits when a pipe is broken
         return BROKEN_PIPE
     except Exception as error:  # whatever it is, it must not look like a schema error
-        traceback.print_exc()
-        click.echo(f"\nThis is a fault of ecsgen ({error!r:.200}); please report it.", err=True)
-        return FAULT
+        return _fault(error)
+
+
+def _missing(error: ModuleNotFoundError) -> int:
+    """Report a package that ecsgen needs: it is imported late, and a checkout may lack it."""
+    name = (error.name or "").partition(".")[0]
+    if name not in NEEDED:
+        return _fault(error)
+    click.echo(f"Error: ecsgen needs {name}: pip install ecsgen", err=True)
+    return 2
+
+
+def _fault(error: Exception) -> int:
+    traceback.print_exc()
+    click.echo(f"\nThis is a fault of ecsgen ({error!r:.200}); please report it.", err=True)
+    return FAULT

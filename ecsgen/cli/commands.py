@@ -207,7 +207,9 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
     report.print_diagnostics(diagnostics, format)
     if project is None:
         context.exit(USAGE)
-    report.say(f"{len(project.components)} components, {len(project.enums)} enums: valid", format)
+    parts = ((len(project.components), "component"), (len(project.enums), "enum"))
+    listed = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in parts)
+    report.say(f"{listed}: valid", format)
 
 
 @ecsgen.command()

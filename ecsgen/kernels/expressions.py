@@ -204,4 +204,6 @@ def _check_count(
 
 def _unsupported(node: ast.expr, what: ast.AST) -> KernelError:
     hint = _HINTS.get(type(what), "")
+    if isinstance(what, ast.Constant) and isinstance(what.value, str | bytes):
+        hint = "kernels compute with numbers, not with text"
     return KernelError("E801", "this is not part of the language of kernels", node, hint)

@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.diagnostics import Diagnostics, cut_at_comma, quote
+from ecsgen.kernels.places import shown
 from ecsgen.model import Mark
 
 MAX_LENGTH: Final = 2000
@@ -87,7 +88,10 @@ class Text:
         if not error.code:
             return
         mark = self.mark if error.node is None else self.place(error.node, diagnostics)
-        diagnostics.add(error.code, error.message, mark, hint=error.hint)
+        hint = error.hint
+        if error.code == "E112":
+            hint = hint or cut_at_comma(diagnostics, self.mark)
+        diagnostics.add(error.code, error.message, mark, hint=hint)
 
     def place(self, node: ast.AST, diagnostics: Diagnostics) -> Mark:
         """The mark of a node, or of the whole text where the source spells it otherwise."""
@@ -100,12 +104,13 @@ class Text:
             start, end = self._characters(node)
         if start is None or end is None:
             return self.mark
-        places = _shown(self.content, self.mark, diagnostics)
+        places = shown(self.content, self.mark, diagnostics)
         first, last = places.get(stripped + start), places.get(stripped + end - 1)
         if first is None:
             return self.mark
-        length = last[1] - first[1] + 1 if last is not None and last[0] == first[0] else 1
-        return Mark(self.mark.path, first[0], first[1], max(1, length))
+        if last is None or last.line != first.line:
+            last = first
+        return Mark(self.mark.path, first.line, first.column, max(1, last.end - first.column))
 
     def _characters(self, node: ast.expr) -> tuple[int, int]:
         """First character and end of a node; `ast` counts bytes."""
@@ -130,33 +135,3 @@ def _is_deep(tree: ast.AST) -> bool:
         if not level:
             return False
     return True
-
-
-def _shown(content: str, mark: Mark, diagnostics: Diagnostics) -> dict[int, tuple[int, int]]:
-    """Where the source shows the characters of a scalar: index → line and column.
-
-    Plain, quoted and block scalars differ in their white space and in what stands before them.
-    Behind the first character that is spelled otherwise (an escape) nothing is known.
-    """
-    found: dict[int, tuple[int, int]] = {}
-    line, column = mark.line, mark.column - 1
-    text = diagnostics.line(mark)
-    if text is None:
-        return found
-    if text[column : column + 1] in ("|", ">"):
-        line, column = line + 1, 0
-    elif text[column : column + 1] in ("'", '"'):
-        column += 1
-    for index, character in enumerate(content):
-        if character.isspace():
-            continue
-        while (text := diagnostics.line(Mark(mark.path, line, 1))) is not None:
-            column += len(text[column:]) - len(text[column:].lstrip())
-            if column < len(text):
-                break
-            line, column = line + 1, 0
-        if text is None or text[column] != character:
-            break
-        found[index] = line, column + 1
-        column += 1
-    return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ecsgen.columns import Column, split_parts
 from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
-from ecsgen.render.calls import call
+from ecsgen.render.calls import call, exploded
 from ecsgen.render.column_spelling import STRUCT
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling, cell_attributes
@@ -132,7 +132,13 @@ class _Field(Spelling):
         """The statements that write the rows `wanted` of checked columns to cold rows."""
         shape = literal_shape("count", self.column.shape)
         arguments = [f'columns["{self.name}"]', shape, "wanted"]
-        lines = call(f"cold._{self.name}_column[span] = picked", arguments, 8)
+        if self.is_packed:
+            values = f"picked({', '.join(arguments)})"
+            column = f"cold._{self.name}"
+            items = [f"{column}_column", f"{column}_items", "span", values]
+            lines = exploded("put_cells", items, 8)
+        else:
+            lines = call(f"cold._{self.name}_column[span] = picked", arguments, 8)
         return "\n".join(line[4:] for line in lines.split("\n"))  # a block is indented by 4
 
 

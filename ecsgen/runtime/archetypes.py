@@ -67,11 +67,13 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
             self._version += 1
 
     def shrink_to_fit(self) -> None:
-        """Give back the memory of empty chunks; O(chunks)."""
+        """Give back the memory of empty chunks and of kernels; O(chunks)."""
         self._refuse_locked()
         for archetype in self._table.archetypes:
             archetype.trim()
         self._table.pool.clear()
+        for kept in self._kept.values():
+            kept.drop()
 
     def _create(
         self, components: Iterable[RowClass], n: SupportsIndex, given: Mapping[int, Any]

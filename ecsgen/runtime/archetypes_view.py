@@ -43,7 +43,15 @@ class LiveEntities(Protocol):
 class ArchetypeView(Generic[ChunkT]):
     """The rows in chunks, found by entity or by component; what changes them comes later."""
 
-    __slots__ = ("__weakref__", "_entities", "_locks", "_numbers", "_table", "_version")
+    __slots__ = (
+        "__weakref__",
+        "_entities",
+        "_kept",
+        "_locks",
+        "_numbers",
+        "_table",
+        "_version",
+    )
 
     def __init__(
         self,
@@ -58,6 +66,8 @@ class ArchetypeView(Generic[ChunkT]):
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
         self._table = ArchetypeTable(kind, parts, size, index_mask)
+        self._kept: dict[str, Any] = {}
+        """By kernel: a KeptOfChunks."""
         self._attach()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -83,8 +93,10 @@ class ArchetypeView(Generic[ChunkT]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held: all chunks, the empty ones included, and the map of entities; O(1)."""
-        return self._table.pool.nbytes + self._table.places.nbytes
+        """Bytes held: all chunks, the empty ones included, the map of entities, and the working
+        memory of kernels; O(kernels)."""
+        of_kernels: int = sum(kept.nbytes for kept in self._kept.values())
+        return self._table.pool.nbytes + self._table.places.nbytes + of_kernels
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -43,6 +43,7 @@ class ChunkBase:
     """
 
     __slots__ = (
+        "_address",
         "_buffer",
         "_cells",
         "_columns",
@@ -55,6 +56,7 @@ class ChunkBase:
     def __init__(self, layout: ChunkLayout, buffer: NDArray[np.uint8]) -> None:
         self._layout = layout
         self._buffer = buffer
+        self._address = int(buffer.__array_interface__["data"][0])
         self._rows = RowCount()
         capacity = layout.capacity
         columns = [_cut_chunk(buffer, place, capacity) for place in layout.places]

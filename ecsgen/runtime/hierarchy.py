@@ -16,7 +16,7 @@ from .chains import ROUNDS, Links, chain_rows, join, link, mend_links, unlink
 from .errors import HierarchyError
 from .handles import NIL, RowArray
 from .rows import Remap, integers, unused
-from .trees import below
+from .trees import below, own_ancestor
 
 _MANY: Final = 16
 """For more than one row in 16 a pass over all rows is cheaper than following links."""
@@ -56,6 +56,21 @@ def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowA
     if wrong.any():
         raise unused(int(given.flat[wrong.argmax()]), n, manager)
     return np.broadcast_to(given.astype(np.intp, copy=False), count)
+
+
+def closed_circle(links: FamilyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
+    """Return a row that would be its own ancestor if `rows` had these parents, or NIL.
+
+    O(rows * depth), at most O(n log depth). The parents are tried and put back: a copy of the
+    column would cost O(n) each time.
+    """
+    column = links.parents[:n]
+    before = column[rows]
+    column[rows] = parents
+    try:
+        return own_ancestor(column, rows)
+    finally:
+        column[rows] = before
 
 
 def circular(manager: str, row: int) -> HierarchyError:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.schema.drafts import Draft
 from ecsgen.schema.language import ComponentSpec, WorldSpec
+from ecsgen.schema.names import module_name
 from ecsgen.schema.policies import check_owned
 
 
@@ -32,7 +33,10 @@ def check_bundles(
             elif component is not None:
                 check_owned(component, where, mark, diagnostics)
             seen.add(name)
+    modules = {module_name(name) for name in components}
     for circle in _circles(bundles):
+        if any(name != name.lower() or name in modules for name in circle):
+            continue  # the name is a mistake already, and a component may be meant
         path = " → ".join((*circle, circle[0]))
         index = bundles[circle[0]].index(circle[1 % len(circle)])
         mark = draft.value("bundles", circle[0], index)

@@ -87,6 +87,7 @@ class Claims:
     def __init__(self, diagnostics: Diagnostics) -> None:
         self._diagnostics = diagnostics
         self._taken: dict[str, tuple[str, str, Mark]] = {}
+        self._told: set[tuple[Mark, Mark]] = set()
 
     def claim(self, name: str, what: str, mark: Mark) -> bool:
         """Take a name for `what`; reports E103 when something else has it, in whatever case."""
@@ -95,6 +96,9 @@ class Claims:
             self._taken[folded] = name, what, mark
             return True
         other, whose, place = self._taken[folded]
+        if (mark, place) in self._told:  # the same two make several names
+            return False
+        self._told.add((mark, place))
         where = f"line {place.line}" if place.path == mark.path else f"{place.path}:{place.line}"
         differ = "" if other == name else f" as {quote(other)}, which differs in case only,"
         message = f"the name {quote(name)} of {what} is taken{differ} by {whose} on {where}"

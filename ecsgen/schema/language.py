@@ -237,7 +237,7 @@ class EntitySpec(Strict):
 
 
 class QuerySpec(Strict):
-    """Entities by the components that they have."""
+    """Entities by the components that they have; all of these have managers, or none has."""
 
     all: list[Text] = Field(default=[], description="Every one of these.")
     any: list[Text] = Field(default=[], description="At least one of these.")

@@ -50,9 +50,10 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
-        "ChunkBase ChunkColumns ChunkLayout ChunkParts ChunkPlace ChunkPool ChunkRun ChunkT "
-        "EntityPlaces LiveEntities NewColumns NOWHERE POSITION_BITS POSITION_MASK ROOT_ARCHETYPE "
-        "RowClass RowCount SavedArchetype SpawnedRows"
+        "ChunkBase ChunkBlocks ChunkCells ChunkColumns ChunkField ChunkLayout ChunkParts "
+        "ChunkPlace ChunkPool ChunkRun ChunkT EntityPlaces KeptOfChunks LiveEntities NewColumns "
+        "RowClass RowCount SavedArchetype SpawnedRows NOWHERE POSITION_BITS POSITION_MASK "
+        "ROOT_ARCHETYPE"
     ),
     "what their runtime defines for signatures and queries": _words(
         "ComponentFlags ComponentHolder FoundRows JoinedBlocks JoinedColumn JoinedHolder "
@@ -178,7 +179,8 @@ def check_identifier(
     pattern, rule = (_LOWER, "lower-case letters") if lower else (_IDENTIFIER, "letters")
     if pattern.fullmatch(name):
         return _check_length(name, what, mark, diagnostics)
-    _report_name(name, what, f"must be {rule}, digits and underscores", mark, diagnostics)
+    rule = f"must be {rule}, digits and underscores"
+    _report_name(name, what, rule, mark, diagnostics, module_name(name) if lower else "")
     return False
 
 

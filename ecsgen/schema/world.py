@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
@@ -58,7 +58,6 @@ def build_world(
     builder.check_groups()
     builder.check_archetypes()
     check_bundles(draft, components, diagnostics)
-    queries = builder.queries()
     return World(
         name=draft.name,
         doc=spec.doc,
@@ -66,9 +65,9 @@ def build_world(
         generation_bits=spec.entity.generation_bits,
         min_free=spec.entity.min_free,
         bundles=tuple((name, tuple(members)) for name, members in spec.bundles.items()),
-        queries=queries,
+        queries=builder.queries(),
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),
-        kernels=builder.kernels(known, {query.name for query in queries if query.chunked}),
+        kernels=builder.kernels(known),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
         archetypes=tuple(spec.archetypes.components) if spec.archetypes else (),
         source=draft.source,
@@ -250,16 +249,12 @@ class _Builder:
                 message = f"{quote(member.name)} cannot be in {where}: it has {shown(member, key)}"
                 self._diagnostics.add(code, f"{message} ({place.path}:{place.line})", mark)
 
-    def kernels(self, known: Known, chunked: Set[str]) -> tuple[Kernel, ...]:
+    def kernels(self, known: Known) -> tuple[Kernel, ...]:
         spec = self._draft.spec
         sources = (*spec.groups, *spec.queries)
         kernels = []
         for name, kernel in spec.kernels.items():
-            if kernel.over in chunked:
-                message = f"{quote(kernel.over)} is a query of chunks, over which no kernel runs"
-                mark = self._draft.value("kernels", name, "over")
-                self._diagnostics.add("E508", message, mark)
-            elif kernel.over not in sources:
+            if kernel.over not in sources and not self._was_refused(kernel.over):
                 message = f"unknown group or query {quote(kernel.over)}"
                 mark = self._draft.value("kernels", name, "over")
                 hint = did_you_mean(kernel.over, sources)
@@ -267,3 +262,16 @@ class _Builder:
             built = build_kernel(self._draft, name, kernel, frozenset(), known, self._diagnostics)
             kernels.append(built)
         return tuple(kernels)
+
+    def _was_refused(self, source: str) -> bool:
+        """Whether a group or query may be meant whose name or content is a mistake already."""
+        for key in ("groups", "queries"):
+            node = self._draft.node.at(key)
+            if node is None:
+                continue
+            meant = [name for name in node.keys if module_name(name) == module_name(source)]
+            if any(name != module_name(name) for name in meant):
+                return True
+            if not node.complete and not did_you_mean(source, node.keys):
+                return True
+        return False

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from ecsgen.model import Component, Kernel, Project, World
+from ecsgen.kernels.tree import Argument
+from ecsgen.model import Component, Default, Kernel, Project, World
+from ecsgen.render.calls import collection
+from ecsgen.render.quoting import literal
 
 if TYPE_CHECKING:
-    from ecsgen.render.kernels.sources import Source
+    from ecsgen.render.kernels.sources import ChunkSource, JoinedSource
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCase:
+    """A kernel as its tests need it."""
+
+    name: str
+    over: str
+    modules: tuple[str, ...]
+    samples: tuple[str, ...]
+
+    @property
+    def entry(self) -> str:
+        """What it runs over, the components there, and some arguments."""
+        return "\n".join(
+            [
+                f'        "{self.name}": (',
+                f'            "{self.over}",',
+                collection("", [literal(module) for module in self.modules], 12, ","),
+                collection("", list(self.samples), 12, ","),
+                "        ),",
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +54,40 @@ class KernelSubject:
         return cls(project.world, tuple(c for c in project.components if c.name in seen))
 
     @property
-    def sources(self) -> list[tuple[Kernel, Source]]:
+    def sources(self) -> list[tuple[Kernel, JoinedSource | ChunkSource]]:
         """The kernels, with what each runs over."""
         from ecsgen.render.kernels.sources import source_of  # not needed for schemas
 
         known = {component.name: component for component in self.components}
         kernels = self.world.kernels
         return [(kernel, source_of(self.world, kernel.over, known)) for kernel in kernels]
+
+    def cases_over(self, chunks: bool) -> list[KernelCase]:
+        """Return those over chunks, or the others, whose arguments tests can make up: no enums."""
+        from ecsgen.render.kernels.sources import ChunkSource  # not needed for schemas
+
+        return [
+            KernelCase(
+                kernel.name,
+                source.name,
+                tuple(component.module for component in source.components.values()),
+                tuple(map(_sample, kernel.program.arguments)),
+            )
+            for kernel, source in self.sources
+            if isinstance(source, ChunkSource) == chunks
+            and not any(argument.type.kind for argument in kernel.program.arguments)
+        ]
+
+
+def runs_over_chunks(project: Project) -> Callable[[Kernel], bool]:
+    """Return what tells the kernels over chunks from the others."""
+    chunked = {query.name for query in project.world.queries if query.chunked}
+    return lambda kernel: kernel.over in chunked
+
+
+def _sample(argument: Argument) -> str:
+    """Some value of an argument's type, as a literal."""
+    value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(argument.type.scalar, 1)
+    for length in reversed(argument.type.shape):
+        value = (value,) * length
+    return literal(value)

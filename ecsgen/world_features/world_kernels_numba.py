@@ -9,6 +9,7 @@ from ecsgen.world_features._base import WorldFeature
 from ecsgen.world_features._kernels import KernelSubject
 
 if TYPE_CHECKING:
+    from ecsgen.render.numba.chunked import ChunkKernel
     from ecsgen.render.numba.joined import JoinedKernel
 
 
@@ -16,11 +17,33 @@ class CompiledKernels(KernelSubject):
     """The kernels as their template lays them out."""
 
     @property
-    def methods(self) -> list[JoinedKernel]:
-        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
+    def joined(self) -> list[JoinedKernel]:
+        """Those over rows of managers."""
         from ecsgen.render.numba.joined import JoinedKernel
 
-        methods = [JoinedKernel(self.world, kernel, source) for kernel, source in self.sources]
+        return [method for method in self._methods() if isinstance(method, JoinedKernel)]
+
+    @property
+    def chunked(self) -> list[ChunkKernel]:
+        """Those over chunks."""
+        from ecsgen.render.numba.chunked import ChunkKernel
+
+        return [method for method in self._methods() if isinstance(method, ChunkKernel)]
+
+    def _methods(self) -> list[JoinedKernel | ChunkKernel]:
+        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
+        from ecsgen.render.kernels.sources import ChunkSource
+        from ecsgen.render.numba.chunked import ChunkKernel
+        from ecsgen.render.numba.joined import JoinedKernel
+
+        methods = [
+            (
+                ChunkKernel(self.world, kernel, source)
+                if isinstance(source, ChunkSource)
+                else JoinedKernel(self.world, kernel, source)
+            )
+            for kernel, source in self.sources
+        ]
         number_constants(methods)
         return methods
 
@@ -36,6 +59,8 @@ FEATURE = WorldFeature(
         Mutant("all rows match", r"^( +)if \w+\[\w+\] .*:$", r"\1if True:"),
         Mutant("rows of another component", r"_found\.numbers\(1\)", "_found.numbers(0)"),
         Mutant("strewn rows are the first", r"row_at\((\w+), i\)", r"row_at(\1, 0)"),
+        Mutant("the first chunk is left out", r"range\(len\(rows\)\)", "range(1, len(rows))"),
+        Mutant("columns of the first chunk", r"addresses\[k, (\d)\]", r"addresses[0, \1]"),
         Mutant("rows in step are the first", r"(\w+_rows)\[0\] :\]", r"0 * \1[0] :]"),
     ),
 )

@@ -9,18 +9,28 @@ from ecsgen.world_features._base import WorldFeature
 from ecsgen.world_features._kernels import KernelSubject
 
 if TYPE_CHECKING:
+    from ecsgen.render.kernels.chunked import ChunkMethod
     from ecsgen.render.kernels.joined import JoinedMethod
 
 
-class JoinedKernels(KernelSubject):
+class WorldMethods(KernelSubject):
     """The kernels as their template lays them out."""
 
     @property
-    def methods(self) -> list[JoinedMethod]:
+    def methods(self) -> list[JoinedMethod | ChunkMethod]:
         from ecsgen.render.kernel_method import number_constants  # not needed for schemas
+        from ecsgen.render.kernels.chunked import ChunkMethod
         from ecsgen.render.kernels.joined import JoinedMethod
+        from ecsgen.render.kernels.sources import ChunkSource
 
-        methods = [JoinedMethod(self.world, kernel, source) for kernel, source in self.sources]
+        methods = [
+            (
+                ChunkMethod(self.world, kernel, source)
+                if isinstance(source, ChunkSource)
+                else JoinedMethod(self.world, kernel, source)
+            )
+            for kernel, source in self.sources
+        ]
         number_constants(methods)
         return methods
 
@@ -29,7 +39,7 @@ FEATURE = WorldFeature(
     name="world_kernels_numpy",
     applies=lambda project: bool(project.world.kernels) and project.backend == "numpy",
     order=6,
-    subject=JoinedKernels.of,
+    subject=WorldMethods.of,
     mutants=(
         Mutant("blocks are kept whatever changes", r" or _blocks\.stamp != \w+:$", ":"),
         Mutant(
@@ -37,6 +47,7 @@ FEATURE = WorldFeature(
             r"(found\.members\[\d\],\s+True,\s+)True",
             r"\1False",
         ),
+        Mutant("what was there is not read", r"(found\.members\[\d\],\s+)True", r"\1False"),
         Mutant("rows of another component", r"found\.members\[1\]", "found.members[0]"),
     ),
 )

@@ -30,6 +30,7 @@ from . import (
 )
 from ._support import (
     bundles,
+    chunk_kernels,
     chunk_queries,
     groups,
     kernels,
@@ -71,23 +72,6 @@ class TestGame(spawning.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
-
-
-class TestWorldKernels(world_kernels.Cases):
-    world = Game
-    subjects: ClassVar = SUBJECTS
-    kernels: ClassVar = {
-        "carry": (
-            "movers",
-            ("transform", "point_mass"),
-            (0.5,),
-        ),
-        "drift": (
-            "bodies",
-            ("position", "velocity"),
-            (0.5,),
-        ),
-    }
 
 
 def carry_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
@@ -137,6 +121,23 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "dt": ("f4", ()),
             },
             is_exact=True,
+        ),
+    }
+
+
+class TestWorldKernels(world_kernels.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    kernels: ClassVar = {
+        "carry": (
+            "movers",
+            ("transform", "point_mass"),
+            (0.5,),
+        ),
+        "drift": (
+            "bodies",
+            ("position", "velocity"),
+            (0.5,),
         ),
     }
 
@@ -206,6 +207,27 @@ class TestQueries(queries.Cases):
             "none": (),
             "optional": (),
         },
+    }
+
+
+class TestChunkKernels(chunk_kernels.Cases):
+    world = Game
+    members: ClassVar = test_archetypes.MEMBERS
+    kernels: ClassVar = {
+        "scorch": (
+            "ablaze",
+            ("health", "burning"),
+            (0.5, 0.5),
+        ),
+        "parry": (
+            "fighters",
+            ("weapon", "health", "armor"),
+            ((0.5, 0.5, 0.5), 0.5),
+        ),
+    }
+    written: ClassVar = {
+        "scorch": (("Health", "points"),),
+        "parry": (("Weapon", "direction"),),
     }
 
 

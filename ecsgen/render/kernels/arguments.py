@@ -13,7 +13,9 @@ from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 
-_OWN_NAMES: Final = re.compile(r"(tmp|once)\d*|where|blocks|rows|parents|found|(all|parent)_.*")
+_OWN_NAMES: Final = re.compile(
+    r"(tmp|once)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent)_.*"
+)
 """Arguments whose converted values would have the names of something else in the method."""
 
 

@@ -52,8 +52,8 @@ def _result(emit: Emitter, node: Operation, target: Value | None) -> Value:
     layout = Layout.PLANES if type_.shape else Layout.ROWS
     if target is not None and (target.scalar, target.shape) == (type_.scalar, type_.shape):
         name = target.text.partition("[")[0]
-        named = (one.name for one in walk(node) if isinstance(one, FieldValue | Local))
-        if target.layout is layout and name not in named:
+        named = (emit.value(one).text for one in walk(node) if isinstance(one, FieldValue | Local))
+        if target.layout is layout and name not in {text.partition("[")[0] for text in named}:
             return target.held
     return emit.working.take(type_.scalar, type_.shape, layout).value
 

@@ -9,7 +9,7 @@ from ecsgen.kernels.tree import FieldValue, Local
 from ecsgen.model import Component, Kernel, World
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import KernelMethod, for_macro
-from ecsgen.render.kernels.sources import Source
+from ecsgen.render.kernels.sources import JoinedSource
 from ecsgen.render.kernels.views import JoinedViews, Views
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
@@ -17,7 +17,7 @@ from ecsgen.render.quoting import WIDTH, docstring_text, literal
 class JoinedMethod(KernelMethod):
     """A kernel of the world, over kept blocks, as its template lays it out."""
 
-    def __init__(self, world: World, kernel: Kernel, source: Source) -> None:
+    def __init__(self, world: World, kernel: Kernel, source: JoinedSource) -> None:
         self.source = source
         super().__init__(all_fields(world, source.components.values()), kernel)
 
@@ -38,9 +38,14 @@ class JoinedMethod(KernelMethod):
         return f"_{self.source.variable}"
 
     @property
-    def kept(self) -> str:
-        """The expression for the blocks that are kept, if they are."""
-        return f"{self.holders[0]}._joined.get({literal(self.name)})"
+    def lookup(self) -> list[str]:
+        """The statements that get the blocks: those that are kept, if they are good."""
+        return [
+            f"{self.stamp} = {self.source.current}",
+            f"_blocks = {self.holders[0]}._joined.get({literal(self.name)})",
+            f"if _blocks is None or _blocks.stamp != {self.stamp}:",
+            f"    _blocks = self._{self.name}_blocks({self.stamp})",
+        ]
 
     # --- the method that cuts blocks -------------------------------------------------------------
 
@@ -78,11 +83,15 @@ class JoinedMethod(KernelMethod):
         return f"self.{self.source.components[component].module}.data"
 
     @property
-    def cut_end(self) -> list[str]:
+    def cut_body(self) -> list[str]:
         """The statements that make the blocks and have them kept."""
         source = self.source
         given = [source.variable, source.count, "columns", "working"]
         return [
+            "    columns = [",
+            *self.columns,
+            "    ]",
+            self.working,
             for_macro(collection("holders = ", self.holders, 8)),
             for_macro(call("blocks = JoinedBlocks", given, 8)),
             for_macro(call("return blocks.keep", [literal(self.name), "holders"], 8)),

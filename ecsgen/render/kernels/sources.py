@@ -1,5 +1,5 @@
 """What a kernel of the world runs over: how many entities there are, where their rows are, and
-until when that is good. One class per kind."""
+until when that is good; or in which chunks they are. One class per kind."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from ecsgen.model import Component, World
 
 
 @dataclass(frozen=True, slots=True)
-class Source(ABC):
+class Source:
     """A set of entities, an attribute of the world, that have all of several components."""
 
     name: str
     components: Mapping[str, Component]
     """Those whose fields a kernel sees, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedSource(Source, ABC):
+    """Rows of several managers."""
 
     variable: ClassVar[str]
     """What the value of `current` is called, where no name of the schema is near."""
@@ -49,7 +54,7 @@ class Source(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class GroupSource(Source):
+class GroupSource(JoinedSource):
     """The aligned rows of a group, in all members the first."""
 
     variable: ClassVar = "n"
@@ -72,7 +77,7 @@ class GroupSource(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class QuerySource(Source):
+class QuerySource(JoinedSource):
     """The rows of a query's required components, in the order that its join finds."""
 
     places: Mapping[str, int] = field(default_factory=dict)
@@ -100,11 +105,24 @@ class QuerySource(Source):
         return f"found.numbers({self.places[component]})"
 
 
-def source_of(world: World, name: str, components: Mapping[str, Component]) -> Source:
+@dataclass(frozen=True, slots=True)
+class ChunkSource(Source):
+    """The chunks that a query finds."""
+
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """By component, which of those in archetypes it is."""
+
+
+def source_of(
+    world: World, name: str, components: Mapping[str, Component]
+) -> JoinedSource | ChunkSource:
     """Return the group or the query of that name; `components` are all that kernels may see."""
     for group, members in world.groups:
         if group == name:
             return GroupSource(name, {member: components[member] for member in members})
     query = next(query for query in world.queries if query.name == name)
-    placed = {member: components[member] for member in query.all}
-    return QuerySource(name, placed, {member: k for k, member in enumerate(query.all)})
+    seen = {member: components[member] for member in query.all}
+    if query.chunked:
+        order = sorted(world.archetypes)
+        return ChunkSource(name, seen, {member: order.index(member) for member in query.all})
+    return QuerySource(name, seen, {member: k for k, member in enumerate(query.all)})

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
+from ecsgen.columns import field_columns
 from ecsgen.kernels.tree import PARENT, FieldValue
 from ecsgen.layout import layout
 from ecsgen.model import Component
@@ -26,7 +27,7 @@ class FieldViews:
 
     def __init__(self, component: Component) -> None:
         self._fields = {field.name: field for field in component.fields}
-        self._columns = {c.name: (i, c) for i, c in enumerate(layout(component).columns)}
+        self._places = {c.name: place for place, c in enumerate(layout(component).columns)}
 
     def value(self, field: FieldValue) -> Value:
         """The view that a block has."""
@@ -46,11 +47,7 @@ class FieldViews:
         """
         found, shape = self._fields[field.name], field.type.shape
         if found.split and shape:
-            first = next(
-                i
-                for name, (i, c) in self._columns.items()
-                if c.field and name.startswith(f"{field.name}_")
-            )
+            first = self._places[field_columns(found)[0].name]
             given = f"{holder}._buffer, {columns}[{first}], {holder}._allocated, {literal(shape)}"
             whole = f"planes({given})"
             return f"{whole}[..., :{rows}]" if rows else whole

@@ -8,7 +8,7 @@ from ecsgen.kernels.tree import FieldValue, Program
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.render.calls import conjunction
 from ecsgen.render.kernels.joined import all_fields
-from ecsgen.render.kernels.sources import Source
+from ecsgen.render.kernels.sources import JoinedSource
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.kernel import CompiledKernel
@@ -41,7 +41,7 @@ class StrewnFields(Fields):
     """Fields of several components, each of which has rows of its own."""
 
     def __init__(
-        self, source: Source, origin: Origin, program: Program, names: Names, is_flat: bool
+        self, source: JoinedSource, origin: Origin, program: Program, names: Names, is_flat: bool
     ) -> None:
         super().__init__(origin, program, names, is_flat)
         self.numbers: dict[str, Parameter] = {}
@@ -81,7 +81,7 @@ class StrewnFields(Fields):
 class StrewnLoop:
     """A kernel's loop over rows that are told one by one, component by component."""
 
-    def __init__(self, origin: Origin, source: Source, name: str, program: Program) -> None:
+    def __init__(self, origin: Origin, source: JoinedSource, name: str, program: Program) -> None:
         self._source = source
         self.loop = Loop(origin, name, program, may_be_flat=False, fields=self._fields_of)
         self.loop.write_steps()
@@ -117,7 +117,7 @@ class JoinedKernel(CompiledKernel):
     all of them, which is the one over a group, and another for all other rows.
     """
 
-    def __init__(self, world: World, kernel: Kernel, source: Source) -> None:
+    def __init__(self, world: World, kernel: Kernel, source: JoinedSource) -> None:
         self.source = source
         self._origin = SeveralComponents(source.components)
         super().__init__(all_fields(world, source.components.values()), kernel)

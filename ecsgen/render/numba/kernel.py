@@ -35,11 +35,7 @@ class CompiledKernel(Method):
 
     @property
     def decorator(self) -> str:
-        """What compiles it: as numpy divides, with no fusing of operations."""
-        options = ["cache=True", 'error_model="numpy"']
-        if self.is_parallel:
-            options.append("parallel=True")
-        return f"@njit({', '.join(options)})"
+        return decorator(self.is_parallel)
 
     @property
     def is_parallel(self) -> bool:
@@ -128,6 +124,12 @@ class CompiledKernel(Method):
             values = collection("", [literal(one) for one in elements], 0)
             lines.append(f"{name}: Final = np.array({values}, {NUMPY[scalar]})")
         return lines
+
+
+def decorator(is_parallel: bool) -> str:
+    """What compiles a function: as numpy divides, with no fusing of operations."""
+    options = ["cache=True", 'error_model="numpy"', *(["parallel=True"] if is_parallel else [])]
+    return f"@njit({', '.join(options)})"
 
 
 def _checked(argument: ArgumentSpelling) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,7 +65,7 @@ class Cases:
         assert nothing.none_of(nothing)
         assert nothing.all_of(nothing)
         assert not nothing.any_of(nothing)
-        for flag, other in zip(flags, [*flags[1:], nothing], strict=True):
+        for flag, other in pairwise([*flags, nothing]):
             both = flag | other
             assert both.any_of(flag)
             assert both.all_of(both)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import permutations
 from typing import Any
 from unittest.mock import patch
 
@@ -71,6 +72,27 @@ class Cases(world.Cases):
                 es = w.spawn(2, **{module: columns})
             rows = manager.require_many(es)
             assert same([manager.row(row) for row in rows], expected)
+
+    def test_columns_of_another_can_be_spawned(self) -> None:
+        """Also while it grows: the call's own arguments are no views held outside."""
+        for (module, subject), (other, source) in permutations(
+            self.subjects.items(), 2
+        ):
+            kinds = {
+                (f.dtype, f.shape): f.name for f in source.whole if f.dtype[0] == "f"
+            }
+            for field in subject.whole[: 0 if source.reserve else None]:
+                if (name := kinds.get((field.dtype, field.shape))) is None:
+                    continue
+                w = self.world()
+                manager = getattr(w, other)
+                self.spawn(w, manager.capacity or 64, [other])
+                self.spawn(w, manager.capacity - len(manager), [other])
+                column = getattr(manager.data, name)[:2]
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    w.spawn(2, **{other: {}, module: {field.name: column}})
+                break
 
     def test_columns_whose_rows_go_can_be_spawned(self) -> None:
         for module, subject in self.subjects.items():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +36,17 @@ def shuffle_one(holder: Any, seed: int) -> None:
 def rows_of(holder: Any) -> int:
     """Return how many rows a manager or a group has."""
     return int(holder.data.n if hasattr(holder, "data") else holder.n)
+
+
+def grow(module: str, w: Any) -> None:
+    """Give a manager a larger buffer, if it can have another."""
+    manager = getattr(w, module)
+    manager.reserve(manager.data.allocated + 64)
+
+
+def shrink(module: str, w: Any) -> None:
+    """Give a manager a smaller buffer, if it can have another."""
+    getattr(w, module).shrink_to_fit()
 
 
 class Cases:
@@ -89,6 +102,38 @@ class Cases:
             getattr(w, kernel)(*arguments)
             outside = entities[::2] if len(modules) > 1 else []
             assert all(same(one.row(one.require(e)), before[e]) for e in outside)
+
+    def changes(
+        self, over: str, modules: tuple[str, ...]
+    ) -> Iterator[Callable[[Any], object]]:
+        """Yield what changes how many rows there are, in which order, in which buffers."""
+        more = {name: self.subjects[name].samples(2) for name in modules}
+        yield lambda w: w.spawn(2, **more)
+        yield from (partial(grow, name) for name in modules)
+        yield lambda w: shuffle(w, over, modules)
+        yield lambda w: w.destroy_many(list(w.entities)[1:4])
+        yield lambda w: w.collect()
+        yield from (partial(shrink, name) for name in modules)
+
+    def test_what_is_kept_is_not_seen(self) -> None:
+        """A copy of the world, which has nothing of earlier calls, does the same."""
+        for kernel, (over, modules, arguments) in self.kernels.items():
+            w = self.filled(modules)
+            for change in self.changes(over, modules):
+                getattr(w, kernel)(*arguments)
+                with warnings.catch_warnings(), suppress(CapacityError):
+                    warnings.simplefilter("error")  # nobody holds a view
+                    change(w)
+                other = deepcopy(w)
+                getattr(w, kernel)(*arguments)
+                getattr(other, kernel)(*arguments)
+                for e in w.entities:
+                    pairs = zip(
+                        self.rows(w, e, modules),
+                        self.rows(other, e, modules),
+                        strict=True,
+                    )
+                    assert all(same(one, another) for one, another in pairs)
 
     def test_over_nobody(self) -> None:
         for kernel, (_, _, arguments) in self.kernels.items():

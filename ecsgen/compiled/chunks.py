@@ -1,0 +1,71 @@
+"""Columns of chunks for compiled loops, which go through all chunks in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.numpy_support import carray
+from numpy.typing import NDArray
+
+from ecsgen.runtime.archetypes_rows import Archetype
+from ecsgen.runtime.chunk_blocks import ChunkField, KeptOfChunks
+from ecsgen.runtime.queried_chunks import QueriedChunks
+
+
+class ChunkCells(KeptOfChunks):
+    """The rows of each chunk, shape (chunks,), and where in memory each field begins there, shape
+    (chunks, fields); kept until a structural change of the archetypes."""
+
+    __slots__ = ("_fields", "_found")
+
+    def __init__(self, query: QueriedChunks[Any], fields: Sequence[ChunkField]) -> None:
+        self._fields = fields
+        super().__init__(query)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held beside the columns."""
+        return sum(array.nbytes for array in self._found)
+
+    def drop(self) -> None:
+        """Let go of all addresses."""
+        self._version = -1
+        self._found = np.empty(0, np.intp), np.empty((0, len(self._fields)), np.intp)
+
+    def current(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return rows and addresses; O(chunks) after a structural change, otherwise O(1)."""
+        self._renew_if_changed()
+        return self._found
+
+    def _renew(self, archetypes: Sequence[Archetype]) -> None:
+        rows, places = [self._found[0][:0]], [self._found[1][:0]]
+        for archetype in archetypes:
+            layout, chunks = archetype.layout, archetype.used()
+            starts = np.array([chunk._address for chunk in chunks], np.intp)
+            offsets = [layout.places[f.place(layout)].offset for f in self._fields]
+            places.append(starts[:, None] + np.array(offsets, np.intp))
+            rows.append(np.array([chunk._rows.n for chunk in chunks], np.intp))
+        self._found = np.concatenate(rows), np.concatenate(places)
+
+
+def _as_pointer(context: Any, address: Any) -> Any:
+    """Return what makes a pointer of an address, and its type."""
+
+    def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.intp), cast
+
+
+_pointer_to: Any = intrinsic(_as_pointer)
+
+
+@njit(cache=True, error_model="numpy")
+def cells_at(address: int, count: int, dtype: Any) -> Any:
+    """Return the cells that begin at an address, shape (count,); nobody checks that they do."""
+    return carray(_pointer_to(address), count, dtype)
