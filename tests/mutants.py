@@ -244,7 +244,7 @@ WORLD_RUNTIME = (
         r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
         r"\1return super().find(entities, all_live)",
     ),
-    Mutant("cells are put in other places", r"(np\.put\(gathered, )places", r"\1places[::-1]"),
+    Mutant("cells are put in other places", r"(np\.put\(out, )(self\.places)", r"\1\2[::-1]"),
     Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
     Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )
