@@ -122,6 +122,17 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     return f"did you mean {quote(found)}?" if found else ""
 
 
+def cut_at_comma(diagnostics: Diagnostics, mark: Mark) -> str:
+    """A hint if a plain text seems to go on behind a comma that YAML takes for its end, or ""."""
+    line, first = diagnostics.line(mark) or "", mark.column - 1
+    last = first + mark.length
+    text = line[first:last]
+    is_beside_comma = line[:first].rstrip().endswith(",") or line[last:].lstrip().startswith(",")
+    if text[:1] in "'\"" or not is_beside_comma or text.count("(") == text.count(")"):
+        return ""
+    return "inside [ ] and { } a comma ends a text, so put this one in quotes"
+
+
 # --- formats --------------------------------------------------------------------------------
 
 

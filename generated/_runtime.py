@@ -3618,143 +3618,6 @@ def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]
     return found
 
 
-class JoinedColumn(NamedTuple):
-    """One field of a kernel: its column, rows last, and the rows of the entities in it."""
-
-    cells: NDArray[Any]
-    rows: RowsOrSlice
-    is_read: bool
-    is_written: bool
-
-    @property
-    def memory(self) -> Cells:
-        """What the cells of a block are gathered in: laid out as the column is."""
-        together = self.cells.strides[-1] != self.cells.itemsize
-        return self.cells.dtype.str, self.cells.shape[:-1], together
-
-
-class JoinedHolder(Protocol):
-    """The columns of a manager, which know what must go when their buffer does."""
-
-    _joined: dict[str, JoinedBlocks]
-
-
-class JoinedBlocks:
-    """Views of several managers' columns and working memory, block after block; kept.
-
-    Good until one of the buffers moves, or the stamp (how many entities, or which match of
-    a query) changes. Rows that follow each other are a view. Others are gathered as a block
-    is asked for, and scattered when the next one is, if they are written.
-    """
-
-    __slots__ = ("_strewn", "_views", "nbytes", "stamp")
-
-    def __init__(
-        self,
-        stamp: object,
-        n: int,
-        columns: Sequence[JoinedColumn],
-        working: Sequence[Cells],
-    ) -> None:
-        self.stamp = stamp
-        each = [*(column.memory for column in columns), *working]
-        row_bytes = sum(cells_bytes(shape, dtype) for dtype, shape, _ in each)
-        size = min(n, block_rows(row_bytes))
-        scratch = [working_memory(cells, size) for cells in working]
-        whole = [_whole(column, size) for column in columns]
-        copies = [
-            cells
-            for column, cells in zip(columns, whole, strict=True)
-            if not isinstance(column.rows, slice)
-        ]
-        self.nbytes = sum(array.nbytes for array in (*scratch, *copies))
-        """Bytes that are held beside the columns; of what several keep, the share of one."""
-        self._views: list[tuple[NDArray[Any], ...]] = []
-        self._strewn: list[list[_Strewn]] = []
-        for start in range(0, n, size or 1):
-            stop = min(start + size, n)
-            self._cut(start, stop, columns, whole, scratch)
-
-    def keep(self, name: str, holders: Sequence[JoinedHolder]) -> JoinedBlocks:
-        """Let all whose columns these are know them by the kernel's name."""
-        self.nbytes = -(-self.nbytes // len(holders))
-        for holder in holders:
-            holder._joined[name] = self
-        return self
-
-    def drop(self) -> None:
-        """Let go of all views: a buffer is about to go."""
-        self.stamp = None
-        self._views = []
-        self._strewn = []
-
-    def __iter__(self) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Iterate over the blocks."""
-        return self._moving() if self._strewn else iter(self._views)
-
-    def _moving(self) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Yield blocks of which some columns are gathered, and scattered."""
-        for views, strewn in zip(self._views, self._strewn, strict=True):
-            for part in strewn:
-                part.gather()
-            yield views
-            for part in strewn:
-                part.scatter()
-
-    def _cut(
-        self,
-        start: int,
-        stop: int,
-        columns: Sequence[JoinedColumn],
-        whole: Sequence[NDArray[Any]],
-        scratch: Sequence[NDArray[Any]],
-    ) -> None:
-        """Append the block of some of the entities."""
-        views, strewn = [], []
-        for column, cells in zip(columns, whole, strict=True):
-            if isinstance(column.rows, slice):
-                views.append(cells[..., start:stop])
-            else:
-                views.append(cells[..., : stop - start])
-                strewn.append(_Strewn(column, column.rows[start:stop], views[-1]))
-        views.extend(array[..., : stop - start] for array in scratch)
-        self._views.append(tuple(views))
-        if strewn:
-            self._strewn.append(strewn)
-
-
-class _Strewn:
-    """Cells of a block that are copies of strewn rows."""
-
-    __slots__ = ("_cells", "_column", "_copy", "_rows")
-
-    def __init__(
-        self, column: JoinedColumn, rows: RowArray, copy: NDArray[Any]
-    ) -> None:
-        self._column = column
-        self._rows = rows
-        self._cells = row_cells(column.cells)
-        self._copy = row_cells(copy)
-
-    def gather(self) -> None:
-        """Copy the rows into the block, if the kernel reads what was there."""
-        if self._column.is_read:
-            take_rows(self._cells, self._rows, self._copy)
-
-    def scatter(self) -> None:
-        """Copy the block over the rows, if the kernel writes them."""
-        if self._column.is_written:
-            put_rows(self._cells, self._rows, self._copy)
-
-
-def _whole(column: JoinedColumn, size: int) -> NDArray[Any]:
-    """Return the cells of all entities, or memory for those of a block."""
-    if isinstance(column.rows, slice):
-        cells: NDArray[Any] = column.cells[..., column.rows]
-        return cells
-    return working_memory(column.memory, size)
-
-
 class QueryBlock:
     """The entities of a block that fulfil the conditions so far, and their rows by member."""
 
@@ -3837,46 +3700,69 @@ _STEP: Final = 16_384
 """Cells that are on their way from order to order: a core's own cache holds them."""
 
 
+class RowOrder(NamedTuple):
+    """Rows that ascend, and the place of each in a result that has another order."""
+
+    rows: RowsOrSlice
+    places: RowArray
+
+    def gather(self, cells: NDArray[Any], out: NDArray[Any]) -> None:
+        """Copy the rows' cells to their places; both arrays of one item per row.
+
+        A processor waits for what it reads, but not for what it writes: reading in the order of
+        memory takes half the time of reading in that of the places.
+        """
+        if isinstance(self.rows, slice):
+            np.put(out, self.places, cells[self.rows], mode="clip")
+            return
+        for start in range(0, len(self.places), _STEP):
+            part = slice(start, start + _STEP)
+            np.put(out, self.places[part], cells.take(self.rows[part]), mode="clip")
+
+
 class QueryRows:
     """The rows of one member in the result of a join, in its order."""
 
-    __slots__ = ("_order", "_order_sought", "has_nil", "rows")
+    __slots__ = ("_is_ordered", "_order", "has_nil", "rows")
 
     def __init__(self, rows: RowsOrSlice, has_nil: bool) -> None:
         self.rows = rows
         self.has_nil = has_nil
         """Whether it is NIL for some entities, as an optional component's may be."""
-        self._order: tuple[RowsOrSlice, RowArray] | None = None
-        self._order_sought = has_nil
+        self._order: RowOrder | None = None
+        self._is_ordered = has_nil
 
     def gather(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the cells of these rows, a copy; O(k)."""
-        rows, size = as_array(self.rows), column.strides[0]
-        is_near = size in _PLAIN or len(rows) * size < _NEAR
-        order = None if is_near else self._ascending(rows)
+        order = self.order(column.strides[0])
+        rows = as_array(self.rows)
         if order is None:
             return column.take(rows, axis=0)
-        gathered = np.empty((len(rows), *column.shape[1:]), column.dtype)
-        _put_all(items(gathered), items(column), *order)
-        return gathered
+        cells = np.empty((len(rows), *column.shape[1:]), column.dtype)
+        order.gather(items(column), items(cells))
+        return cells
 
-    def _ascending(self, rows: RowArray) -> tuple[RowsOrSlice, RowArray] | None:
-        """Return the rows in order of memory, and the place of each in the result.
+    def order(self, nbytes: int) -> RowOrder | None:
+        """Return in which order cells of so many bytes are gathered, if not in that of the rows.
 
-        None where they are in that order already, more or less, or few among many.
+        That is where they are strewn over more than a processor has near.
         """
-        if not self._order_sought:
-            self._order_sought = True
-            if is_strewn(rows):
-                self._order = _in_order(rows)
+        rows = self.rows
+        if isinstance(rows, slice) or nbytes in _PLAIN or len(rows) * nbytes < _NEAR:
+            return None
+        if not self._is_ordered:
+            self._is_ordered = True
+            self._order = _in_order(rows) if is_strewn(rows) else None
         return self._order
 
 
 def is_strewn(rows: RowArray) -> bool:
-    """Return whether rows go up and down, judged by a sample: not if nearly all ascend."""
+    """Return whether rows go up and down, judged by a sample: in no order half the steps go down,
+    and where fewer than a third do, nothing is won by going about it in another order.
+    """
     rows = sample_rows(rows)
     down = int(np.count_nonzero(rows[1:] < rows[:-1]))
-    return down * 8 > len(rows)
+    return down * 3 > len(rows)
 
 
 def sample_rows(rows: RowsOrSlice) -> RowArray:
@@ -3935,8 +3821,8 @@ def _as_slice(rows: RowArray) -> RowsOrSlice:
     return rows
 
 
-def _in_order(rows: RowArray) -> tuple[RowsOrSlice, RowArray] | None:
-    """Return distinct rows ascending, and where each was; None if they are few among many."""
+def _in_order(rows: RowArray) -> RowOrder | None:
+    """Return distinct rows in order; None if they are few among many."""
     first, count = int(rows.min()), len(rows)
     span = int(rows.max()) + 1 - first
     if span > _CROWDED * count:
@@ -3944,28 +3830,9 @@ def _in_order(rows: RowArray) -> tuple[RowsOrSlice, RowArray] | None:
     place = np.full(span, NIL, np.uint32)
     place[rows - first] = np.arange(count, dtype=np.uint32)
     if span == count:
-        return slice(first, first + count), place.astype(np.intp)
+        return RowOrder(slice(first, first + count), place.astype(np.intp))
     used = np.flatnonzero(place != NIL)
-    return used + first, place.take(used).astype(np.intp)
-
-
-def _put_all(
-    gathered: NDArray[Any],
-    cells: NDArray[Any],
-    ascending: RowsOrSlice,
-    places: RowArray,
-) -> None:
-    """Copy cells from ascending rows to their places.
-
-    A processor waits for what it reads, but not for what it writes: reading in the order of
-    memory takes half the time of reading in that of the places.
-    """
-    if isinstance(ascending, slice):
-        np.put(gathered, places, cells[ascending], mode="clip")
-        return
-    for start in range(0, len(places), _STEP):
-        part = slice(start, start + _STEP)
-        np.put(gathered, places[part], cells.take(ascending[part]), mode="clip")
+    return RowOrder(used + first, place.take(used).astype(np.intp))
 
 
 ChunkRun = tuple[Any, slice | RowArray, slice]
@@ -4147,6 +4014,173 @@ class Archetype:
                 (self.chunks[first + k], slice(low, high) if dense else rows, part)
             )
         return found
+
+
+class JoinedColumn(NamedTuple):
+    """One field of a kernel: its column, rows last, and the rows of the entities in it."""
+
+    cells: NDArray[Any]
+    rows: slice | QueryRows
+    is_read: bool
+    is_written: bool
+
+    @property
+    def memory(self) -> Cells:
+        """What the cells of a block are gathered in: laid out as the column is."""
+        together = self.cells.strides[-1] != self.cells.itemsize
+        return self.cells.dtype.str, self.cells.shape[:-1], together
+
+    @property
+    def numbers(self) -> RowsOrSlice:
+        """The rows themselves."""
+        return self.rows.rows if isinstance(self.rows, QueryRows) else self.rows
+
+    @property
+    def order(self) -> RowOrder | None:
+        """In which order all cells are gathered at once, where that is faster."""
+        if isinstance(self.rows, slice) or not self.is_read:
+            return None
+        return self.rows.order(row_cells(self.cells)[0].itemsize)
+
+
+class JoinedHolder(Protocol):
+    """The columns of a manager, which know what must go when their buffer does."""
+
+    _joined: dict[str, JoinedBlocks]
+
+
+class JoinedBlocks:
+    """Views of several managers' columns and working memory, block after block; kept.
+
+    Good until one of the buffers moves, or the stamp (how many entities, or which match of
+    a query) changes. Rows that follow each other are a view. Others are gathered as a block
+    is asked for, or all of them at first where that is faster, and scattered when the next
+    one is asked for, if they are written.
+    """
+
+    __slots__ = ("_moves", "_ordered", "_strewn", "_views", "nbytes", "stamp")
+
+    def __init__(
+        self,
+        stamp: object,
+        n: int,
+        columns: Sequence[JoinedColumn],
+        working: Sequence[Cells],
+    ) -> None:
+        self.stamp = stamp
+        each = [*(column.memory for column in columns), *working]
+        row_bytes = sum(cells_bytes(shape, dtype) for dtype, shape, _ in each)
+        size = min(n, block_rows(row_bytes))
+        scratch = [working_memory(cells, size) for cells in working]
+        parts = [_Part(column, n, size) for column in columns]
+        self.nbytes = sum(array.nbytes for array in scratch)
+        """Bytes that are held beside the columns; of what several keep, the share of one."""
+        self.nbytes += sum(part.nbytes for part in parts)
+        self._ordered = [part for part in parts if part.order is not None]
+        self._views: list[tuple[NDArray[Any], ...]] = []
+        self._strewn: list[list[_Strewn]] = []
+        for start in range(0, n, size or 1):
+            rows = slice(start, min(start + size, n))
+            count = rows.stop - start
+            memory = (array[..., :count] for array in scratch)
+            self._views.append((*(part.view(rows) for part in parts), *memory))
+            strewn = [part.strewn(rows) for part in parts]
+            self._strewn.append([each for each in strewn if each is not None])
+        self._moves = bool(self._ordered) or any(self._strewn)
+
+    def keep(self, name: str, holders: Sequence[JoinedHolder]) -> JoinedBlocks:
+        """Let all whose columns these are know them by the kernel's name."""
+        self.nbytes = -(-self.nbytes // len(holders))
+        for holder in holders:
+            holder._joined[name] = self
+        return self
+
+    def drop(self) -> None:
+        """Let go of all views: a buffer is about to go."""
+        self.stamp = None
+        self._moves = False
+        self._ordered = []
+        self._views = []
+        self._strewn = []
+
+    def __iter__(self) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Iterate over the blocks."""
+        return self._moving() if self._moves else iter(self._views)
+
+    def _moving(self) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield blocks of which some columns are gathered, and scattered."""
+        for part in self._ordered:
+            part.gather()
+        for views, strewn in zip(self._views, self._strewn, strict=True):
+            for each in strewn:
+                each.gather()
+            yield views
+            for each in strewn:
+                each.scatter()
+
+
+class _Part:
+    """A column of a kernel: its own cells where rows follow each other, otherwise copies."""
+
+    __slots__ = ("_cells", "_column", "_is_whole", "nbytes", "order")
+
+    def __init__(self, column: JoinedColumn, n: int, size: int) -> None:
+        self._column = column
+        self.order = column.order
+        self._is_whole = self.order is not None or isinstance(column.numbers, slice)
+        if isinstance(column.numbers, slice):
+            self._cells = column.cells[..., column.numbers]
+            self.nbytes = 0
+        else:
+            self._cells = working_memory(column.memory, n if self._is_whole else size)
+            self.nbytes = self._cells.nbytes
+
+    def gather(self) -> None:
+        """Copy the cells of all entities, in the order that is fast."""
+        if self.order is not None:
+            cells, copy = row_cells(self._column.cells), row_cells(self._cells)
+            self.order.gather(cells[0], copy[0])
+
+    def view(self, entities: slice) -> NDArray[Any]:
+        """Return the cells of some entities."""
+        if self._is_whole:
+            return self._cells[..., entities]
+        return self._cells[..., : entities.stop - entities.start]
+
+    def strewn(self, entities: slice) -> _Strewn | None:
+        """Return what is to be copied for a block of some entities."""
+        column, rows = self._column, self._column.numbers
+        if isinstance(rows, slice):
+            return None
+        is_read = column.is_read and self.order is None
+        if not (is_read or column.is_written):
+            return None
+        column = column._replace(is_read=is_read)
+        return _Strewn(column, rows[entities], self.view(entities))
+
+
+class _Strewn:
+    """Cells of a block that are copies of strewn rows."""
+
+    __slots__ = ("_cells", "_column", "_copy", "_rows")
+
+    def __init__(
+        self, column: JoinedColumn, rows: RowArray, copy: NDArray[Any]
+    ) -> None:
+        self._column = column
+        self._rows = rows
+        self._cells = row_cells(column.cells)
+        self._copy = row_cells(copy)
+
+    def gather(self) -> None:
+        """Copy the rows into the block, if the kernel reads what was there."""
+        if self._column.is_read:
+            take_rows(self._cells, self._rows, self._copy)
+
+    def scatter(self) -> None:
+        """Copy the block over the rows, if the kernel writes them."""
+        if self._column.is_written:
+            put_rows(self._cells, self._rows, self._copy)
 
 
 class QueryMatch:

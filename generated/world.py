@@ -1022,13 +1022,13 @@ class Game(WorldParts):
         columns = [
             JoinedColumn(
                 rows_last(self.transform.data._translation_column),
-                found.rows[0],
+                found.members[0],
                 True,
                 True,
             ),
             JoinedColumn(
                 rows_last(self.point_mass.data._velocity_column),
-                found.rows[1],
+                found.members[1],
                 True,
                 False,
             ),

@@ -229,6 +229,12 @@ WORLD_RUNTIME = (
     Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
     Mutant("queries do not see deaths", r"state\.append\(self\._entities\._deaths\)", "pass"),
+    Mutant("queries do not forget who is alive", r"if deaths != self\._deaths:", "if not deaths:"),
+    Mutant(
+        "queries take everybody for alive",
+        r"frozenset\(\s+member for member in self\._members if .*\s+\)",
+        "frozenset(self._members)",
+    ),
     Mutant("queries see the dead", r"match\.keep\(self\._entities\.alive_many\(.*\)\)", "pass"),
     Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
     Mutant("owners are not compared", r"and _equal\(owners\[rows\], entities\)", ""),
@@ -236,9 +242,9 @@ WORLD_RUNTIME = (
     Mutant(
         "rows in step pass for first instances",
         r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
-        r"\1return super().find(entities)",
+        r"\1return super().find(entities, all_live)",
     ),
-    Mutant("cells are put in other places", r"(np\.put\(gathered, )places", r"\1places[::-1]"),
+    Mutant("cells are put in other places", r"(np\.put\(out, )(self\.places)", r"\1\2[::-1]"),
     Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
     Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
 )

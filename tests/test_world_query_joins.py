@@ -27,6 +27,14 @@ SMALL = {
 ORDERED = """
 world: Ordered
 queries: {movers: {all: [Place, Speed], optional: [Mark]}}
+kernels:
+  move:
+    over: movers
+    args: {dt: f32}
+    steps: ["Place.at += Speed.value * dt"]
+  stop:
+    over: movers
+    steps: ["Place.cell = 3", "Speed.value = Place.at"]
 ---
 component: Place
 fields: {at: "f32[3]", box: "f32[3,4]", name: "str[9]", tag: {type: object}, cell: "i16[4]"}
@@ -122,8 +130,16 @@ def check_strewn(world: Any, moving: Any) -> None:
     query.place.at += query.speed.value
     before[rows.place] += world.speed.data.value[rows.speed]
     assert (world.place.data.at == before).all()
-    query.speed.value = query.place.at
+    for dt in (2, 4):  # with what is kept, too
+        before[rows.place] += world.speed.data.value[rows.speed] * np.float32(dt)
+        world.move(dt)
+        assert (world.place.data.at == before).all()
+    world.stop()
     assert (world.speed.data.value[rows.speed] == before[rows.place]).all()
+    wanted = np.zeros(len(world.place), np.int16)
+    wanted[rows.place] = 3
+    assert (world.place.data.cell == wanted[:, None]).all()
+    world.place.data.cell = 0
 
 
 @pytest.mark.usefixtures("small_blocks")

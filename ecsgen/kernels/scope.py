@@ -35,13 +35,13 @@ class Scope:
     is_reduction: bool = False
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
-    wrong: frozenset[str] = frozenset()  # locals whose step is in error
+    wrong: frozenset[str] = frozenset()  # locals and arguments that are in error
 
     def name(self, node: ast.Name) -> Expression:
         """What a bare name stands for."""
         name = node.id
         if name in self.wrong:
-            raise KernelError("", "follows from the error of the local", node)
+            raise KernelError("", "follows from an error before", node)
         if name in self.locals_:
             return self.locals_[name]
         if name in self.arguments:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.diagnostics import Diagnostics, cut_at_comma, quote
 from ecsgen.kernels.places import shown
 from ecsgen.model import Mark
 
@@ -88,7 +88,10 @@ class Text:
         if not error.code:
             return
         mark = self.mark if error.node is None else self.place(error.node, diagnostics)
-        diagnostics.add(error.code, error.message, mark, hint=error.hint)
+        hint = error.hint
+        if error.code == "E112":
+            hint = hint or cut_at_comma(diagnostics, self.mark)
+        diagnostics.add(error.code, error.message, mark, hint=hint)
 
     def place(self, node: ast.AST, diagnostics: Diagnostics) -> Mark:
         """The mark of a node, or of the whole text where the source spells it otherwise."""

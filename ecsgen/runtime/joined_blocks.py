@@ -19,13 +19,14 @@ from .kernels import (
     working_memory,
 )
 from .query_members import RowsOrSlice
+from .query_rows import QueryRows, RowOrder
 
 
 class JoinedColumn(NamedTuple):
     """One field of a kernel: its column, rows last, and the rows of the entities in it."""
 
     cells: NDArray[Any]
-    rows: RowsOrSlice
+    rows: slice | QueryRows
     is_read: bool
     is_written: bool
 
@@ -34,6 +35,18 @@ class JoinedColumn(NamedTuple):
         """What the cells of a block are gathered in: laid out as the column is."""
         together = self.cells.strides[-1] != self.cells.itemsize
         return self.cells.dtype.str, self.cells.shape[:-1], together
+
+    @property
+    def numbers(self) -> RowsOrSlice:
+        """The rows themselves."""
+        return self.rows.rows if isinstance(self.rows, QueryRows) else self.rows
+
+    @property
+    def order(self) -> RowOrder | None:
+        """In which order all cells are gathered at once, where that is faster."""
+        if isinstance(self.rows, slice) or not self.is_read:
+            return None
+        return self.rows.order(row_cells(self.cells)[0].itemsize)
 
 
 class JoinedHolder(Protocol):
@@ -47,10 +60,11 @@ class JoinedBlocks:
 
     Good until one of the buffers moves, or the stamp (how many entities, or which match of
     a query) changes. Rows that follow each other are a view. Others are gathered as a block
-    is asked for, and scattered when the next one is, if they are written.
+    is asked for, or all of them at first where that is faster, and scattered when the next
+    one is asked for, if they are written.
     """
 
-    __slots__ = ("_strewn", "_views", "nbytes", "stamp")
+    __slots__ = ("_moves", "_ordered", "_strewn", "_views", "nbytes", "stamp")
 
     def __init__(
         self,
@@ -64,19 +78,21 @@ class JoinedBlocks:
         row_bytes = sum(cells_bytes(shape, dtype) for dtype, shape, _ in each)
         size = min(n, block_rows(row_bytes))
         scratch = [working_memory(cells, size) for cells in working]
-        whole = [_whole(column, size) for column in columns]
-        copies = [
-            cells
-            for column, cells in zip(columns, whole, strict=True)
-            if not isinstance(column.rows, slice)
-        ]
-        self.nbytes = sum(array.nbytes for array in (*scratch, *copies))
+        parts = [_Part(column, n, size) for column in columns]
+        self.nbytes = sum(array.nbytes for array in scratch)
         """Bytes that are held beside the columns; of what several keep, the share of one."""
+        self.nbytes += sum(part.nbytes for part in parts)
+        self._ordered = [part for part in parts if part.order is not None]
         self._views: list[tuple[NDArray[Any], ...]] = []
         self._strewn: list[list[_Strewn]] = []
         for start in range(0, n, size or 1):
-            stop = min(start + size, n)
-            self._cut(start, stop, columns, whole, scratch)
+            rows = slice(start, min(start + size, n))
+            count = rows.stop - start
+            memory = (array[..., :count] for array in scratch)
+            self._views.append((*(part.view(rows) for part in parts), *memory))
+            strewn = [part.strewn(rows) for part in parts]
+            self._strewn.append([each for each in strewn if each is not None])
+        self._moves = bool(self._ordered) or any(self._strewn)
 
     def keep(self, name: str, holders: Sequence[JoinedHolder]) -> JoinedBlocks:
         """Let all whose columns these are know them by the kernel's name."""
@@ -89,42 +105,65 @@ class JoinedBlocks:
         """Let go of all views: a buffer is about to go."""
         self.stamp = None
         self.nbytes = 0
+        self._moves = False
+        self._ordered = []
         self._views = []
         self._strewn = []
 
     def __iter__(self) -> Iterator[tuple[NDArray[Any], ...]]:
         """Iterate over the blocks."""
-        return self._moving() if self._strewn else iter(self._views)
+        return self._moving() if self._moves else iter(self._views)
 
     def _moving(self) -> Iterator[tuple[NDArray[Any], ...]]:
         """Yield blocks of which some columns are gathered, and scattered."""
+        for part in self._ordered:
+            part.gather()
         for views, strewn in zip(self._views, self._strewn, strict=True):
-            for part in strewn:
-                part.gather()
+            for each in strewn:
+                each.gather()
             yield views
-            for part in strewn:
-                part.scatter()
+            for each in strewn:
+                each.scatter()
 
-    def _cut(
-        self,
-        start: int,
-        stop: int,
-        columns: Sequence[JoinedColumn],
-        whole: Sequence[NDArray[Any]],
-        scratch: Sequence[NDArray[Any]],
-    ) -> None:
-        """Append the block of some of the entities."""
-        views, strewn = [], []
-        for column, cells in zip(columns, whole, strict=True):
-            if isinstance(column.rows, slice):
-                views.append(cells[..., start:stop])
-            else:
-                views.append(cells[..., : stop - start])
-                strewn.append(_Strewn(column, column.rows[start:stop], views[-1]))
-        views.extend(array[..., : stop - start] for array in scratch)
-        self._views.append(tuple(views))
-        if strewn:
-            self._strewn.append(strewn)
+
+class _Part:
+    """A column of a kernel: its own cells where rows follow each other, otherwise copies."""
+
+    __slots__ = ("_cells", "_column", "_is_whole", "nbytes", "order")
+
+    def __init__(self, column: JoinedColumn, n: int, size: int) -> None:
+        self._column = column
+        self.order = column.order
+        self._is_whole = self.order is not None or isinstance(column.numbers, slice)
+        if isinstance(column.numbers, slice):
+            self._cells = column.cells[..., column.numbers]
+            self.nbytes = 0
+        else:
+            self._cells = working_memory(column.memory, n if self._is_whole else size)
+            self.nbytes = self._cells.nbytes
+
+    def gather(self) -> None:
+        """Copy the cells of all entities, in the order that is fast."""
+        if self.order is not None:
+            cells, copy = row_cells(self._column.cells), row_cells(self._cells)
+            self.order.gather(cells[0], copy[0])
+
+    def view(self, entities: slice) -> NDArray[Any]:
+        """Return the cells of some entities."""
+        if self._is_whole:
+            return self._cells[..., entities]
+        return self._cells[..., : entities.stop - entities.start]
+
+    def strewn(self, entities: slice) -> _Strewn | None:
+        """Return what is to be copied for a block of some entities."""
+        column, rows = self._column, self._column.numbers
+        if isinstance(rows, slice):
+            return None
+        is_read = column.is_read and self.order is None
+        if not (is_read or column.is_written):
+            return None
+        column = column._replace(is_read=is_read)
+        return _Strewn(column, rows[entities], self.view(entities))
 
 
 class _Strewn:
@@ -149,11 +188,3 @@ class _Strewn:
         """Copy the block over the rows, if the kernel writes them."""
         if self._column.is_written:
             put_rows(self._cells, self._rows, self._copy)
-
-
-def _whole(column: JoinedColumn, size: int) -> NDArray[Any]:
-    """Return the cells of all entities, or memory for those of a block."""
-    if isinstance(column.rows, slice):
-        cells: NDArray[Any] = column.cells[..., column.rows]
-        return cells
-    return working_memory(column.memory, size)

@@ -105,6 +105,7 @@ def _kernel(
 ) -> Kernel:
     """The kernel with its program; one error per text at most."""
     scope.arguments = _arguments(kernel, known)
+    scope.wrong = frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
     where = _condition(kernel, scope, diagnostics)
     parsed = _parsed(kernel, diagnostics)
     scope.later = local_names([step for _, step in parsed], scope)

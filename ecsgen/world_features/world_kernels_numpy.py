@@ -44,10 +44,10 @@ FEATURE = WorldFeature(
         Mutant("blocks are kept whatever changes", r" or _blocks\.stamp != \w+:$", ":"),
         Mutant(
             "what is written is not put back",
-            r"(found\.rows\[\d\],\s+True,\s+)True",
+            r"(found\.members\[\d\],\s+True,\s+)True",
             r"\1False",
         ),
-        Mutant("what was there is not read", r"(found\.rows\[\d\],\s+)True", r"\1False"),
-        Mutant("rows of another component", r"found\.rows\[1\]", "found.rows[0]"),
+        Mutant("what was there is not read", r"(found\.members\[\d\],\s+)True", r"\1False"),
+        Mutant("rows of another component", r"found\.members\[1\]", "found.members[0]"),
     ),
 )

@@ -99,7 +99,7 @@ class QuerySource(JoinedSource):
         return "found.count"
 
     def rows(self, component: str) -> str:
-        return f"found.rows[{self.places[component]}]"
+        return f"found.members[{self.places[component]}]"
 
     def numbers(self, component: str) -> str:
         return f"found.numbers({self.places[component]})"
