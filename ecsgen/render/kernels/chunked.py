@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from ecsgen.columns import field_columns
-from ecsgen.kernels.tree import FieldValue, Local
+from ecsgen.kernels.tree import FieldValue
 from ecsgen.layout import layout
-from ecsgen.model import Component, Field, Kernel, World
+from ecsgen.model import Component, Field
 from ecsgen.render.calls import call, collection
-from ecsgen.render.kernels.joined import all_fields
-from ecsgen.render.kernels.method import KernelMethod, for_macro
+from ecsgen.render.kernels.joined import WorldMethod
+from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.sources import ChunkSource
-from ecsgen.render.kernels.views import JoinedViews, Views
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
 
-class ChunkMethod(KernelMethod):
+class ChunkMethod(WorldMethod):
     """A kernel of the world over chunks, as its template lays it out."""
 
-    def __init__(self, world: World, kernel: Kernel, source: ChunkSource) -> None:
-        self.source = source
-        super().__init__(all_fields(world, source.components.values()), kernel)
-
-    def _seen(self) -> Views:
-        targets = [step.target for step in self._program.steps]
-        locals_ = [target.name for target in targets if isinstance(target, Local)]
-        texts = [argument.text for argument in self.arguments]
-        return JoinedViews(self.source.components.values(), [*locals_, *texts])
+    source: ChunkSource
 
     @property
     def blocks(self) -> str:

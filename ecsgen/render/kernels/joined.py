@@ -9,15 +9,17 @@ from ecsgen.kernels.tree import FieldValue, Local
 from ecsgen.model import Component, Kernel, World
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import KernelMethod, for_macro
-from ecsgen.render.kernels.sources import JoinedSource
+from ecsgen.render.kernels.sources import JoinedSource, Source
 from ecsgen.render.kernels.views import JoinedViews, Views
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
 
-class JoinedMethod(KernelMethod):
-    """A kernel of the world, over kept blocks, as its template lays it out."""
+class WorldMethod(KernelMethod):
+    """A kernel of the world, which sees the fields of several components."""
 
-    def __init__(self, world: World, kernel: Kernel, source: JoinedSource) -> None:
+    source: Source
+
+    def __init__(self, world: World, kernel: Kernel, source: Source) -> None:
         self.source = source
         super().__init__(all_fields(world, source.components.values()), kernel)
 
@@ -26,6 +28,12 @@ class JoinedMethod(KernelMethod):
         locals_ = [target.name for target in targets if isinstance(target, Local)]
         texts = [argument.text for argument in self.arguments]
         return JoinedViews(self.source.components.values(), [*locals_, *texts])
+
+
+class JoinedMethod(WorldMethod):
+    """A kernel over rows of managers, in kept blocks, as its template lays it out."""
+
+    source: JoinedSource
 
     # --- the method ------------------------------------------------------------------------------
 
