@@ -94,7 +94,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "methods of named tuples": frozenset(("count", "index")),
     "parameters and modules in generated code": _words(
-        "self rows entities columns order key rng callback np"
+        "self rows entities columns np"
     ),
     "functions that creations call": _words(
         "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
