@@ -222,7 +222,9 @@ class Cases:
         with as_if_large():
             self.test_columns_are_those_of_the_rows()
 
-    @pytest.mark.parametrize("order", [[3, 4, 5, 0, 1, 2], [5, 3, 4, 0, 2, 1]])
+    @pytest.mark.parametrize(
+        "order", [[3, 4, 5, 0, 1, 2], [5, 3, 4, 0, 2, 1], [5, 4, 3, 2, 1, 0]]
+    )
     def test_columns_of_all_rows(self, order: list[int]) -> None:
         """No row between those of the query, but not all in the order of another component."""
         for name, clauses in self.queries.items():
