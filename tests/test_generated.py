@@ -152,6 +152,22 @@ def test_small_handles_pass_their_tests(tmp_path: Path) -> None:
     run_pytest(tmp_path, tmp_path / "package" / "tests")
 
 
+def test_fields_are_called_as_they_please(tmp_path: Path) -> None:
+    """And kernels let numbers grow until they overflow."""
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    fields = "fields: {m: f32, source: f32, w: f32, entity_: f32, owner: f32, values: f32}"
+    kernel = "{over: pair, steps: [One.m = Two.m * One.m * 1e30, Two.m = 2 + One.m * One.m]}"
+    (schemas / "names.yaml").write_text(
+        f"world: Names\ngroups: {{pair: [One, Two]}}\nkernels:\n  grow: {kernel}\n---\n"
+        f"component: One\n{fields}\n---\ncomponent: Two\nrelease: true\n{fields}\n---\n"
+        f"component: Three\nowner: none\n{fields}\n",
+        encoding="utf-8",
+    )
+    build(schemas, tmp_path / "package")
+    run_pytest(tmp_path, tmp_path / "package" / "tests", options=("-k", "not Machine"))
+
+
 def test_compiled_packages_pass_their_tests(tmp_path: Path) -> None:
     """The machines and what has nothing to do with numba are left to `make mutants`."""
     pytest.importorskip("numba")

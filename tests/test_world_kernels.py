@@ -198,6 +198,14 @@ def test_kept_memory_is_counted() -> None:
     assert kept < 3 * count * (12 + 8 + 12 + 16 + 4 + 1 + 12)
 
 
+def test_memory_that_was_given_back_is_not_counted() -> None:
+    world = filled(5000, 1)
+    before = world.place.nbytes
+    world.move(0.1, 1.0)
+    world.speed.reserve(20_000)  # what Place shared with it is gone, too
+    assert world.place.nbytes == before
+
+
 def test_arguments_of_any_name(backend: Backend) -> None:
     """Those that have the names of what the method has, too."""
     names = ["found", "blocks", "where", "i", "position_row", "position_rows", "position_j", "t"]

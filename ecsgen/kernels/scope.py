@@ -57,7 +57,8 @@ class Scope:
             message = f"{quote(name)} is read before a step sets it"
             return KernelError("E806", message, node, did_you_mean(name, self.fields))
         if name in LINKS:
-            hint = "name a field of it, as in parent.position" if name == PARENT else ""
+            is_readable = name == PARENT and not self.components
+            hint = "name a field of it, as in parent.position" if is_readable else ""
             message = f"{quote(name)} is kept by the manager: a kernel cannot use it"
             return KernelError("E805", message, node, hint)
         if name in self.components or name in self.absent:
@@ -65,8 +66,15 @@ class Scope:
         if name in self.enums:
             hint = f"name a member, as in {name}.{next(iter(dict(self.enums[name].values)), '')}"
             return KernelError("E802", f"{quote(name)} is an enum", node, hint)
-        hint = did_you_mean(name, self.names())
+        hint = self._owner_of(name) or did_you_mean(name, self.names())
         return KernelError("E802", f"unknown name {quote(name)}", node, hint)
+
+    def _owner_of(self, name: str) -> str:
+        """A hint that names the component of a field, or the empty string."""
+        for component in self.components.values():
+            if any(field.name == name for field in component.fields):
+                return f"name its component, as in {component.name}.{name}"
+        return ""
 
     def member(self, node: ast.Attribute) -> Expression | None:
         """What `parent.field`, `Component.field` or `Enum.member` stands for; None for others."""
@@ -75,7 +83,10 @@ class Scope:
         holder = node.value.id
         if holder in self.locals_ or holder in self.arguments or holder in self.fields:
             return None
-        if holder == PARENT and not self.components:
+        if holder == PARENT:
+            if self.components:
+                hint = "make it a kernel of the component"
+                raise KernelError("E802", "kernels of the world do not read parents", node, hint)
             if self.is_reduction:
                 raise KernelError("E802", "reductions do not read parents", node)
             if not self.has_parent:
@@ -115,7 +126,7 @@ class Scope:
         components = (
             f"{name}.{field.name}" for name, c in self.components.items() for field in c.fields
         )
-        return (*self.locals_, *self.arguments, *self.fields, *components)
+        return (*self.locals_, *self.arguments, *self.fields, *components, *self.components)
 
 
 def value_type(type_: FieldType) -> Type | None:

@@ -104,6 +104,7 @@ class JoinedBlocks:
     def drop(self) -> None:
         """Let go of all views: a buffer is about to go."""
         self.stamp = None
+        self.nbytes = 0
         self._moves = False
         self._ordered = []
         self._views = []

@@ -22,7 +22,7 @@ from ecsgen.kernels.tree import (
     fields_in,
 )
 from ecsgen.kernels.types import Number
-from ecsgen.model import Component, Default, Enum, Kernel, Reduction, World
+from ecsgen.model import Component, Default, Enum, Kernel, Query, Reduction, World
 from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
@@ -67,15 +67,23 @@ def _members(
 ) -> tuple[dict[str, Component], dict[str, str]]:
     """The components whose rows a group or query has, and why not for all others."""
     groups = dict(world.groups)
-    queries = {query.name: query for query in world.queries}
-    names = groups.get(over) or (queries[over].all if over in queries else ())
-    optional = queries[over].optional if over in queries else ()
-    absent = {}
-    for name in components.keys() - set(names):
-        absent[name] = f"{quote(name)} is not in {quote(over)}, over which the kernel runs"
-        if name in optional:
-            absent[name] = f"{quote(name)} is optional in {quote(over)}: it may be absent"
+    query = next((query for query in world.queries if query.name == over), None)
+    names = groups.get(over) or (query.all if query is not None else ())
+    others = components.keys() - set(names)
+    absent = {name: _why_absent(name, over, query) for name in others}
     return {name: components[name] for name in names if name in components}, absent
+
+
+def _why_absent(name: str, over: str, query: Query | None) -> str:
+    """Why a kernel over a group or a query does not see a component."""
+    if query is not None:
+        if name in query.optional:
+            return f"{quote(name)} is optional in {quote(over)}: it may be absent"
+        if name in query.any:
+            return f"{quote(name)} is one of 'any' in {quote(over)}: it may be absent"
+        if name in query.none:
+            return f"{quote(name)} is one of 'none' in {quote(over)}: it is never there"
+    return f"{quote(name)} is not in {quote(over)}, over which the kernel runs"
 
 
 def _hidden(component: Component) -> frozenset[str]:

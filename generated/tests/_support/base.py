@@ -24,11 +24,11 @@ class Cases:
         """Return where owners of rows come from, and a manager that may have so many rows."""
         raise NotImplementedError
 
-    def add_one(self, source: Any, m: Any, **values: Any) -> int:
+    def add_one(self, source: Any, m: Any, /, **values: Any) -> int:
         """Create an instance of nobody known yet, and return its row."""
         raise NotImplementedError
 
-    def add(self, source: Any, m: Any, count: int, **columns: Any) -> list[int]:
+    def add(self, source: Any, m: Any, count: int, /, **columns: Any) -> list[int]:
         """Create `count` instances of nobody known yet, and return their rows."""
         raise NotImplementedError
 

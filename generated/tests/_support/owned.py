@@ -286,13 +286,13 @@ class Cases(base.Cases):
         entities = EntityManager()
         return entities, self.subject.manager(entities)
 
-    def add_one(self, source: EntityManager, m: Any, **values: Any) -> int:
+    def add_one(self, source: EntityManager, m: Any, /, **values: Any) -> int:
         (entity,) = born(source, 1).tolist()
         row: int = m.create(entity, **values)
         return row
 
     def add(
-        self, source: EntityManager, m: Any, count: int, **columns: Any
+        self, source: EntityManager, m: Any, count: int, /, **columns: Any
     ) -> list[int]:
         rows: list[int] = m.create_many(born(source, count), **columns).tolist()
         return rows

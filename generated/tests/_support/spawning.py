@@ -49,7 +49,7 @@ class Cases(world.Cases):
         self.succeed(w, entity, **{module: {}})
         return entity not in getattr(w, module)
 
-    def succeed(self, w: Any, entity: int, **components: Any) -> int:
+    def succeed(self, w: Any, entity: int, /, **components: Any) -> int:
         """Let an entity die, and spawn another of the same index."""
         w.destroy(entity)
         with patch.object(package.entities, "MIN_FREE", 0):

@@ -98,11 +98,11 @@ class Cases(base.Cases):
         need(self.subject, room)
         return None, self.subject.manager()
 
-    def add_one(self, source: None, m: Any, **values: Any) -> int:
+    def add_one(self, source: None, m: Any, /, **values: Any) -> int:
         row: int = m.resolve(m.create(**values))
         return row
 
-    def add(self, source: None, m: Any, count: int, **columns: Any) -> list[int]:
+    def add(self, source: None, m: Any, count: int, /, **columns: Any) -> list[int]:
         rows: list[int] = m.resolve_many(m.create_many(count, **columns)).tolist()
         return rows
 
