@@ -32,6 +32,11 @@ DEFAULTS = {
     "Mode": ("standby",),
     "Access": ("read|write",),
 }
+WORDS = (
+    "order key rng callback value values src dst gone found start stop size needed moved bound "
+    "links blocks mask element cells place old new row_of begin end dead alive world manager"
+)
+"""Names of fields: words that the generated code has for things of its own."""
 SHAPES = ("[1]", "[2]", "[3]", "[5]", "[2,2]", "[1,3]")
 HARD_TO_SPLIT = ("str[5]", "bytes[3]", "object")
 
@@ -171,7 +176,8 @@ class Schemas:
 
     def _fields(self, least: int) -> dict[str, str]:
         count = self.random.choice([0, 1, 2, 3, 5]) or least
-        return {f"field_{chr(97 + k)}": self._field() for k in range(count)}
+        names = self.random.sample(WORDS.split(), count)
+        return {name: self._field() for name in names}
 
     def _field(self) -> str:
         """Return the type of a field with its default, tags and storage."""

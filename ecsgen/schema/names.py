@@ -93,9 +93,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "n allocated buffer entity tagged present active cold hot row rows slot"
     ),
     "methods of named tuples": frozenset(("count", "index")),
-    "parameters and modules in generated code": _words(
-        "self rows entities columns order key rng callback np"
-    ),
+    "parameters and modules in generated code": _words("self rows entities columns np"),
     "functions that creations call": _words(
         "as_entities beyond_reserve copied_if_view count_differing duplicate_instance "
         "first_present first_repeated grown_capacity grown_map locked_in_group present_row "

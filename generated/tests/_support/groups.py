@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from .base import sortable
+from .fields import Object
+from .objects import Thing
 from .package import CapacityError, EntityArray, StructureLockedError, entities
 from .subject import Subject, same
 
@@ -284,6 +288,23 @@ class Cases(Group):
                     with pytest.raises(StructureLockedError):
                         member.destroy(0)
             self.check(w, es, range(2))
+
+    def test_a_swap_keeps_no_objects(self) -> None:
+        for module, subject in self.members.items():
+            names = [f.name for f in subject.fields if isinstance(f, Object)]
+            w, _ = self.filled(1)
+            things = {name: Thing() for name in names}
+            watched = [weakref.ref(thing) for thing in things.values()]
+            (new,) = self.spawn(w, [5], [module])
+            manager = getattr(w, module)
+            for name in names:
+                getattr(manager, f"set_{name}")(manager.lookup(new), things[name])
+            things.clear()
+            for other in self.members:
+                getattr(w, other).ensure(new)  # it joins, over the spare row
+            manager.remove(new)
+            gc.collect()
+            assert [thing() for thing in watched] == [None] * len(names)
 
     def test_copies_have_groups_of_their_own(self) -> None:
         for copied in COPIES:
