@@ -59,7 +59,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "ComponentFlags ComponentHolder FoundRows JoinedBlocks JoinedColumn JoinedHolder "
         "QueriedChunks QueriedEntities QueriedManager QueriedSparseManager QueryBlock "
         "QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch QueryMember "
-        "QueryRows QuerySparseMember RowsOrSlice WORD_BITS WorldParts"
+        "QueryRows QuerySparseMember RowOrder RowsOrSlice WORD_BITS WorldParts"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
