@@ -35,13 +35,14 @@ class Scope:
     is_reduction: bool = False
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
-    wrong: frozenset[str] = frozenset()  # locals and arguments that are in error
+    wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well
+    may_lack: frozenset[str] = frozenset()  # owners of fields whose names could not be read
 
     def name(self, node: ast.Name) -> Expression:
         """What a bare name stands for."""
         name = node.id
         if name in self.wrong:
-            raise KernelError("", "follows from an error before", node)
+            raise follows(node)
         if name in self.locals_:
             return self.locals_[name]
         if name in self.arguments:
@@ -66,6 +67,8 @@ class Scope:
         if name in self.enums:
             hint = f"name a member, as in {name}.{next(iter(dict(self.enums[name].values)), '')}"
             return KernelError("E802", f"{quote(name)} is an enum", node, hint)
+        if OWN in self.may_lack:
+            return follows(node)
         hint = self._owner_of(name) or did_you_mean(name, self.names())
         return KernelError("E802", f"unknown name {quote(name)}", node, hint)
 
@@ -89,6 +92,8 @@ class Scope:
                 raise KernelError("E802", "kernels of the world do not read parents", node, hint)
             if self.is_reduction:
                 raise KernelError("E802", "reductions do not read parents", node)
+            if PARENT in self.wrong or OWN in self.may_lack or node.attr in self.wrong:
+                raise follows(node)
             if not self.has_parent:
                 hint = "give the component the key 'hierarchy'"
                 raise KernelError("E802", "without a hierarchy there is no parent", node, hint)
@@ -106,6 +111,8 @@ class Scope:
         self, fields: Mapping[str, Field], owner: str, whose: str, node: ast.Attribute
     ) -> FieldValue:
         if node.attr not in fields:
+            if owner in self.may_lack or f"{owner}.{node.attr}" in self.wrong:
+                raise follows(node)
             hint = did_you_mean(node.attr, fields)
             raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
         return self._value(fields[node.attr], owner, node)
@@ -127,6 +134,11 @@ class Scope:
             f"{name}.{field.name}" for name, c in self.components.items() for field in c.fields
         )
         return (*self.locals_, *self.arguments, *self.fields, *components, *self.components)
+
+
+def follows(node: ast.AST) -> KernelError:
+    """The error of what is in error already: it is not reported."""
+    return KernelError("", "follows from an error before", node)
 
 
 def value_type(type_: FieldType) -> Type | None:

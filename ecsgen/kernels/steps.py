@@ -10,7 +10,7 @@ from ecsgen.kernels.expressions import Typist, element_type, indices
 from ecsgen.kernels.literals import Literal, settled
 from ecsgen.kernels.operations import BINARY
 from ecsgen.kernels.rules import Operand, applied, cast, typed
-from ecsgen.kernels.scope import LINKS, Scope
+from ecsgen.kernels.scope import LINKS, Scope, follows
 from ecsgen.kernels.syntax import Assignment, KernelError
 from ecsgen.kernels.tree import PARENT, Constant, Element, Expression, FieldValue, Local, Step
 from ecsgen.kernels.types import Type
@@ -25,7 +25,7 @@ def local_names(steps: list[Assignment], scope: Scope) -> frozenset[str]:
     """The names that become locals when steps set them."""
     targets = [target_of(step) for step in steps if isinstance(step, ast.Assign)]
     names = {target.id for target in targets if isinstance(target, ast.Name)}
-    return frozenset(names - scope.fields.keys() - scope.arguments.keys() - LINKS)
+    return frozenset(names - scope.fields.keys() - scope.arguments.keys() - scope.wrong - LINKS)
 
 
 def names_read(step: Assignment) -> Iterator[str]:
@@ -37,6 +37,9 @@ def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
     typist = Typist(scope)
     node = target_of(step)
+    if isinstance(node, ast.Name) and node.id in scope.wrong:
+        typist.value(step.value)  # may be wrong in its own right
+        raise follows(node)
     if isinstance(node, ast.Name) and _is_local(node.id, scope):
         return _set_local(step, node, text, scope, typist)
     target, index, type_ = _field_target(node, scope, typist)

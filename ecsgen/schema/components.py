@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, closest, quote
+from ecsgen.kernels.tree import PARENT
 from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
@@ -20,7 +21,7 @@ from ecsgen.schema.language import (
 )
 from ecsgen.schema.names import DERIVED_CLASSES, check_member, module_name
 from ecsgen.schema.policies import check_policies
-from ecsgen.schema.programs import with_programs
+from ecsgen.schema.programs import Refused, with_programs
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
@@ -61,9 +62,17 @@ def build_component(
         source=draft.source,
         marks=draft.marks("component"),
     )
-    if len(fields) < len(spec.fields_):  # kernels would be blamed for names that are missing
-        return component
-    return with_programs(component, known, diagnostics)
+    return with_programs(component, refused(draft, component), known, diagnostics)
+
+
+def refused(draft: Draft[ComponentSpec], component: Component) -> Refused:
+    """What of a component was reported as it was built."""
+    node, document = draft.node.at("fields"), draft.node
+    names = {*(node.keys if node is not None else ())} - {field.name for field in component.fields}
+    if not component.hierarchy and not document.complete:
+        names.add(PARENT)
+    more = not (document if node is None else node).complete
+    return Refused(frozenset(names), more)
 
 
 def has_ids(spec: ComponentSpec) -> bool:

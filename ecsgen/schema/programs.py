@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.expressions import Typist
@@ -12,6 +12,7 @@ from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.steps import effects, local_names, names_read, target_of, typed_step
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.kernels.tree import (
+    OWN,
     PARENT,
     Argument,
     Expression,
@@ -29,7 +30,19 @@ from ecsgen.schema.types import BadTypeError, Known, parse_type
 Enums = Mapping[str, Enum]
 
 
-def with_programs(component: Component, known: Known, diagnostics: Diagnostics) -> Component:
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What of a component is in error already, so that kernels are not blamed for it as well."""
+
+    names: frozenset[str]
+    """Of fields, and `parent` if there may be a hierarchy."""
+    more: bool
+    """Whether there may be other fields, whose names could not be read."""
+
+
+def with_programs(
+    component: Component, refused: Refused, known: Known, diagnostics: Diagnostics
+) -> Component:
     """The component with compiled kernels and reductions; reports E112, E102 and E80x."""
     fields = {field.name: field for field in component.fields}
     hidden = _hidden(component)
@@ -41,6 +54,8 @@ def with_programs(component: Component, known: Known, diagnostics: Diagnostics) 
             hidden=hidden,
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
+            wrong=refused.names | _unknown_enums(known),
+            may_lack=frozenset([OWN] if refused.more else []),
         )
 
     kernels = (_kernel(one, scope(False), known, diagnostics) for one in component.kernels)
@@ -49,15 +64,34 @@ def with_programs(component: Component, known: Known, diagnostics: Diagnostics) 
 
 
 def with_world_programs(
-    world: World, components: Mapping[str, Component], known: Known, diagnostics: Diagnostics
+    world: World,
+    sources: frozenset[str],
+    components: Mapping[str, Component],
+    refused: Mapping[str, Refused],
+    known: Known,
+    diagnostics: Diagnostics,
 ) -> World:
-    """The world with compiled kernels; reports as `with_programs`."""
+    """The world with compiled kernels; reports as `with_programs`.
+
+    `sources` are the groups and queries that were read without a mistake.
+    """
+    wrong = {f"{name}.{field}" for name, found in refused.items() for field in found.names}
+    may_lack = frozenset(name for name, found in refused.items() if found.more)
     kernels = []
     for kernel in world.kernels:
+        if kernel.over not in sources:
+            kernels.append(kernel)
+            continue
         members, absent = _members(world, kernel.over, components)
         hidden = {f"{name}.{field}" for name, c in members.items() for field in _hidden(c)}
-        enums = _enums(known)
-        scope = Scope(components=members, absent=absent, enums=enums, hidden=frozenset(hidden))
+        scope = Scope(
+            components=members,
+            absent=absent,
+            enums=_enums(known),
+            hidden=frozenset(hidden),
+            wrong=frozenset(wrong) | _unknown_enums(known),
+            may_lack=may_lack,
+        )
         kernels.append(_kernel(kernel, scope, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
 
@@ -97,6 +131,11 @@ def _enums(known: Known) -> Enums:
     return {name: enum for name, enum in known.enums.items() if enum is not None}
 
 
+def _unknown_enums(known: Known) -> frozenset[str]:
+    """Enums in error: whether they have a member is not known."""
+    return frozenset(name for name, enum in known.enums.items() if enum is None)
+
+
 def _kernel(
     kernel: Kernel,
     scope: Scope,
@@ -105,7 +144,7 @@ def _kernel(
 ) -> Kernel:
     """The kernel with its program; one error per text at most."""
     scope.arguments = _arguments(kernel, known)
-    scope.wrong = frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
+    scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
     where = _condition(kernel, scope, diagnostics)
     parsed = _parsed(kernel, diagnostics)
     scope.later = local_names([step for _, step in parsed], scope)
@@ -119,7 +158,8 @@ def _kernel(
             target = target_of(step)
             if isinstance(target, ast.Name) and target.id in scope.later:
                 scope.wrong |= {target.id}
-    if len(steps) == len(kernel.steps) and not effects(tuple(steps)):
+    is_judged = len(steps) == len(kernel.steps) and OWN not in scope.may_lack
+    if is_judged and not effects(tuple(steps)):
         message = f"the kernel {quote(kernel.name)} assigns to no field"
         diagnostics.add("E402", message, kernel.marks[""])
     reads = _texts(where, *(step.value for step in steps))
@@ -198,6 +238,8 @@ def _check_locals(
     parsed: list[tuple[Text, Assignment]], scope: Scope, diagnostics: Diagnostics
 ) -> None:
     """Locals are names in generated code, so the rules for fields hold; each has its use."""
+    if OWN in scope.may_lack:  # some may be meant for fields
+        return
     read = {name for _, step in parsed for name in names_read(step)}
     seen: set[str] = set()
     for text, step in parsed:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, Mark, Project, World
 from ecsgen.schema.archetypes import check_chunk
-from ecsgen.schema.components import build_component, has_ids
+from ecsgen.schema.components import build_component, has_ids, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
@@ -25,7 +25,7 @@ from ecsgen.schema.names import (
 )
 from ecsgen.schema.programs import with_world_programs
 from ecsgen.schema.types import Known
-from ecsgen.schema.world import build_world
+from ecsgen.schema.world import build_world, sources_read
 
 Spec = TypeVar("Spec", bound=Strict)
 
@@ -42,9 +42,14 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         message = f"the world is defined already: {first.path}:{first.line}"
         diagnostics.add("E503", message, second.key("world"))
     worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
-    if not diagnostics:  # else kernels would be blamed for what is missing
-        members = {component.name: component for component in built}
-        worlds = [with_world_programs(world, members, known, diagnostics) for world in worlds]
+    members = {component.name: component for component in built}
+    faults = {draft.name: refused(draft, members[draft.name]) for draft in components.values()}
+    worlds = [
+        with_world_programs(
+            world, sources_read(draft, components), members, faults, known, diagnostics
+        )
+        for draft, world in zip(drafts.worlds, worlds, strict=True)
+    ]
     if diagnostics:
         return None
     for draft in drafts.worlds:

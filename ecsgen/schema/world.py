@@ -75,6 +75,20 @@ def build_world(
     )
 
 
+def sources_read(draft: Draft[WorldSpec], components: Components) -> frozenset[str]:
+    """Groups and queries without a mistake in them, so that kernels over them can be judged."""
+    spec = draft.spec
+    members = {("groups", name): names for name, names in spec.groups.items()}
+    for name, query in spec.queries.items():
+        members["queries", name] = [one for clause in _CLAUSES for one in getattr(query, clause)]
+    return frozenset(
+        path[1]
+        for path, names in members.items()
+        if (node := draft.node.at(*path)) is not None and node.complete
+        if all(name in components for name in names)
+    )
+
+
 class _Builder:
     def __init__(
         self, draft: Draft[WorldSpec], components: Components, diagnostics: Diagnostics
