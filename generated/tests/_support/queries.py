@@ -228,17 +228,38 @@ class Cases:
     def test_columns_of_all_rows(self, order: list[int]) -> None:
         """No row between those of the query, but not all in the order of another component."""
         for name, clauses in self.queries.items():
-            w = self.world()
-            wanted = [*clauses["all"], *clauses["any"]]
-            try:
-                w.spawn(6, **{m: self.subjects[m].samples(6) for m in wanted})
-            except CapacityError:
-                pytest.skip("the handles of this project are too small")
+            w = self.with_all(clauses)
             for module in clauses["all"][1:]:
                 self.reorder(getattr(w, module), order)
             with as_if_large():
                 self.check(w)
                 self.check_columns(w, name)
+
+    def test_columns_of_rows_among_others(self) -> None:
+        """Others' rows between those of the query, and backwards in all components but one."""
+        for name, clauses in self.queries.items():
+            w = self.with_all(clauses)
+            for module in clauses["all"]:
+                self.spawn_six(w, [module])
+            for module in clauses["all"][1:]:
+                order = [6, 5, 7, 4, 8, 3, 9, 2, 10, 1, 11, 0]
+                self.reorder(getattr(w, module), order)
+            with as_if_large():
+                self.check(w)
+                self.check_columns(w, name)
+
+    def with_all(self, clauses: Clauses) -> Any:
+        """Return a world of six entities with all that a query asks for."""
+        w = self.world()
+        self.spawn_six(w, [*clauses["all"], *clauses["any"]])
+        return w
+
+    def spawn_six(self, w: Any, modules: list[str]) -> None:
+        """Spawn entities with samples of some components."""
+        try:
+            w.spawn(6, **{m: self.subjects[m].samples(6) for m in modules})
+        except CapacityError:
+            pytest.skip("the handles of this project are too small")
 
     def check_columns(self, w: Any, name: str) -> None:
         """Read and write all columns of a query."""
