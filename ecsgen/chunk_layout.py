@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ecsgen.chunks import CACHE_LINE, OWNER_BYTES, chunk_rows
+from ecsgen.chunks import OWNER_BYTES, chunk_rows, whole_lines
 from ecsgen.columns import Column
 from ecsgen.layout import aligned, layout, type_text
 from ecsgen.model import Component
@@ -45,7 +45,7 @@ class ChunkPlan:
     def free(self) -> int:
         """Bytes behind the last column."""
         last = self.columns[-1]
-        return self.size - last.offset - _lines(last.column.nbytes * self.rows)
+        return self.size - last.offset - whole_lines(last.column.nbytes * self.rows)
 
 
 def chunk_plan(components: Iterable[Component]) -> ChunkPlan:
@@ -54,13 +54,13 @@ def chunk_plan(components: Iterable[Component]) -> ChunkPlan:
     size = members[0].chunk
     rows = chunk_rows(members, size)
     columns, objects = [ChunkColumn("", OWNER, 0)], []
-    offset = _lines(OWNER_BYTES * rows)
+    offset = whole_lines(OWNER_BYTES * rows)
     for component in members:
         plan = layout(component)
         for column in plan.columns:
             if column.field:
                 columns.append(ChunkColumn(component.module, column, offset))
-                offset += _lines(column.nbytes * rows)
+                offset += whole_lines(column.nbytes * rows)
         objects += [ChunkColumn(component.module, column, -1) for column in plan.objects]
     return ChunkPlan(size, rows, tuple(columns), tuple(objects))
 
@@ -88,8 +88,3 @@ def chunk_plan_table(plan: ChunkPlan) -> str:
     ]
     total = f"{plan.row_bytes} bytes per row, {plan.rows} rows in a chunk of {plan.size} bytes"
     return f"{aligned([heading, *lines])}\n{total}, {plan.free} of them free\n"
-
-
-def _lines(nbytes: int) -> int:
-    """Return the bytes of whole cache lines."""
-    return -(-nbytes // CACHE_LINE) * CACHE_LINE

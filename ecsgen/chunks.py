@@ -31,4 +31,9 @@ def _chunk_sizes(components: Iterable[Component]) -> list[int]:
 
 
 def _chunk_bytes(sizes: list[int], rows: int) -> int:
-    return sum(-(-rows * size // CACHE_LINE) * CACHE_LINE for size in sizes)
+    return sum(whole_lines(rows * size) for size in sizes)
+
+
+def whole_lines(nbytes: int) -> int:
+    """Return the bytes of the cache lines that so many bytes take."""
+    return -(-nbytes // CACHE_LINE) * CACHE_LINE

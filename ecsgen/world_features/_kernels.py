@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from ecsgen.kernels.tree import Argument
 from ecsgen.model import Component, Default, Kernel, Project, World
@@ -12,7 +12,11 @@ from ecsgen.render.calls import collection
 from ecsgen.render.quoting import literal
 
 if TYPE_CHECKING:
+    from ecsgen.render.kernel_method import Method
     from ecsgen.render.kernels.sources import ChunkSource, JoinedSource
+
+JoinedT = TypeVar("JoinedT", bound="Method")
+ChunkedT = TypeVar("ChunkedT", bound="Method")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,26 @@ class KernelSubject:
         known = {component.name: component for component in self.components}
         kernels = self.world.kernels
         return [(kernel, source_of(self.world, kernel.over, known)) for kernel in kernels]
+
+    def made(
+        self,
+        joined: Callable[[World, Kernel, JoinedSource], JoinedT],
+        chunked: Callable[[World, Kernel, ChunkSource], ChunkedT],
+    ) -> list[JoinedT | ChunkedT]:
+        """Return the kernels as a backend spells those over rows of managers and over chunks."""
+        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
+        from ecsgen.render.kernels.sources import ChunkSource
+
+        methods = [
+            (
+                chunked(self.world, kernel, source)
+                if isinstance(source, ChunkSource)
+                else joined(self.world, kernel, source)
+            )
+            for kernel, source in self.sources
+        ]
+        number_constants(methods)
+        return methods
 
     def cases_over(self, chunks: bool) -> list[KernelCase]:
         """Return those over chunks, or the others, whose arguments tests can make up: no enums."""

@@ -31,21 +31,10 @@ class CompiledKernels(KernelSubject):
         return [method for method in self._methods() if isinstance(method, ChunkKernel)]
 
     def _methods(self) -> list[JoinedKernel | ChunkKernel]:
-        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
-        from ecsgen.render.kernels.sources import ChunkSource
-        from ecsgen.render.numba.chunked import ChunkKernel
+        from ecsgen.render.numba.chunked import ChunkKernel  # not needed for schemas
         from ecsgen.render.numba.joined import JoinedKernel
 
-        methods = [
-            (
-                ChunkKernel(self.world, kernel, source)
-                if isinstance(source, ChunkSource)
-                else JoinedKernel(self.world, kernel, source)
-            )
-            for kernel, source in self.sources
-        ]
-        number_constants(methods)
-        return methods
+        return self.made(JoinedKernel, ChunkKernel)
 
 
 FEATURE = WorldFeature(

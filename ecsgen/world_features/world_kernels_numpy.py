@@ -18,21 +18,10 @@ class WorldMethods(KernelSubject):
 
     @property
     def methods(self) -> list[JoinedMethod | ChunkMethod]:
-        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
-        from ecsgen.render.kernels.chunked import ChunkMethod
+        from ecsgen.render.kernels.chunked import ChunkMethod  # not needed for schemas
         from ecsgen.render.kernels.joined import JoinedMethod
-        from ecsgen.render.kernels.sources import ChunkSource
 
-        methods = [
-            (
-                ChunkMethod(self.world, kernel, source)
-                if isinstance(source, ChunkSource)
-                else JoinedMethod(self.world, kernel, source)
-            )
-            for kernel, source in self.sources
-        ]
-        number_constants(methods)
-        return methods
+        return self.made(JoinedMethod, ChunkMethod)
 
 
 FEATURE = WorldFeature(
