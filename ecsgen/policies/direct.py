@@ -1,0 +1,60 @@
+"""lookup: direct: the entity's index is the row. Nothing ever moves; the buffer may have holes."""
+
+from ecsgen.policies.policy import Policy
+
+POLICY = Policy(
+    name="direct",
+    role="placement",
+    applies=lambda c: c.lookup == "direct",
+    order=0,
+    base="Direct",
+    rows="DirectRows",
+    state=("_count",),
+    calls={
+        "check_row": """
+            if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
+                row = self._row(row)
+        """,
+        "admit_one": """
+            row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
+            _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
+            if _owner == entity:
+                raise duplicate_instance(MANAGER, entity)
+        """,
+        "reserve_one": """
+            if row >= data._allocated:
+                data._grow(row + 1, {views})
+        """,
+        "evict_one": """
+            if _owner != NULL_ENTITY:
+                self._destroy_row(row)  # of a dead entity with the same index
+                {again}
+        """,
+        "appended_one": """
+            if row >= data._n:
+                data._n = row + 1
+            self._count += 1
+        """,
+        "plan_append": """
+            rows = span = indices(entities, INDEX_MASK)
+            end = rows_spanned(entities, INDEX_MASK)
+        """,
+        "appended_many": """
+            data._n = max(data._n, end)
+            self._count += count
+        """,
+        "close_one": """
+            data._entity_cells[row] = NULL_ENTITY
+            <vacated_one>
+            if row == data._n - 1:
+                data._n = last_owner(data._entity_column, row)
+            self._count -= 1
+        """,
+        "close_many": """
+            data._entity_column[gone] = NULL_ENTITY
+            <vacated_many>
+            data._n = last_owner(data._entity_column, data._n)
+            self._count -= len(gone)
+        """,
+    },
+)

@@ -1,0 +1,35 @@
+"""ids with lookup: direct: rows never move, so an id is the row and its generation."""
+
+from ecsgen.columns import Column
+from ecsgen.model import Component
+from ecsgen.policies.policy import Policy
+
+
+def _columns(component: Component) -> tuple[Column, ...]:
+    return (Column("id_generation", "u32", doc="The generation of each row.", by_row=False),)
+
+
+POLICY = Policy(
+    name="direct_ids",
+    applies=lambda c: c.ids and c.lookup == "direct",
+    order=0,
+    base="DirectIds",
+    rows="DirectIdRows",
+    row_state=("_peak",),
+    columns=_columns,
+    calls={
+        "admit_one": """
+            if row < data._allocated and data._id_generation_cells[row] == LAST_GENERATION:
+                raise worn_out(MANAGER, row)
+        """,
+        "appended_one": """
+            data._id_generation_cells[row] += 1
+            if row >= data._peak:
+                data._peak = row + 1
+        """,
+        "appended_many": """
+            data._id_generation_column[rows] += 1
+            data._peak = max(data._peak, end)
+        """,
+    },
+)

@@ -1,0 +1,61 @@
+"""A member of a world's group: its rows of the entities that have all members come first.
+
+A placement of its own: the packed one with a bound, as `partition`. Rows cross it when their entity
+gets or loses one of the components, in all members alike.
+"""
+
+from ecsgen.policies.packed import AT_THE_END, CHECK_ROW, RESERVE_ONE
+from ecsgen.policies.policy import Policy
+
+POLICY = Policy(
+    name="grouped",
+    role="placement",
+    applies=lambda c: bool(c.group),
+    order=0,
+    base="Grouped",
+    rows="GroupedRows",
+    state=("_holds", "_others"),
+    row_state=("_n_grouped",),
+    template=True,
+    calls={
+        **AT_THE_END,
+        "check_row": CHECK_ROW,
+        "reserve_one": RESERVE_ONE,
+        "settled_one": """
+            if self._others:
+                row = self._join_group(row, entity)
+        """,
+        "settled_many": """
+            if self._others:
+                rows = self._join_group_many(rows, entities)
+        """,
+        "plan_removal": """
+            n, bound = data._n, data._n_grouped
+            src, dst = fill_parts(gone, bound, n)
+            leaving = gone[: np.searchsorted(gone, bound)]
+        """,
+        "close_one": """
+            if row < data._n_grouped:
+                for member in self._others:
+                    member._leave_group(row)
+                last = Instance(data._n_grouped - 1)
+                if row != last:
+                    self._move(last, row)
+                data._n_grouped = row = last  # the hole is behind the group now
+            last = Instance(data._n - 1)
+            if row != last:
+                self._move(last, row)
+            data._n = last
+            <vacated_one>
+        """,
+        "close_many": """
+            if len(leaving):
+                for member in self._others:
+                    member._leave_group_many(leaving)
+            self._move_many(src, dst)
+            data._n_grouped = bound - len(leaving)
+            data._n = n - len(gone)
+            <vacated_many>
+        """,
+    },
+)

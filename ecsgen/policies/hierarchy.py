@@ -1,0 +1,47 @@
+"""hierarchy: parent, first child and siblings of every row (Bitsquid's transform component)."""
+
+from ecsgen.columns import Column
+from ecsgen.model import Component
+from ecsgen.policies.policy import Policy
+
+
+def _columns(component: Component) -> tuple[Column, ...]:
+    docs = {
+        "parent": "The parent of each row, or NIL.",
+        "first_child": "The child attached first, or NIL.",
+        "next_sibling": "The sibling attached next, or NIL.",
+        "previous_sibling": "The sibling attached before; the first one's is the last.",
+    }
+    return tuple(Column(name, "u32", doc=doc, holds_rows=True) for name, doc in docs.items())
+
+
+POLICY = Policy(
+    name="hierarchy",
+    applies=lambda c: bool(c.hierarchy),
+    order=25,
+    base="Hierarchy",
+    rows="FamilyRows",
+    state=("_levels",),
+    columns=_columns,
+    calls={
+        "appended_one": """
+            data._parent_cells[row] = NIL
+            data._first_child_cells[row] = NIL
+            data._next_sibling_cells[row] = NIL
+            data._previous_sibling_cells[row] = row
+        """,
+        "appended_many": """
+            data._parent_column[span] = NIL
+            data._first_child_column[span] = NIL
+            data._next_sibling_column[span] = NIL
+            data._previous_sibling_column[span] = rows
+        """,
+        "removing_one": """
+            if data._parent_cells[row] != NIL:
+                self._leave_parent(row)
+        """,
+        "removing_many": "self._leave_parents(gone)",
+        "moved_one": "self._relink_family(src, dst)",
+        "moved_many": "self._relink_families(src, dst)",
+    },
+)

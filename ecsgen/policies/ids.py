@@ -1,0 +1,54 @@
+"""ids: every instance has a stable id, a slot and its generation (Molecule's external references)."""
+
+from ecsgen.columns import Column
+from ecsgen.model import Component
+from ecsgen.policies.policy import Policy
+
+
+def _columns(component: Component) -> tuple[Column, ...]:
+    return (
+        Column("id_slot", "u32", doc="The slot of each row; behind the rows, the free slots."),
+        Column("id_row", "u32", doc="The row of each slot, or NIL.", by_row=False),
+        Column("id_generation", "u32", doc="The generation of each slot.", by_row=False),
+    )
+
+
+POLICY = Policy(
+    name="ids",
+    applies=lambda c: c.ids and c.lookup != "direct",
+    order=30,
+    base="Ids",
+    rows="IdRows",
+    row_state=("_first_generation", "_peak", "_slots"),
+    columns=_columns,
+    calls={
+        "reserve_one": """
+            if data._n == data._slots and data._peak == data._allocated:
+                data._grow(data._peak + 1, {views})
+        """,
+        "taken_one": "_taken = data._take_slot()",
+        "taken_many": "taken = data._take_slots(count)",
+        "appended_one": """
+            data._id_slot_cells[row] = _taken
+            data._id_row_cells[_taken] = row
+        """,
+        "appended_many": """
+            data._id_slot_column[rows] = taken
+            data._id_row_column[taken] = rows
+        """,
+        "removing_one": """
+            slot = data._id_slot_cells[row]
+            data._id_row_cells[slot] = NIL
+        """,
+        "removing_many": """
+            slots = data._id_slot_column[gone]
+            data._id_row_column[slots] = NIL
+        """,
+        "moved_one": "data._id_row_cells[data._id_slot_cells[dst]] = dst",
+        "moved_many": "data._id_row_column[data._id_slot_column[dst]] = dst",
+        "vacated_one": "data._give_slot(slot)",
+        "vacated_many": "data._give_slots(slots)",
+        "swapping": "free = data._id_slot_cells[spare]",
+        "swapped": "data._id_slot_cells[spare] = free",
+    },
+)

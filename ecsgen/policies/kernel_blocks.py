@@ -1,0 +1,11 @@
+"""kernels and reductions with `backend: numpy`: the views that they work on, in blocks that stay in the cache."""
+
+from ecsgen.policies.policy import Policy
+
+POLICY = Policy(
+    name="kernel_blocks",
+    applies=lambda c: bool(c.kernels or c.reductions) and c.backend == "numpy",
+    order=79,
+    rows="KernelRows",
+    row_state=("_kernels",),
+)

@@ -1,0 +1,36 @@
+"""instances: many: the rows of an entity form a list through next and previous columns."""
+
+from ecsgen.columns import Column
+from ecsgen.model import Component
+from ecsgen.policies.policy import Policy
+
+
+def _columns(component: Component) -> tuple[Column, ...]:
+    return (
+        Column("next", "u32", doc="The entity's next row, or NIL.", holds_rows=True),
+        Column(
+            "previous",
+            "u32",
+            doc="The entity's previous row; the first row's is the last.",
+            holds_rows=True,
+        ),
+    )
+
+
+POLICY = Policy(
+    name="many",
+    role="instances",
+    applies=lambda c: c.instances == "many",
+    order=20,
+    base="Many",
+    rows="LinkedRows",
+    columns=_columns,
+    calls={
+        "appended_one": "self._link_row(entity, row)",
+        "appended_many": "self._link_rows(entities, rows)",
+        "removing_one": "self._unlink_row(row)",
+        "removing_many": "self._unlink_rows(gone)",
+        "moved_one": "self._relink_row(src, dst)",
+        "moved_many": "self._relink_rows(src, dst)",
+    },
+)

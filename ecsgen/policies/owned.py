@@ -1,0 +1,26 @@
+"""owner: entity: every row belongs to an entity, which is alive or dead."""
+
+from ecsgen.columns import Column
+from ecsgen.model import Component
+from ecsgen.policies.policy import Policy
+
+
+def _columns(component: Component) -> tuple[Column, ...]:
+    return (Column("entity", "u64", doc="The owner of each row."),)
+
+
+POLICY = Policy(
+    name="owned",
+    role="owner",
+    is_default=True,
+    applies=lambda c: True,
+    order=96,
+    base="Owned",
+    rows="OwnedRows",
+    state=("_entities",),
+    columns=_columns,
+    calls={
+        "appended_one": "data._entity_cells[row] = entity",
+        "appended_many": "data._entity_column[span] = entities",
+    },
+)

@@ -1,0 +1,86 @@
+"""partition: active rows in front, kept there by swaps; never a flag to test (data locality)."""
+
+from collections.abc import Mapping
+
+from ecsgen.model import Component
+from ecsgen.policies.packed import AT_THE_END, CHECK_ROW, RESERVE_ONE
+from ecsgen.policies.policy import Policy, Text
+
+_AT_THE_BOUND = {
+    "place_one": """
+        row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
+    """,
+    "taken_one": """
+        if row != data._n:  # the first inactive row makes room
+            self._move(row, Instance(data._n))
+    """,
+    "appended_one": """
+        data._n += 1
+        data._n_active = row + 1
+    """,
+    "plan_append": """
+        n = data._n
+        start = data._n_active
+        end = start + count
+        src, dst = room_at(start, n, count)
+        span = slice(start, end)
+        rows = np.arange(start, end)
+    """,
+    "place_many": "self._move_many(src, dst)",
+    "appended_many": """
+        data._n = n + count
+        data._n_active = end
+    """,
+}
+"""New rows are active: the first inactive ones make room."""
+
+
+def _new_rows() -> Mapping[str, Text]:
+    def text(step: str) -> Text:
+        def of(component: Component) -> str:
+            rows = _AT_THE_BOUND if component.partition == "active" else AT_THE_END
+            return rows.get(step, "")
+
+        return of
+
+    return {step: text(step) for step in _AT_THE_BOUND}
+
+
+POLICY = Policy(
+    name="partition",
+    role="placement",
+    applies=lambda c: bool(c.partition),
+    order=0,
+    base="Partition",
+    rows="PartitionedRows",
+    row_state=("_n_active",),
+    template=True,
+    calls={
+        **_new_rows(),
+        "check_row": CHECK_ROW,
+        "reserve_one": RESERVE_ONE,
+        "plan_removal": """
+            n, bound = data._n, data._n_active
+            src, dst = fill_parts(gone, bound, n)
+            active = int(np.searchsorted(gone, bound))
+        """,
+        "close_one": """
+            if row < data._n_active:
+                last = Instance(data._n_active - 1)
+                if row != last:
+                    self._move(last, row)
+                data._n_active = row = last  # the inactive part has the hole now
+            last = Instance(data._n - 1)
+            if row != last:
+                self._move(last, row)
+            data._n = last
+            <vacated_one>
+        """,
+        "close_many": """
+            self._move_many(src, dst)
+            data._n_active = bound - active
+            data._n = n - len(gone)
+            <vacated_many>
+        """,
+    },
+)

@@ -1,0 +1,59 @@
+"""What a storage policy says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Literal, TypeAlias
+
+from ecsgen.columns import Column
+from ecsgen.model import Component
+
+Role: TypeAlias = Literal["", "owner", "placement", "growth", "map", "instances"]
+"""Of the policies with a role, exactly one applies; some components need none of a role."""
+
+Text: TypeAlias = str | Callable[[Component], str]
+"""Statements, or what makes them for a component."""
+
+
+def _no_columns(component: Component) -> tuple[Column, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One storage policy: when it applies, what it brings along, what it does at each step."""
+
+    name: str
+    applies: Callable[[Component], bool]
+    """Of a default: whether the component needs any policy of its role."""
+    order: int = 50
+    """Where its base class stands among the others, and its calls within a step; smaller first."""
+    role: Role = ""
+    is_default: bool = False
+    """Whether it applies where no other policy of its role does."""
+    base: str = ""
+    """The class of the runtime that managers with it inherit from."""
+    rows: str = ""
+    """The class of the runtime that their columns inherit from."""
+    state: tuple[str, ...] = ()
+    """The attributes of a manager that the base class needs."""
+    row_state: tuple[str, ...] = ()
+    """The same of the columns."""
+    columns: Callable[[Component], tuple[Column, ...]] = _no_columns
+    calls: Mapping[str, Text] = field(default_factory=dict)
+    """What it does at each step that concerns it; see `steps`."""
+    template: bool = False
+    """Whether `templates/policies/<name>.py.j2` has blocks for what is unrolled by column."""
+
+    def call(self, step: str, component: Component) -> str:
+        """Return what it does at a step, or nothing."""
+        text = self.calls.get(step, "")
+        return dedent(text if isinstance(text, str) else text(component)).strip("\n")
+
+
+def for_one(text: str) -> Callable[[Component], str]:
+    """Return statements that a component with one instance per entity needs; lists have calls of
+    their own for the same."""
+    return lambda component: text if component.instances == "one" else ""

@@ -1,0 +1,15 @@
+"""release: callbacks see the rows about to go, still readable, on every way out."""
+
+from ecsgen.policies.policy import Policy
+
+POLICY = Policy(
+    name="release",
+    applies=lambda c: c.release,
+    order=90,
+    base="Release",
+    state=("_released",),
+    calls={
+        "release_one": "self._release_row(row)",
+        "release_many": "self._release(gone)",
+    },
+)

@@ -1,0 +1,43 @@
+"""lookup: sparse: an array from entity index to row."""
+
+from ecsgen.policies.policy import Policy, for_one
+
+POLICY = Policy(
+    name="sparse",
+    role="map",
+    applies=lambda c: c.owner == "entity" and c.lookup == "sparse",
+    order=10,
+    base="Sparse",
+    state=("_sparse", "_sparse_cells"),
+    calls={
+        "admit_one": """
+            _map = None
+            try:
+                _found = self._sparse_cells[_slot]
+            except IndexError:
+                _found, _map = NIL, grown_map(self._sparse, _slot)
+        """,
+        "reserve_one": """
+            if _map is not None:
+                self._set_map(_map)
+        """,
+        "evict_one": """
+            if _found != NIL and data._entity_cells[_found] != entity:
+                self._evict(_found)  # of a dead entity with the same index
+                {again}
+        """,
+        "plan_append": for_one("slots = indices(entities, INDEX_MASK)"),
+        "appended_one": for_one("self._sparse_cells[_slot] = row"),
+        "appended_many": for_one("self._sparse[slots] = rows"),
+        "removing_one": for_one(
+            "self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL"
+        ),
+        "removing_many": for_one(
+            "self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL"
+        ),
+        "moved_one": for_one("self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst"),
+        "moved_many": for_one(
+            "self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst"
+        ),
+    },
+)

@@ -1,0 +1,75 @@
+"""The steps of every structural change, and what a policy may do at each.
+
+A step may raise only before the first that changes something. From there on an exception breaks the
+manager: every later call of it says so. Statements of a step see the names in its `gives`, those of
+earlier steps, `self`, `data` (the columns), and what the method has as parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ecsgen.policies.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: the method it is in, what happens there, whether it may raise."""
+
+    name: str
+    method: str
+    says: str
+    may_raise: bool = False
+
+
+STEPS = (
+    Step("check_row", "accessors", "make sure that `row` is in use", may_raise=True),
+    Step("admit_one", "create", "refuse what can't have a row; `_slot`: its index", may_raise=True),
+    Step("reserve_one", "create", "allocate all that the row needs", may_raise=True),
+    Step("evict_one", "create", "remove a dead entity's row that is in the way", may_raise=True),
+    Step("place_one", "create", "choose the new row: `row`"),
+    Step("taken_one", "create", "take what a new row needs, before there is one more"),
+    Step("appended_one", "create", "count the row, fill own columns, tell the map"),
+    Step("settled_one", "create", "bring the row where it belongs"),
+    Step("plan_append", "_append_many", "find out where rows come: `rows`, `span`; allocate"),
+    Step("taken_many", "_append_many", "take what new rows need, before there are more"),
+    Step("place_many", "_append_many", "free the rows of `span`"),
+    Step("appended_many", "_append_many", "count the rows, fill own columns, tell the map"),
+    Step("settled_many", "_append_many", "bring the rows where they belong"),
+    Step("expand_one", "_destroy_row", "let others go with the row"),
+    Step("expand_many", "_destroy_rows", "let others go with the rows `gone`"),
+    Step("release_one", "_destroy_row", "tell callbacks"),
+    Step("release_many", "_destroy_rows", "tell callbacks"),
+    Step("plan_removal", "_destroy_rows", "find out which rows move; allocate"),
+    Step("removing_one", "_destroy_row", "forget the row, which is still readable"),
+    Step("removing_many", "_destroy_rows", "forget the rows `gone`, still readable"),
+    Step("close_one", "_destroy_row", "close the hole"),
+    Step("close_many", "_destroy_rows", "close the holes"),
+    Step("moved_one", "_destroy_row", "tell that row `src` is at `dst` now; columns have moved"),
+    Step("moved_many", "_move_many", "the same of rows src[k] and dst[k]"),
+    Step("vacated_one", "_destroy_row", "empty what is behind the last row now"),
+    Step("vacated_many", "_destroy_rows", "the same of rows [data._n, n)"),
+    Step("swapping", "_swap_over", "keep what the spare row holds"),
+    Step("swapped", "_swap_over", "give the spare row back what it held"),
+)
+
+PLACES = (
+    Step("constants", "module", "constants"),
+    Step("classes", "module", "classes and functions"),
+    Step("data_methods", "data", "methods of the columns"),
+    Step("placed", "_place", "further views of the columns in a new buffer"),
+    Step("methods", "manager", "methods"),
+)
+"""Where blocks of a policy's template stand that are not steps of a change."""
+
+NAMES = {step.name for step in (*STEPS, *PLACES)}
+
+
+def check(policies: tuple[Policy, ...]) -> None:
+    """Raise if a policy has calls for a step that there is not, or a role two defaults."""
+    for policy in policies:
+        if unknown := policy.calls.keys() - NAMES:
+            raise RuntimeError(f"policy {policy.name}: no steps {', '.join(sorted(unknown))}")
+    defaults = [policy.role for policy in policies if policy.is_default]
+    if len(set(defaults)) < len(defaults) or "" in defaults:
+        raise RuntimeError(f"one default for each role, not {defaults}")

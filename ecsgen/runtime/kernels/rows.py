@@ -1,0 +1,44 @@
+"""What kernels keep beside the columns: views of them, until they move."""
+
+from __future__ import annotations
+
+from ..columns.rows import Rows
+from ..queries.joined_blocks import JoinedBlocks
+from ..state import NO_SLOTS
+from .blocks import Blocks
+
+
+class KernelRows(Rows):
+    """Rows with the blocks that kernels and reductions work on."""
+
+    __slots__ = NO_SLOTS
+    _kernels: dict[str, Blocks]
+
+    def _forget_views(self) -> None:
+        super()._forget_views()
+        self._kernels = {}
+
+    def _nbytes(self) -> int:
+        held = sum(blocks.nbytes for blocks in self._kernels.values())
+        return super()._nbytes() + held
+
+
+class JoinedRows(Rows):
+    """Rows with the blocks of the world's kernels that look at them."""
+
+    __slots__ = NO_SLOTS
+    _joined: dict[str, JoinedBlocks]
+
+    def _start(self) -> None:
+        super()._start()
+        self._joined = {}
+
+    def _forget_views(self) -> None:
+        super()._forget_views()
+        for blocks in self._joined.values():
+            blocks.drop()
+        self._joined = {}
+
+    def _nbytes(self) -> int:
+        held = sum(blocks.nbytes for blocks in self._joined.values())
+        return super()._nbytes() + held
