@@ -16,7 +16,7 @@ from _missing import MissingError
 from ecsgen import schema
 from ecsgen.config import Backend, Options
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.render import outputs
+from ecsgen.render import texts
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = Path(__file__).resolve().parent / "schemas"
@@ -39,6 +39,7 @@ def built(folder: Path, backend: Backend, *schemas: Path) -> Any:
     for file in schemas:
         shutil.copy(file, source)
     for path, text in _files(source, package, backend).items():
+        (package / path).parent.mkdir(parents=True, exist_ok=True)
         (package / path).write_text(text, encoding="utf-8")
     sys.path.insert(0, str(home))
     return importlib.import_module(package.name)
@@ -48,7 +49,7 @@ def _files(source: Path, package: Path, backend: Backend) -> dict[str, str]:
     diagnostics = Diagnostics()
     project = schema.load(source, diagnostics)
     options = Options(source, package, backend, tests=None, jobs=1, line_length=88)
-    found = [] if project is None else outputs(project, options)
+    found = {} if project is None else texts(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{source} has {diagnostics.errors} errors")
-    return {each.path: each.make() for each in found if not each.path.startswith("tests/")}
+    return found

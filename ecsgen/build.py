@@ -9,7 +9,7 @@ from pathlib import Path
 from ecsgen import fingerprint, manifest
 from ecsgen.before import Before
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.disk import MANIFEST, Kind, is_safe
+from ecsgen.disk import MANIFEST, TESTS, Kind, is_safe
 from ecsgen.format import Progress, make_all
 from ecsgen.manifest import Entry, Manifest
 from ecsgen.plan import Action, State, Verdict, plan
@@ -71,8 +71,11 @@ def build(before: Before, diagnostics: Diagnostics, progress: Progress) -> Resul
     todo = [output for output in outputs if output.path not in known]
     earlier = _earlier(before, todo)
     contents = make_all(todo, options.line_length, options.jobs, progress, earlier)
+    copies = _copies(before, outputs, contents)
+    contents |= copies
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
     files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
+    files |= {path: Entry(digests[path], digests[path]) for path in copies}
     return _result(before, replace(before.identity, files=files), contents)
 
 
@@ -117,6 +120,20 @@ def _earlier(before: Before, outputs: Sequence[Output]) -> dict[str, Path]:
         and (standing := before.standings.get(output.path)) is not None  # tests may have moved
         and standing.digest == entry.output
     }
+
+
+def _copies(
+    before: Before, outputs: Sequence[Output], contents: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """What the package's modules need of the runtime; those that are not made stand on the disk."""
+    from ecsgen import render
+
+    modules = (output.path for output in outputs if output.path.endswith(".py"))
+    paths = [path for path in modules if not path.startswith(TESTS)]
+    file = before.places.file
+    texts = (contents[path] if path in contents else file(path).read_bytes() for path in paths)
+    copies = render.copies(text.decode("utf-8") for text in texts)
+    return {path: text.encode("utf-8") for path, text in copies.items()}
 
 
 def _result(before: Before, new: Manifest, contents: dict[str, bytes]) -> Result:

@@ -1,18 +1,20 @@
 """Game: generated component managers, each with its columns in one buffer."""
 
-from ._runtime import (
+from ._runtime.entities.handles import (
     NIL,
     NULL_ENTITY,
+    Entity,
+    EntityArray,
+    Id,
+    Instance,
+    RowArray,
+)
+from ._runtime.errors import (
     CapacityError,
     DuplicateInstanceError,
     EcsError,
-    Entity,
-    EntityArray,
     HierarchyError,
-    Id,
-    Instance,
     MissingInstanceError,
-    RowArray,
     StaleEntityError,
     StaleIdError,
     StaleInstanceError,

@@ -29,66 +29,69 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overloa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    NIL,
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Entity,
-    EntityArray,
-    EnumField,
-    FloatField,
-    GroupMember,
-    Instance,
-    IntField,
-    QueryColumn,
-    QueryColumns,
-    Remap,
-    RowArray,
-    StaleViewWarning,
     allocate,
-    as_entities,
     cells,
     copied_if_view,
     copy_rows,
     cut,
-    distinct,
-    duplicate_instance,
-    exchange,
-    fill_parts,
-    first_missing,
-    first_present,
-    first_repeated,
     flat_cells,
     grown_capacity,
-    grown_map,
-    has_row,
-    having_all,
-    indices,
-    integers,
-    is_integer,
     is_same_view,
     items,
-    joined_at,
-    key_values,
     load_rows,
-    locked_in_group,
-    missing,
-    permutation,
-    predecessors,
     put_cells,
-    row_in_use,
-    rows_in_use,
     saved_rows,
-    sort_key,
-    sort_order,
-    sorted_by_group,
-    sparse_lookup,
-    sparse_map,
-    unshared,
     warn_if_viewed,
     whole_rows,
     word,
 )
+from ._runtime.convert.enums import EnumField
+from ._runtime.convert.numbers import FloatField, IntField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.errors import StaleViewWarning
+from ._runtime.groups.group import (
+    GroupMember,
+    having_all,
+    joined_at,
+    locked_in_group,
+    sorted_by_group,
+    unshared,
+)
+from ._runtime.maps.sparse import (
+    grown_map,
+    indices,
+    predecessors,
+    sparse_lookup,
+    sparse_map,
+)
+from ._runtime.placement.partition import exchange, fill_parts
+from ._runtime.placement.rows import (
+    Remap,
+    distinct,
+    duplicate_instance,
+    first_missing,
+    first_present,
+    first_repeated,
+    has_row,
+    integers,
+    is_integer,
+    missing,
+    permutation,
+    row_in_use,
+    rows_in_use,
+)
+from ._runtime.placement.sorting import key_values, sort_key, sort_order
+from ._runtime.queries.columns import QueryColumn, QueryColumns
 from .entities import INDEX_MASK, EntityManager
 from .enums import Animation, Loot
 

@@ -14,7 +14,9 @@ from typing import Any, Final, TypeVar, Unpack, overload
 
 from numpy.typing import ArrayLike
 
-from ._runtime import ArchetypeStore, ChunkBase, Entity, EntityArray
+from ._runtime.archetypes.chunks import ChunkBase
+from ._runtime.archetypes.store import ArchetypeStore
+from ._runtime.entities.handles import Entity, EntityArray
 from .armor import Armor, ArmorData, ArmorFields, ArmorValues
 from .burning import Burning, BurningData, BurningFields, BurningValues
 from .entities import INDEX_MASK, EntityManager

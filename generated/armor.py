@@ -19,16 +19,12 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    ChunkColumns,
-    Column,
-    EnumField,
-    Field,
-    IntField,
-    ObjectField,
-    RowCount,
-    cells,
-)
+from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ._runtime.columns.buffers import Column, cells
+from ._runtime.convert.base import Field
+from ._runtime.convert.enums import EnumField
+from ._runtime.convert.numbers import IntField
+from ._runtime.convert.objects import ObjectField
 from .enums import Element
 
 COLUMNS: Final = (

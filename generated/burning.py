@@ -12,7 +12,10 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 
 from numpy.typing import NDArray
 
-from ._runtime import ChunkColumns, Column, Field, ObjectField, RowCount
+from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ._runtime.columns.buffers import Column
+from ._runtime.convert.base import Field
+from ._runtime.convert.objects import ObjectField
 
 COLUMNS: Final[tuple[Column, ...]] = ()
 CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {}

@@ -14,20 +14,11 @@ from typing import Any, Final, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    Callbacks,
-    CapacityError,
-    Dispatch,
-    Entity,
-    EntityArray,
-    IndexQueue,
-    StaleEntityError,
-    Subscription,
-    all_different,
-    are_held,
-    as_entities,
-    first_repeat,
-)
+from ._runtime.callbacks import Callbacks, Dispatch, Subscription
+from ._runtime.entities.arrays import all_different, are_held, as_entities, first_repeat
+from ._runtime.entities.handles import Entity, EntityArray
+from ._runtime.entities.queue import IndexQueue
+from ._runtime.errors import CapacityError, StaleEntityError
 
 INDEX_BITS: Final = 32
 GENERATION_BITS: Final = 32

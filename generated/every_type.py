@@ -47,66 +47,65 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overloa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    NIL,
-    NULL_ENTITY,
-    BoolField,
-    BytesField,
-    Callbacks,
+from ._runtime.callbacks import Callbacks, Subscription
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Entity,
-    EntityArray,
-    EnumField,
-    FloatField,
-    HandleField,
-    Instance,
-    IntField,
-    ObjectField,
-    RowArray,
-    StaleViewWarning,
-    Subscription,
-    TextField,
     allocate,
-    as_entities,
     cells,
     copied_if_view,
     copy_rows,
     cut,
+    flat_cells,
+    grown_capacity,
+    is_same_view,
+    items,
+    load_rows,
+    nested,
+    put_cells,
+    saved_rows,
+    warn_if_viewed,
+    whole_rows,
+    word,
+)
+from ._runtime.convert.enums import EnumField
+from ._runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
+from ._runtime.convert.objects import ObjectField
+from ._runtime.convert.text import BytesField, TextField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.errors import StaleViewWarning
+from ._runtime.maps.sparse import (
+    grown_map,
+    indices,
+    predecessors,
+    sparse_lookup,
+    sparse_map,
+)
+from ._runtime.placement.rows import (
     distinct,
     duplicate_instance,
     fill,
     first_missing,
     first_present,
     first_repeated,
-    flat_cells,
-    grown_capacity,
-    grown_map,
     has_row,
-    indices,
     integers,
     is_integer,
-    is_same_view,
-    items,
-    key_values,
-    load_rows,
     locked,
     missing,
-    nested,
     permutation,
-    predecessors,
-    put_cells,
     row_in_use,
     rows_in_use,
-    saved_rows,
-    sort_key,
-    sort_order,
-    sparse_lookup,
-    sparse_map,
-    warn_if_viewed,
-    whole_rows,
-    word,
 )
+from ._runtime.placement.sorting import key_values, sort_key, sort_order
 from .entities import INDEX_MASK, EntityManager
 from .enums import Access, Mode
 

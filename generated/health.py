@@ -20,15 +20,11 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    ChunkColumns,
-    Column,
-    Field,
-    FloatField,
-    ObjectField,
-    RowCount,
-    cells,
-)
+from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ._runtime.columns.buffers import Column, cells
+from ._runtime.convert.base import Field
+from ._runtime.convert.numbers import FloatField
+from ._runtime.convert.objects import ObjectField
 
 COLUMNS: Final = (
     Column("points", np.dtype(np.float32), (), 4, ("hot",), 0),

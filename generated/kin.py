@@ -26,68 +26,71 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    NIL,
-    ROUNDS,
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Entity,
-    EntityArray,
-    FamilyLinks,
-    Instance,
-    IntField,
-    LevelCache,
-    QueryColumn,
-    QueryColumns,
-    RowArray,
-    StaleViewWarning,
     allocate,
-    as_entities,
     cells,
-    children_of,
-    circular,
-    closed_circle,
     copied_if_view,
     copy_rows,
     cut,
+    grown_capacity,
+    is_same_view,
+    load_rows,
+    saved_rows,
+    warn_if_viewed,
+    whole_rows,
+)
+from ._runtime.convert.numbers import IntField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.errors import StaleViewWarning
+from ._runtime.hierarchy.links import (
+    FamilyLinks,
+    children_of,
+    circular,
+    closed_circle,
+    leave_family,
+    make_roots,
+    parent_numbers,
+    parents_given,
+    remap_family,
+    set_parents,
+)
+from ._runtime.hierarchy.trees import LevelCache, is_below
+from ._runtime.instances.chains import ROUNDS, walk
+from ._runtime.maps.sparse import (
+    grown_map,
+    indices,
+    predecessors,
+    sparse_lookup,
+    sparse_map,
+)
+from ._runtime.placement.rows import (
     distinct,
     duplicate_instance,
     fill,
     first_missing,
     first_present,
     first_repeated,
-    grown_capacity,
-    grown_map,
     has_row,
-    indices,
     integers,
-    is_below,
     is_integer,
-    is_same_view,
-    key_values,
-    leave_family,
-    load_rows,
     locked,
-    make_roots,
     missing,
-    parent_numbers,
-    parents_given,
     permutation,
-    predecessors,
-    remap_family,
     row_in_use,
     rows_in_use,
-    saved_rows,
-    set_parents,
-    sort_key,
-    sort_order,
-    sparse_lookup,
-    sparse_map,
     unused,
-    walk,
-    warn_if_viewed,
-    whole_rows,
 )
+from ._runtime.placement.sorting import key_values, sort_key, sort_order
+from ._runtime.queries.columns import QueryColumn, QueryColumns
 from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "KinManager"

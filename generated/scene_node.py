@@ -27,77 +27,82 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    NIL,
-    ROUNDS,
-    Blocks,
-    Callbacks,
-    Cells,
+from ._runtime.callbacks import Callbacks, Subscription
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Entity,
-    EntityArray,
-    FamilyLinks,
-    FloatField,
-    Instance,
-    LevelBlocks,
-    LevelCache,
-    RowArray,
-    StaleViewWarning,
-    Subscription,
     allocate,
-    as_entities,
     cells,
-    circular,
-    closed_circle,
     copied_if_view,
     copy_rows,
     cut,
+    flat_cells,
+    grown_capacity,
+    is_same_view,
+    items,
+    load_rows,
+    nested,
+    put_cells,
+    saved_rows,
+    warn_if_viewed,
+    whole_rows,
+)
+from ._runtime.convert.numbers import FloatField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.errors import StaleViewWarning
+from ._runtime.hierarchy.links import (
+    FamilyLinks,
+    circular,
+    closed_circle,
+    leave_family,
+    parent_numbers,
+    parents_given,
+    remap_family,
+    set_parents,
+    with_descendants,
+)
+from ._runtime.hierarchy.trees import LevelCache, is_below
+from ._runtime.instances.chains import ROUNDS, walk
+from ._runtime.kernels.blocks import (
+    Blocks,
+    Cells,
+    LevelBlocks,
+    gather,
+    rows_last,
+    scatter,
+)
+from ._runtime.maps.sparse import (
+    grown_map,
+    indices,
+    predecessors,
+    sparse_lookup,
+    sparse_map,
+)
+from ._runtime.placement.rows import (
     distinct,
     duplicate_instance,
     fill,
     first_missing,
     first_present,
     first_repeated,
-    flat_cells,
-    gather,
-    grown_capacity,
-    grown_map,
     has_row,
-    indices,
     integers,
-    is_below,
     is_integer,
-    is_same_view,
-    items,
-    key_values,
-    leave_family,
-    load_rows,
     locked,
     missing,
-    nested,
-    parent_numbers,
-    parents_given,
     permutation,
-    predecessors,
-    put_cells,
-    remap_family,
     row_in_use,
     rows_in_use,
-    rows_last,
-    saved_rows,
-    scatter,
-    set_parents,
-    sort_key,
-    sort_order,
-    sparse_lookup,
-    sparse_map,
     unused,
-    walk,
-    warn_if_viewed,
-    whole_rows,
-    with_descendants,
 )
+from ._runtime.placement.sorting import key_values, sort_key, sort_order
 from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "SceneNodeManager"

@@ -29,59 +29,59 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overloa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    NIL,
-    BoolField,
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Entity,
-    EntityArray,
-    FloatField,
-    Instance,
-    RowArray,
-    StaleViewWarning,
-    TextField,
     allocate,
-    as_entities,
     cells,
-    chain_lengths,
-    chain_rows,
     copied_if_view,
     copy_rows,
     cut,
-    dict_bytes,
-    distinct,
-    fill,
-    first_missing,
     flat_cells,
-    forget,
     grown_capacity,
-    has_row,
-    hash_lookup,
-    integers,
-    is_integer,
     is_same_view,
     items,
-    join,
-    key_values,
-    link,
     load_rows,
-    locked,
-    missing,
-    permutation,
     put_cells,
-    remap_links,
-    remember,
-    row_in_use,
-    rows_in_use,
     saved_rows,
-    sort_key,
-    sort_order,
-    unlink,
-    walk,
     warn_if_viewed,
     whole_rows,
 )
+from ._runtime.convert.numbers import BoolField, FloatField
+from ._runtime.convert.text import TextField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.errors import StaleViewWarning
+from ._runtime.instances.chains import (
+    chain_lengths,
+    chain_rows,
+    join,
+    link,
+    remap_links,
+    unlink,
+    walk,
+)
+from ._runtime.maps.hash import dict_bytes, forget, hash_lookup, remember
+from ._runtime.placement.rows import (
+    distinct,
+    fill,
+    first_missing,
+    has_row,
+    integers,
+    is_integer,
+    locked,
+    missing,
+    permutation,
+    row_in_use,
+    rows_in_use,
+)
+from ._runtime.placement.sorting import key_values, sort_key, sort_order
 from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "SoundSourceManager"

@@ -27,51 +27,51 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    LAST_GENERATION,
-    NIL,
-    SLOT_BITS,
-    SLOT_MASK,
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    FloatField,
-    Id,
-    IdArray,
-    Instance,
-    Remap,
-    RowArray,
-    StaleViewWarning,
     allocate,
-    as_entities,
     cells,
     copy_rows,
     cut,
-    distinct,
+    grown_capacity,
+    is_same_view,
+    load_rows,
+    saved_rows,
+    warn_if_viewed,
+    whole_rows,
+)
+from ._runtime.convert.numbers import FloatField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import NIL, Columns, Id, IdArray, Instance, RowArray
+from ._runtime.errors import StaleViewWarning
+from ._runtime.ids.slots import (
+    LAST_GENERATION,
+    SLOT_BITS,
+    SLOT_MASK,
+    ids_of,
+    resolve_ids,
+    rows_of_ids,
+    stale_id,
+)
+from ._runtime.placement.partition import (
     exchange,
     fill_parts,
-    grown_capacity,
-    ids_of,
-    integers,
-    is_integer,
-    is_same_view,
-    key_values,
-    load_rows,
-    locked,
     parts_sorted,
-    permutation,
-    resolve_ids,
     room_at,
-    row_in_use,
-    rows_in_use,
-    rows_of_ids,
-    saved_rows,
-    sort_key,
-    stale_id,
-    warn_if_viewed,
-    whole_count,
-    whole_rows,
     within_parts,
 )
+from ._runtime.placement.rows import (
+    Remap,
+    distinct,
+    integers,
+    is_integer,
+    locked,
+    permutation,
+    row_in_use,
+    rows_in_use,
+    whole_count,
+)
+from ._runtime.placement.sorting import key_values, sort_key
 
 MANAGER: Final = "SparkManager"
 ROW_BYTES: Final = 32

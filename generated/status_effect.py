@@ -31,69 +31,75 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overloa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    LAST_GENERATION,
-    NIL,
-    NULL_ENTITY,
-    SLOT_BITS,
-    SLOT_MASK,
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Entity,
-    EntityArray,
-    EnumField,
-    FloatField,
-    HandleField,
-    Id,
-    IdArray,
-    Instance,
-    QueryColumn,
-    QueryColumns,
-    RowArray,
-    StaleViewWarning,
     allocate,
-    as_entities,
     cells,
-    chain_lengths,
-    chain_rows,
     copied_if_view,
     copy_rows,
     cut,
-    distinct,
-    fill,
-    first_missing,
     grown_capacity,
-    grown_map,
-    has_row,
-    ids_of,
-    indices,
-    integers,
-    is_integer,
     is_same_view,
-    join,
-    key_values,
-    link,
     load_rows,
-    locked,
-    missing,
-    permutation,
-    predecessors,
-    remap_links,
-    resolve_ids,
-    row_in_use,
-    rows_in_use,
-    rows_of_ids,
     saved_rows,
-    sort_key,
-    sort_order,
-    sparse_lookup,
-    sparse_map,
-    stale_id,
-    unlink,
-    walk,
     warn_if_viewed,
     whole_rows,
 )
+from ._runtime.convert.enums import EnumField
+from ._runtime.convert.numbers import FloatField, HandleField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Entity,
+    EntityArray,
+    Id,
+    IdArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.errors import StaleViewWarning
+from ._runtime.ids.slots import (
+    LAST_GENERATION,
+    SLOT_BITS,
+    SLOT_MASK,
+    ids_of,
+    resolve_ids,
+    rows_of_ids,
+    stale_id,
+)
+from ._runtime.instances.chains import (
+    chain_lengths,
+    chain_rows,
+    join,
+    link,
+    remap_links,
+    unlink,
+    walk,
+)
+from ._runtime.maps.sparse import (
+    grown_map,
+    indices,
+    predecessors,
+    sparse_lookup,
+    sparse_map,
+)
+from ._runtime.placement.rows import (
+    distinct,
+    fill,
+    first_missing,
+    has_row,
+    integers,
+    is_integer,
+    locked,
+    missing,
+    permutation,
+    row_in_use,
+    rows_in_use,
+)
+from ._runtime.placement.sorting import key_values, sort_key, sort_order
+from ._runtime.queries.columns import QueryColumn, QueryColumns
 from .entities import INDEX_MASK, EntityManager
 from .enums import Effect
 

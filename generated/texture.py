@@ -27,52 +27,47 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overloa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    LAST_GENERATION,
-    NIL,
-    SLOT_BITS,
-    SLOT_MASK,
-    Callbacks,
+from ._runtime.callbacks import Callbacks, Dispatch, Subscription
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Dispatch,
-    Id,
-    IdArray,
-    Instance,
-    IntField,
-    ObjectField,
-    RowArray,
-    StaleViewWarning,
-    Subscription,
-    TextField,
     allocate,
-    as_entities,
     cells,
     copy_rows,
     cut,
-    distinct,
-    fill,
     grown_capacity,
-    ids_of,
-    integers,
-    is_integer,
     is_same_view,
-    key_values,
     load_rows,
-    locked,
-    permutation,
-    resolve_ids,
-    row_in_use,
-    rows_in_use,
-    rows_of_ids,
     saved_rows,
-    sort_key,
-    sort_order,
-    stale_id,
     warn_if_viewed,
-    whole_count,
     whole_rows,
 )
+from ._runtime.convert.numbers import IntField
+from ._runtime.convert.objects import ObjectField
+from ._runtime.convert.text import TextField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import NIL, Columns, Id, IdArray, Instance, RowArray
+from ._runtime.errors import StaleViewWarning
+from ._runtime.ids.slots import (
+    LAST_GENERATION,
+    SLOT_BITS,
+    SLOT_MASK,
+    ids_of,
+    resolve_ids,
+    rows_of_ids,
+    stale_id,
+)
+from ._runtime.placement.rows import (
+    distinct,
+    fill,
+    integers,
+    is_integer,
+    locked,
+    permutation,
+    row_in_use,
+    rows_in_use,
+    whole_count,
+)
+from ._runtime.placement.sorting import key_values, sort_key, sort_order
 
 MANAGER: Final = "TextureManager"
 ROW_BYTES: Final = 88

@@ -27,58 +27,62 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overloa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    LAST_GENERATION,
-    NIL,
-    NULL_ENTITY,
-    SLOT_BITS,
-    SLOT_MASK,
-    BoolField,
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Entity,
-    EntityArray,
-    FloatField,
-    Id,
-    IdArray,
-    Instance,
-    IntField,
-    RowArray,
-    as_entities,
-    beyond_reserve,
     cells,
     copied_if_view,
     cut,
+    flat_cells,
+    is_same_view,
+    items,
+    load_rows,
+    put_cells,
+    saved_rows,
+    word,
+)
+from ._runtime.convert.numbers import BoolField, FloatField, IntField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Entity,
+    EntityArray,
+    Id,
+    IdArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.growth.reserved import beyond_reserve, give_back, reserve_pages
+from ._runtime.ids.slots import (
+    LAST_GENERATION,
+    SLOT_BITS,
+    SLOT_MASK,
+    first_worn_out,
+    ids_of,
+    resolve_ids,
+    rows_of_ids,
+    stale_id,
+    worn_out,
+)
+from ._runtime.maps.sparse import indices
+from ._runtime.placement.direct import (
     direct_lookup,
+    last_owner,
+    present_row,
+    present_rows,
+    rows_spanned,
+)
+from ._runtime.placement.rows import (
     distinct,
     duplicate_instance,
     first_missing,
     first_present,
     first_repeated,
-    first_worn_out,
-    flat_cells,
-    give_back,
     has_row,
-    ids_of,
-    indices,
     is_integer,
-    is_same_view,
-    items,
-    last_owner,
-    load_rows,
     locked,
     missing,
-    present_row,
-    present_rows,
-    put_cells,
-    reserve_pages,
-    resolve_ids,
-    rows_of_ids,
-    rows_spanned,
-    saved_rows,
-    stale_id,
-    word,
-    worn_out,
 )
 from .entities import INDEX_MASK, EntityManager
 

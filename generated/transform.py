@@ -25,56 +25,58 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    NIL,
-    NULL_ENTITY,
-    Blocks,
-    Cells,
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Entity,
-    EntityArray,
-    FloatField,
-    Instance,
-    JoinedBlocks,
-    QueryColumn,
-    QueryColumns,
-    RowArray,
-    StaleViewWarning,
     allocate,
-    as_entities,
-    averaged,
     cells,
     copied_if_view,
     copy_rows,
     cut,
+    flat_cells,
+    grown_capacity,
+    is_same_view,
+    items,
+    load_rows,
+    put_cells,
+    saved_rows,
+    warn_if_viewed,
+    whole_rows,
+)
+from ._runtime.convert.numbers import FloatField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.errors import StaleViewWarning
+from ._runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
+from ._runtime.kernels.reductions import averaged
+from ._runtime.maps.sparse import indices
+from ._runtime.placement.direct import (
     direct_lookup,
+    last_owner,
+    present_row,
+    present_rows,
+    rows_spanned,
+)
+from ._runtime.placement.rows import (
     distinct,
     duplicate_instance,
     first_missing,
     first_present,
     first_repeated,
-    flat_cells,
-    grown_capacity,
     has_row,
-    indices,
     is_integer,
-    is_same_view,
-    items,
-    last_owner,
-    load_rows,
     locked,
     missing,
-    present_row,
-    present_rows,
-    put_cells,
-    put_where,
-    rows_last,
-    rows_spanned,
-    saved_rows,
-    warn_if_viewed,
-    whole_rows,
 )
+from ._runtime.queries.columns import QueryColumn, QueryColumns
+from ._runtime.queries.joined import JoinedBlocks
 from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "TransformManager"

@@ -34,72 +34,79 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overloa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    NIL,
+from ._runtime.cold.indirect import (
+    count_differing,
+    default_cell,
+    differing,
+    follow,
+    picked,
+    spread,
+    without_views,
+)
+from ._runtime.columns.buffers import (
     Column,
-    Columns,
-    Entity,
-    EntityArray,
-    EnumField,
-    FloatField,
-    GroupMember,
-    Instance,
-    Remap,
-    RowArray,
-    StaleViewWarning,
-    TextField,
     allocate,
-    as_entities,
     cells,
     copied_if_view,
     copy_rows,
-    count_differing,
     cut,
-    default_cell,
-    differing,
+    flat_cells,
+    grown_capacity,
+    is_same_view,
+    items,
+    load_rows,
+    put_cells,
+    saved_rows,
+    warn_if_viewed,
+    whole_rows,
+    word,
+)
+from ._runtime.convert.enums import EnumField
+from ._runtime.convert.numbers import FloatField
+from ._runtime.convert.text import TextField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.errors import StaleViewWarning
+from ._runtime.groups.group import (
+    GroupMember,
+    having_all,
+    joined_at,
+    locked_in_group,
+    sorted_by_group,
+    unshared,
+)
+from ._runtime.maps.sparse import (
+    grown_map,
+    indices,
+    predecessors,
+    sparse_lookup,
+    sparse_map,
+)
+from ._runtime.placement.partition import exchange, fill_parts
+from ._runtime.placement.rows import (
+    Remap,
     distinct,
     duplicate_instance,
-    exchange,
     fill,
-    fill_parts,
     first_missing,
     first_present,
     first_repeated,
-    flat_cells,
-    follow,
-    grown_capacity,
-    grown_map,
     has_row,
-    having_all,
-    indices,
     integers,
     is_integer,
-    is_same_view,
-    items,
-    joined_at,
-    key_values,
-    load_rows,
-    locked_in_group,
     missing,
     permutation,
-    picked,
-    predecessors,
-    put_cells,
     row_in_use,
     rows_in_use,
-    saved_rows,
-    sort_key,
-    sort_order,
-    sorted_by_group,
-    sparse_lookup,
-    sparse_map,
-    spread,
-    unshared,
-    warn_if_viewed,
-    whole_rows,
-    without_views,
-    word,
 )
+from ._runtime.placement.sorting import key_values, sort_key, sort_order
 from .entities import INDEX_MASK, EntityManager
 from .enums import Loot
 

@@ -30,24 +30,14 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overloa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    NULL_ENTITY,
-    BoolField,
-    BytesField,
-    ChunkColumns,
-    Column,
-    Entity,
-    EnumField,
-    Field,
-    FloatField,
-    HandleField,
-    ObjectField,
-    RowCount,
-    TextField,
-    cells,
-    flat_cells,
-    nested,
-)
+from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ._runtime.columns.buffers import Column, cells, flat_cells, nested
+from ._runtime.convert.base import Field
+from ._runtime.convert.enums import EnumField
+from ._runtime.convert.numbers import BoolField, FloatField, HandleField
+from ._runtime.convert.objects import ObjectField
+from ._runtime.convert.text import BytesField, TextField
+from ._runtime.entities.handles import NULL_ENTITY, Entity
 from .enums import Element
 
 COLUMNS: Final = (

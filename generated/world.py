@@ -9,37 +9,21 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime import (
-    ArchetypeHolder,
-    Cells,
-    ChunkBlocks,
-    ChunkField,
-    Columns,
-    ComponentFlags,
-    ComponentHolder,
-    Entity,
-    EntityArray,
-    FloatField,
-    Group,
-    GroupMember,
-    Instance,
-    JoinedBlocks,
-    JoinedColumn,
-    QueriedChunks,
-    QueryJoin,
-    QueryListMember,
-    QueryMatch,
-    QueryMember,
-    QuerySparseMember,
-    RowArray,
-    SpawnedRows,
-    WorldParts,
-    as_entities,
-    known_fields,
-    put_where,
-    rows_last,
-    signature_words,
-)
+from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
+from ._runtime.archetypes.world import ArchetypeHolder, SpawnedRows
+from ._runtime.columns.field_names import known_fields
+from ._runtime.convert.numbers import FloatField
+from ._runtime.entities.arrays import as_entities
+from ._runtime.entities.handles import Columns, Entity, EntityArray, Instance, RowArray
+from ._runtime.groups.group import Group, GroupMember
+from ._runtime.kernels.blocks import Cells, put_where, rows_last
+from ._runtime.queries.chunks import QueriedChunks
+from ._runtime.queries.join import QueryJoin
+from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
+from ._runtime.queries.match import QueryMatch
+from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseMember
+from ._runtime.world.parts import WorldParts
+from ._runtime.world.signatures import ComponentFlags, ComponentHolder, signature_words
 from .ai_state import (
     AiState,
     AiStateColumns,

@@ -12,7 +12,6 @@ from types import ModuleType
 import jinja2
 
 ROOT = Path(__file__).parent.parent
-RUNTIME = ("errors", "handles", "handles_queue", "handle_arrays", "callbacks")
 
 
 def environment() -> jinja2.Environment:
@@ -45,9 +44,8 @@ def entities_module(
     package = folder / name
     package.mkdir()
     (package / "__init__.py").touch()
-    lines = [f"from ecsgen.runtime.{module} import *\n" for module in RUNTIME]
-    (package / "_runtime.py").write_text("".join(lines))
     source = entities_source(index_bits, generation_bits, min_free)
+    source = source.replace("from ._runtime.", "from ecsgen.runtime.")
     (package / "entities.py").write_text(source, encoding="utf-8")
     sys.path.insert(0, str(folder))
     try:

@@ -8,7 +8,7 @@ from ecsgen import schema
 from ecsgen.config import Backend, Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
-from ecsgen.render.package import outputs
+from ecsgen.render.package import texts
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "schemas"
@@ -25,12 +25,12 @@ def build(
     project = schema.load(schemas, diagnostics)
     tests = tests or folder / "tests"
     options = Options(schemas, folder, backend, tests, jobs=1, line_length=88)
-    found = [] if project is None else outputs(project, options)
+    found = {} if project is None else texts(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{schemas} has {diagnostics.errors} errors")
-    for output in found:
-        is_test = output.path.startswith("tests/")
-        path = tests / output.path.removeprefix("tests/") if is_test else folder / output.path
+    for name, text in found.items():
+        is_test = name.startswith("tests/")
+        path = tests / name.removeprefix("tests/") if is_test else folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(output.make(), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     return project

@@ -76,7 +76,7 @@ class Kind:
         )
         documents = [head, *(p.text(m.title()) for m, p in self.policies.items())]
         self.package = world_package("---\n".join(documents), f"groups_{seed}")
-        self.runtime = importlib.import_module(f"{self.package.__package__}._runtime")
+        self.errors = importlib.import_module(f"{self.package.__package__}._runtime.errors")
 
 
 def values(serial: int) -> dict[str, Any]:

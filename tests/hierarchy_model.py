@@ -32,7 +32,7 @@ class Subject:
 
     def __init__(self, package: ModuleType, module: str) -> None:
         self.component = COMPONENTS[module]
-        self.runtime = importlib.import_module(f"{package.__name__}._runtime")
+        self.errors = importlib.import_module(f"{package.__name__}._runtime.errors")
         self.entities = importlib.import_module(f"{package.__name__}.entities").EntityManager()
         manager = manager_of(package, module)
         self.owned = self.component.owner == "entity"
@@ -103,7 +103,7 @@ class Subject:
 
     def _on_release(self, rows: Any) -> None:
         self.released += self.manager.data.serial[rows].tolist()
-        with pytest.raises(self.runtime.StructureLockedError):
+        with pytest.raises(self.errors.StructureLockedError):
             self.manager.set_parent(int(rows[0]), NIL)
 
     # --- steps -----------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class Subject:
         version = self.manager.version
         same = self.nodes[serial].parent == parent
         if self.is_below(parent, serial):
-            with pytest.raises(self.runtime.HierarchyError):
+            with pytest.raises(self.errors.HierarchyError):
                 self.manager.set_parent(self.row(serial), self.row(parent))
         else:
             self.manager.set_parent(self.row(serial), self.row(parent))
@@ -196,7 +196,7 @@ class Subject:
         wanted = self.row(parents[0]) if one else [self.row(p) for p in parents]
         version = self.manager.version
         if _has_cycle(final):
-            with pytest.raises(self.runtime.HierarchyError):
+            with pytest.raises(self.errors.HierarchyError):
                 self.manager.set_parent_many(given, wanted)
             assert self.manager.version == version
             return

@@ -6,16 +6,15 @@ import importlib
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from ecsgen.model import Base, Component, Field, FieldType, World
-from ecsgen.render.bundle import runtime_source
 from ecsgen.render.component import component_module
 from ecsgen.render.package import entities_module
+from ecsgen.render.runtime import copies
 
 SERIAL = Field("serial", FieldType("i64", Base.INT, "i64"), 0)
 PLACE = Field("place", FieldType("f32[3]", Base.FLOAT, "f32", (3,)), (0.0, 0.0, 0.0))
@@ -51,12 +50,11 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The generated package of all these components, indices of entities being reused at once."""
     folder = tmp_path_factory.mktemp("hierarchy")
     generated = folder / "families"
-    generated.mkdir()
-    texts = {component.module: component_module(component) for component in COMPONENTS.values()}
-    texts |= {"__init__": "", "_runtime": runtime_source()}
-    texts["entities"] = entities_module(World(min_free=2))
-    for module, text in texts.items():
-        Path(generated / f"{module}.py").write_text(text, encoding="utf-8")
+    texts = {f"{name}.py": component_module(component) for name, component in COMPONENTS.items()}
+    texts |= {"__init__.py": "", "entities.py": entities_module(World(min_free=2))}
+    for path, text in (texts | copies(texts.values())).items():
+        (generated / path).parent.mkdir(parents=True, exist_ok=True)
+        (generated / path).write_text(text, encoding="utf-8")
     sys.path.insert(0, str(folder))
     try:
         yield importlib.import_module("families")

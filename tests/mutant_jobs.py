@@ -111,13 +111,21 @@ def _jobs_of_numba(project: Project, folder: Path) -> Iterator[Job]:
 def _broken(
     folder: Path, file: str, every: Iterable[Mutant], tests: tuple[str, ...]
 ) -> Iterator[Job]:
-    text = (folder / file).read_text(encoding="utf-8")
+    """Return the ways to break a module, or those below a folder as if they were one."""
+    top = folder / file
+    paths = sorted(top.rglob("*.py")) if top.is_dir() else [top]
+    texts = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
     for mutant in every:
-        matches = list(enumerate(re.finditer(mutant.old, text, re.MULTILINE)))
-        for place, match in spread(matches, PLACES):
+        found = [
+            (path, match)
+            for path, text in texts.items()
+            for match in re.finditer(mutant.old, text, re.MULTILINE)
+        ]
+        for place, (path, match) in spread(list(enumerate(found)), PLACES):
+            text = texts[path]
             new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
             if new != text:
-                yield Job(folder.name, file, place, mutant, new, tests)
+                yield Job(folder.name, path, place, mutant, new, tests)
 
 
 def spread(items: list[Item], count: int) -> list[Item]:

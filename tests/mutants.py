@@ -10,7 +10,7 @@ from tests import mutants_archetypes
 
 @dataclass(frozen=True)
 class Shared:
-    """A file that all components share, and how it is broken."""
+    """What all components share, a module or a folder of such, and how it is broken."""
 
     file: str
     mutants: tuple[Mutant, ...]
@@ -252,16 +252,16 @@ WORLD_RUNTIME = (
 SHARED = (
     Shared("entities.py", ENTITIES, ("test_entities.py",)),
     Shared("world.py", WORLD, ("test_world.py",)),
-    Shared("_runtime.py", RUNTIME, ()),
-    Shared("_runtime.py", WORLD_RUNTIME, ("test_world.py",)),
+    Shared("_runtime", RUNTIME, ()),
+    Shared("_runtime", WORLD_RUNTIME, ("test_world.py",)),
     Shared("archetypes.py", mutants_archetypes.STORE, ("test_archetypes.py",)),
-    Shared("_runtime.py", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
-    Shared("_runtime.py", mutants_archetypes.QUERIES, ("test_world.py",)),
-    Shared("_runtime.py", mutants_archetypes.KERNELS, ("test_world.py",)),
+    Shared("_runtime", mutants_archetypes.RUNTIME, ("test_archetypes.py",)),
+    Shared("_runtime", mutants_archetypes.QUERIES, ("test_world.py",)),
+    Shared("_runtime", mutants_archetypes.KERNELS, ("test_world.py",)),
 )
 
 COMPILED = Shared(
-    "_compiled.py",
+    "_compiled",
     (
         Mutant("NaN is no minimum", r"a < b or a != a", "a < b"),
         Mutant("NaN is no maximum", r"a > b or a != a", "a > b"),

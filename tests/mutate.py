@@ -141,8 +141,8 @@ def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: 
 def _compiled_cache(package: Path) -> str:
     """Return a folder's name that changes with the functions that others have compiled into them:
     numba compiles a function again when its own file changes, not when theirs do."""
-    path = package / "_compiled.py"
-    text = path.read_bytes() if path.exists() else b""
+    paths = sorted((package / "_compiled").rglob("*.py"))
+    text = b"".join(path.read_bytes() for path in paths)
     return f"compiled_{zlib.crc32(text):08x}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ecsgen.runtime.archetypes_places import NOWHERE, EntityPlaces, by_archetype
+from ecsgen.runtime.archetypes.places import NOWHERE, EntityPlaces, by_archetype
 
 
 def test_places_by_archetype() -> None:

@@ -26,6 +26,7 @@ from tests.generated_package import build
 from tests.kernel_package import arguments, differing, forget, random_values
 from tests.kernel_reference import Reference
 from tests.kernel_texts import ENUM, FIELDS, kernel
+from tests.runtime_names import patch_runtime
 from tests.world_package import world_package
 
 KERNELS = 12
@@ -267,7 +268,7 @@ def test_chunks_are_cut_into_blocks(
     small: Subject, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(small.package.archetypes, "CHUNK_BYTES", 1 << 20)
-    monkeypatch.setattr(small.package._runtime, "block_rows", lambda row_bytes: 32)
+    patch_runtime(monkeypatch, small.package.__name__, block_rows=lambda row_bytes: 32)
     random = np.random.default_rng(number)
     w = filled(small, (40, 33, 5, 0, 64), random)
     kernel = small.project.world.kernels[number]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ecsgen.chunks import chunk_row_bytes, chunk_rows
 from ecsgen.columns import SCALAR_BYTES
-from ecsgen.runtime.buffers import Column
-from ecsgen.runtime.chunks import ChunkBase, ChunkPool
-from ecsgen.runtime.chunks_layout import ChunkColumns, ChunkLayout, RowCount
+from ecsgen.runtime.archetypes.chunk_layout import ChunkColumns, ChunkLayout, RowCount
+from ecsgen.runtime.archetypes.chunks import ChunkBase, ChunkPool
+from ecsgen.runtime.columns.buffers import Column
 from tests.world_package import load
 
 KINDS = {

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.hierarchy_model import NIL, Subject
 from tests.hierarchy_package import COMPONENTS, manager_of, package
+from tests.runtime_names import patch_runtime
 
 __all__ = ["package"]
 
@@ -41,12 +42,10 @@ def test_a_manager_does_as_the_model(
 @contextmanager
 def limits(package: ModuleType, module: str, few: bool, rounds: int) -> Iterator[None]:
     """Take the ways for few rows among many, and give up on long lists after some rounds."""
-    runtime = importlib.import_module(f"{package.__name__}._runtime")
     generated = importlib.import_module(f"{package.__name__}.{module}")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_DENSE", "_MANY") if few else ():
-            patch.setattr(runtime, name, 0)
-        patch.setattr(runtime, "ROUNDS", rounds)
+        few_values = {"_DENSE": 0, "_MANY": 0} if few else {}
+        patch_runtime(patch, package.__name__, ROUNDS=rounds, **few_values)
         patch.setattr(generated, "ROUNDS", rounds)
         yield
 
@@ -104,7 +103,7 @@ def test_only_the_final_state_can_be_a_cycle(nodes: Any) -> None:
 
 
 def test_cycles_are_refused_and_change_nothing(nodes: Any, package: ModuleType) -> None:
-    error = Subject(package, "noderoot7").runtime.HierarchyError
+    error = Subject(package, "noderoot7").errors.HierarchyError
     nodes.set_parent_many([1, 2, 3], [0, 1, 2])
     before, version = links(nodes), nodes.version
     for row, parent in ((0, 0), (0, 3), (1, 2), (9, 9)):
@@ -117,7 +116,7 @@ def test_cycles_are_refused_and_change_nothing(nodes: Any, package: ModuleType) 
 
 
 def test_bad_rows_and_parents_change_nothing(nodes: Any, package: ModuleType) -> None:
-    stale = Subject(package, "noderoot7").runtime.StaleInstanceError
+    stale = Subject(package, "noderoot7").errors.StaleInstanceError
     for row, parent in ((10, 0), (NIL, 0), (-1, 0), (0, 10), (0, -1)):
         with pytest.raises(stale):
             nodes.set_parent(row, parent)
@@ -159,7 +158,7 @@ def test_masks_numpy_numbers_and_own_columns_are_taken(nodes: Any) -> None:
 
 
 def test_a_locked_manager_refuses(nodes: Any, package: ModuleType) -> None:
-    error = Subject(package, "noderoot7").runtime.StructureLockedError
+    error = Subject(package, "noderoot7").errors.StructureLockedError
     with nodes.locked():
         with pytest.raises(error):
             nodes.set_parent(1, 0)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecsgen.layout import layout, table
-from ecsgen.runtime.indirect import differing, picked
+from ecsgen.runtime.cold.indirect import differing, picked
 from tests.world_package import load, world_package
 
 FIELDS = """

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsgen.runtime.buffers import Column, cut
+from ecsgen.runtime.columns.buffers import Column, cut
 from ecsgen.runtime.errors import CapacityError
-from ecsgen.runtime.reserved import give_back, reserve_pages, untouched_objects
+from ecsgen.runtime.growth.reserved import give_back, reserve_pages, untouched_objects
 from tests.world_package import load, sources, world_package
 
 ROWS = 128

@@ -41,8 +41,8 @@ def game() -> Any:
     return world_package(SCHEMA, "grouped_game").Game()
 
 
-def runtime() -> Any:
-    return importlib.import_module("grouped_game._runtime")
+def errors() -> Any:
+    return importlib.import_module("grouped_game._runtime.errors")
 
 
 def bodies(w: Any, both: int, extra: int = 0) -> Any:
@@ -244,7 +244,7 @@ def test_members_are_not_sorted_on_their_own() -> None:
     bodies(w, 2)
     version = w.velocity.version
     for call, given in ((w.velocity.sort, "speed"), (w.velocity.reorder, [1, 0])):
-        with pytest.raises(runtime().EcsError, match=r"bodies\.sort"):
+        with pytest.raises(errors().EcsError, match=r"bodies\.sort"):
             call(given)
     assert w.velocity.version == version
 
@@ -284,7 +284,7 @@ def test_copies_of_a_world_have_groups_of_their_own(copied: Any) -> None:
 def test_a_lock_on_one_locks_all() -> None:
     w = game()
     es = bodies(w, 2, extra=1)
-    error = runtime().StructureLockedError
+    error = errors().StructureLockedError
     lonely = int(w.position.data.entity[2])
     for locked, other in ((w.position, w.velocity), (w.velocity, w.position)):
         with locked.locked():
@@ -316,13 +316,13 @@ def test_no_room_for_the_last_component_changes_nothing() -> None:
     w.light.create_many(es[:66], k=range(66))
     w.mesh.create_many(es[:63], k=range(63))
     before = w.light.data.entity.tolist(), w.light.version, w.mesh.version, w.lit.n
-    with pytest.raises(runtime().CapacityError):
+    with pytest.raises(errors().CapacityError):
         w.mesh.create_many(es[63:66])
-    with pytest.raises(runtime().CapacityError):
+    with pytest.raises(errors().CapacityError):
         w.spawn(2, light={}, mesh={})
     assert (w.light.data.entity.tolist(), w.light.version, w.mesh.version, w.lit.n) == before
     assert w.mesh.create(es[65], k=65) == 63  # into the last row, by swaps without a spare one
-    with pytest.raises(runtime().CapacityError):
+    with pytest.raises(errors().CapacityError):
         w.mesh.create(es[64])
     assert w.lit.light.k.tolist() == w.lit.mesh.k.tolist() == [*range(63), 65]
 
@@ -367,7 +367,7 @@ def test_what_is_released_cannot_be_moved_by_a_mate() -> None:
     w.mesh.on_release(released)
     with pytest.raises(ExceptionGroup) as caught:
         w.mesh.destroy_many([0, 2])
-    assert [type(e) for e in caught.value.exceptions] == [runtime().StructureLockedError]
+    assert [type(e) for e in caught.value.exceptions] == [errors().StructureLockedError]
     assert seen == [1, 3]
     assert w.lit.entity.tolist() == [es[1]]
     assert len(w.light) == 3

@@ -76,7 +76,7 @@ class Machine(RuleBasedStateMachine):
         serials = [self.before[module].get(entity) for entity in owners]
         assert manager.data.k[rows].tolist() == serials
         for mate in MATES.get(module, (module,)):
-            with pytest.raises(self.kind.runtime.StructureLockedError):
+            with pytest.raises(self.kind.errors.StructureLockedError):
                 self.manager(mate).clear()
         if self.trouble and len(rows) % 2:
             raise OSError
@@ -303,7 +303,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(module=modules)
     def locks_hold_all(self, module: str) -> None:
-        error = self.kind.runtime.StructureLockedError
+        error = self.kind.errors.StructureLockedError
         before = [self.manager(m).version for m in MODULES]
         with self.manager(module).locked():
             for mate in MATES.get(module, (module,)):

@@ -22,6 +22,7 @@ from tests.kernel_package import (
     schema,
 )
 from tests.kernel_reference import Reference
+from tests.runtime_names import patch_runtime
 
 KERNELS = 60
 
@@ -102,6 +103,5 @@ def test_parents_come_first(family: Subject, number: int, rows: int, seed: int) 
 
 @pytest.mark.parametrize("number", range(KERNELS))
 def test_blocks_join(subject: Subject, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime: Any = subject.package._runtime
-    monkeypatch.setattr(runtime, "block_rows", lambda row_bytes: 8)
+    patch_runtime(monkeypatch, subject.package.__name__, block_rows=lambda row_bytes: 8)
     check(subject, number, 24 + number % 3, seed=number)

@@ -12,6 +12,7 @@ import pytest
 
 from ecsgen.config import BACKENDS
 from tests.kernel_package import built, forget
+from tests.runtime_names import patch_runtime
 
 SCHEMA = """\
 component: {name}
@@ -57,7 +58,7 @@ def package(
 @pytest.fixture(params=["PlainManager", "HoleyManager"])
 def manager(package: Any, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Rows in a few blocks; every third was destroyed, which leaves holes in the direct one."""
-    monkeypatch.setattr(package._runtime, "block_rows", lambda row_bytes: 512)
+    patch_runtime(monkeypatch, package.__name__, block_rows=lambda row_bytes: 512)
     entities = package.EntityManager()
     found = getattr(package, request.param)(entities)
     random = np.random.default_rng(1)

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ecsgen.runtime.convert_enums import EnumField
+from ecsgen.runtime.convert.enums import EnumField
 
 
 class Mode(IntEnum):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecsgen.runtime.convert_arrays import shown
-from ecsgen.runtime.convert_base import Field
-from ecsgen.runtime.convert_numbers import BoolField, FloatField, HandleField, IntField
-from ecsgen.runtime.convert_text import BytesField, TextField
+from ecsgen.runtime.convert.arrays import shown
+from ecsgen.runtime.convert.base import Field
+from ecsgen.runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
+from ecsgen.runtime.convert.text import BytesField, TextField
 
 
 class Colour(Enum):

@@ -16,8 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ecsgen.runtime.convert_base import Field
-from ecsgen.runtime.convert_numbers import BoolField, FloatField, HandleField, IntField
+from ecsgen.runtime.convert.base import Field
+from ecsgen.runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
 
 ERRORS = (TypeError, ValueError, OverflowError)
 FORMATS = {"bool": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q"}

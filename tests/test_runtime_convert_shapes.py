@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ecsgen.runtime.convert_base import Field
-from ecsgen.runtime.convert_numbers import BoolField, FloatField, HandleField, IntField
-from ecsgen.runtime.convert_text import BytesField, TextField
+from ecsgen.runtime.convert.base import Field
+from ecsgen.runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
+from ecsgen.runtime.convert.text import BytesField, TextField
 
 SHAPES = [(1,), (2,), (3,), (4,), (7,), (2, 2), (4, 4), (2, 1, 3)]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ecsgen.runtime.convert_objects import ObjectField
-from ecsgen.runtime.convert_text import BytesField, TextField
+from ecsgen.runtime.convert.objects import ObjectField
+from ecsgen.runtime.convert.text import BytesField, TextField
 
 SIZE = 6
 TEXT = TextField("C.f", SIZE)

@@ -51,7 +51,7 @@ def test_what_generated_code_needs_is_refused(name: str) -> None:
 
 def runtime_names() -> set[str]:
     found = set()
-    for file in RUNTIME.glob("*.py"):
+    for file in RUNTIME.rglob("*.py"):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 found.add(node.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from ecsgen import features, render, schema, world_features
 from ecsgen.config import load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
-from ecsgen.render import Output, bundle, imports
+from ecsgen.render import Output, runtime
 from ecsgen.render.environment import template_folder
 from ecsgen.schema.names import RESERVED_FIELD_NAMES
 
@@ -111,21 +111,41 @@ def test_builtins_of_managers_are_reserved() -> None:
                 assert used <= RESERVED_FIELD_NAMES | {"None"}, (component.name, node.name)
 
 
-@pytest.mark.parametrize(
-    ("found", "source"),
-    [
-        (imports.runtime_names, bundle.runtime_source),
-        (imports.compiled_names, bundle.compiled_source),
-    ],
-)
-def test_public_names_are_as_a_parser_finds_them(
-    found: Callable[[], frozenset[str]], source: Callable[[], str]
-) -> None:
-    names: set[str] = set()
-    for node in ast.parse(source()).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            names.add(node.name)
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        targets += [node.target] if isinstance(node, ast.AnnAssign) else []
-        names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    assert found() == {name for name in names if not name.startswith("_")}
+def test_public_names_are_as_a_parser_finds_them() -> None:
+    for path, text in runtime.sources().items():
+        names: list[str] = []
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                names.append(node.name)
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            targets += [node.target] if isinstance(node, ast.AnnAssign) else []
+            names += [target.id for target in targets if isinstance(target, ast.Name)]
+        assert runtime.public_names(text) == [n for n in names if not n.startswith("_")], path
+
+
+@pytest.mark.parametrize("package", [runtime.RUNTIME, runtime.COMPILED])
+def test_public_names_are_defined_once(package: str) -> None:
+    texts = [text for path, text in runtime.sources().items() if path.startswith(package)]
+    names = [name for text in texts for name in runtime.public_names(text)]
+    assert names
+    assert sorted(names) == sorted(runtime.origins(package))
+
+
+def test_the_runtime_is_copied_as_it_is() -> None:
+    folder = Path(runtime.__file__).parents[1]
+    modules = [output.make() for output in outputs().values()]
+    copies = runtime.copies(modules)
+    assert "_runtime/maps/sparse.py" in copies
+    for path, text in copies.items():
+        assert text == (folder / path.removeprefix("_")).read_text(encoding="utf-8")
+
+
+def test_only_what_is_imported_is_copied() -> None:
+    assert runtime.copies(["import numpy as np\n"]) == {}
+    found = runtime.copies(["from ._runtime.entities.queue import IndexQueue\n"])
+    assert list(found) == [
+        f"_runtime/{name}.py" for name in ("__init__", "entities/__init__", "entities/queue")
+    ]
+    found = runtime.copies(["from ._compiled.rows import distinct\n"])
+    assert {"_compiled/rows.py", "_runtime/placement/rows.py", "_runtime/errors.py"} <= found.keys()
+    assert "_compiled/lookups.py" not in found

@@ -22,6 +22,7 @@ from tests.joined_package import (
     write_schema,
 )
 from tests.kernel_package import arguments, differing, forget
+from tests.runtime_names import patch_runtime
 
 KERNELS = 24
 COMPILED = 4
@@ -99,5 +100,5 @@ def test_both_backends_are_exact(
 def test_blocks_join(packages: Packages, turns: list[tuple[Change, int]], seed: int) -> None:
     """With numpy, in blocks of four rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packages.numpy._runtime, "block_rows", lambda row_bytes: 4)
+        patch_runtime(patch, packages.numpy.__name__, block_rows=lambda row_bytes: 4)
         check_story(packages, turns, seed, compiled=False)

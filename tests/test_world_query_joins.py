@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from random import Random
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.runtime_names import patch_runtime
 from tests.test_world_queries import change, check, everything, new_world, shuffled
 from tests.world_package import world_package
 
@@ -47,16 +47,11 @@ fields: {at: "f32[3]"}
 """
 
 
-def runtime(world: Any) -> Any:
-    return sys.modules[type(world).__module__.replace(".world", "._runtime")]
-
-
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What else takes a million entities happens with a dozen."""
     for world in (new_world(), ordered()):
-        for name, value in SMALL.items():
-            monkeypatch.setattr(runtime(world), name, value)
+        patch_runtime(monkeypatch, type(world).__module__.removesuffix(".world"), **SMALL)
 
 
 def ordered() -> Any:

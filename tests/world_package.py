@@ -13,7 +13,7 @@ from ecsgen import schema
 from ecsgen.config import Backend, Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
-from ecsgen.render import outputs
+from ecsgen.render import texts
 
 
 def load(text: str) -> Project:
@@ -32,17 +32,17 @@ def sources(project: Project, backend: Backend = "numpy") -> dict[str, str]:
     options = Options(
         schemas=here, output=here, backend=backend, tests=None, jobs=1, line_length=88
     )
-    made = outputs(project, options)
-    return {o.path: o.make() for o in made if not o.path.startswith("tests/")}
+    return texts(project, options)
 
 
 @cache
 def world_package(text: str, name: str, backend: Backend = "numpy") -> ModuleType:
     """Import the world of the package generated from a schema text."""
     folder = Path(mkdtemp())
-    (folder / name).mkdir()
     for path, source in sources(load(text), backend).items():
-        (folder / name / path).write_text(source, encoding="utf-8")
+        file = folder / name / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source, encoding="utf-8")
     sys.path.insert(0, str(folder))
     try:
         return importlib.import_module(f"{name}.world")

@@ -12,9 +12,9 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
-from ecsgen.runtime.archetypes_rows import Archetype
-from ecsgen.runtime.chunk_blocks import ChunkField, KeptOfChunks
-from ecsgen.runtime.queried_chunks import QueriedChunks
+from ..runtime.archetypes.chunk_blocks import ChunkField, KeptOfChunks
+from ..runtime.archetypes.rows import Archetype
+from ..runtime.queries.chunks import QueriedChunks
 
 
 class ChunkCells(KeptOfChunks):

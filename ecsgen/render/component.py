@@ -10,7 +10,8 @@ from ecsgen.model import Component
 from ecsgen.render.blocks import Step, indented, without_nothing
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
-from ecsgen.render.imports import compiled_names, import_lines
+from ecsgen.render.imports import import_lines
+from ecsgen.render.runtime import COMPILED, origins
 
 MARKER = "<<imports>>"
 
@@ -22,7 +23,7 @@ def component_module(component: Component) -> str:
     text = without_nothing(text)
     own = dict.fromkeys(steps.spelling.enums, ".enums")
     if component.backend == "numba":
-        own |= dict.fromkeys(compiled_names(), "._compiled")
+        own |= origins(COMPILED)
     return text.replace(MARKER, import_lines(text, own))
 
 

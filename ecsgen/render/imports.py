@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
 
-from ecsgen.render.bundle import texts
 from ecsgen.render.calls import import_line
+from ecsgen.render.runtime import RUNTIME, origins
 
 STANDARD = {
     "Callable": "collections.abc",
@@ -48,7 +47,6 @@ _TEXT = re.compile(
     re.DOTALL,
 )
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
-_DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =)", re.MULTILINE)
 _NAME = re.compile(r"(?<![\w.])(?<!def )[A-Za-z]\w*")
 
 
@@ -59,7 +57,7 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
     """
     code = _TEXT.sub("", text)
     used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
-    package = PACKAGE | dict.fromkeys(runtime_names(), "._runtime") | dict(own)
+    package = {**PACKAGE, **origins(RUNTIME), **own}
     groups = [
         _from_lines(STANDARD, used),
         (
@@ -72,27 +70,8 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
     return "\n\n".join("\n".join(group) for group in groups if group)
 
 
-@cache
-def runtime_names() -> frozenset[str]:
-    """Return the public names that `_runtime.py` defines."""
-    return _public_names("runtime")
-
-
-@cache
-def compiled_names() -> frozenset[str]:
-    """Return the public names that `_compiled.py` defines."""
-    return _public_names("compiled")
-
-
-def _public_names(package: str) -> frozenset[str]:
-    """Return what the modules of a package define at their top: no parser, for that takes a tenth
-    of a second."""
-    found = (_DEFINED.findall(_TEXT.sub("", text)) for text in texts(package))
-    return frozenset(one or other for names in found for one, other in names)
-
-
-def _from_lines(origins: dict[str, str], used: set[str]) -> list[str]:
+def _from_lines(places: Mapping[str, str], used: set[str]) -> list[str]:
     modules: dict[str, list[str]] = {}
-    for name in origins.keys() & used:
-        modules.setdefault(origins[name], []).append(name)
+    for name in places.keys() & used:
+        modules.setdefault(places[name], []).append(name)
     return [import_line(module, modules[module]) for module in sorted(modules)]

@@ -14,12 +14,12 @@ from ecsgen.render.archetypes import (
     archetype_subjects,
     archetypes_module,
 )
-from ecsgen.render.bundle import compiled_source, runtime_source
 from ecsgen.render.calls import import_line, isort_key
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
+from ecsgen.render.runtime import RUNTIME, copies, origins
 from ecsgen.render.world import Parts, world_module
 
 EXPORTED = (
@@ -45,10 +45,19 @@ EXPORTED = (
 
 
 def outputs(project: Project, options: Options) -> list[Output]:
-    """Return every file of the package; cheap, nothing is rendered yet."""
+    """Return every file that the schemas give rise to; cheap, nothing is rendered yet.
+
+    What these import of the runtime comes beside them: `runtime.copies`.
+    """
     project = project.made_for(options.backend)
     tests_of = tests.outputs(project, options) if options.tests is not None else ()
     return [*_package(project), *_managers(project), *tests_of]
+
+
+def texts(project: Project, options: Options) -> dict[str, str]:
+    """Return the whole package, unformatted: the text of each file by path."""
+    made = {output.path: output.make() for output in outputs(project, options)}
+    return made | copies(made.values())
 
 
 def _package(project: Project) -> Iterator[Output]:
@@ -57,9 +66,6 @@ def _package(project: Project) -> Iterator[Output]:
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
-    yield _output("_runtime.py", runtime_source)
-    if project.backend == "numba":
-        yield _output("_compiled.py", compiled_source)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world)
     yield _output("world.py", world_module, parts)
@@ -115,15 +121,17 @@ def package_module(
     `components`: name and module of each, and whether it lives in archetype chunks. `of_world`:
     what `world.py` has for them.
     """
-    origins = {"._runtime": list(EXPORTED), ".entities": ["EntityManager"]}
-    origins[".world"] = sorted(set(of_world))
+    places: dict[str, list[str]] = {}
+    for name in EXPORTED:
+        places.setdefault(origins(RUNTIME)[name], []).append(name)
+    places |= {".entities": ["EntityManager"], ".world": sorted(set(of_world))}
     for name, module, is_chunked in components:
-        origins[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]
+        places[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]
     if any(is_chunked for _, _, is_chunked in components):
-        origins[".archetypes"] = ["ArchetypeChunk", "Archetypes"]
+        places[".archetypes"] = ["ArchetypeChunk", "Archetypes"]
     if enums:
-        origins[".enums"] = list(enums)
-    names = sorted((name for found in origins.values() for name in found), key=isort_key)
-    imports = [import_line(module, origins[module]) for module in sorted(origins)]
+        places[".enums"] = list(enums)
+    names = sorted((name for found in places.values() for name in found), key=isort_key)
+    imports = [import_line(module, places[module]) for module in sorted(places)]
     template = environment().get_template("package.py.j2")
     return template.render(world=world, imports=imports, names=names)

@@ -9,7 +9,8 @@ from ecsgen import world_features
 from ecsgen.model import Component, Project, World
 from ecsgen.render.blocks import Step, without_nothing
 from ecsgen.render.environment import environment
-from ecsgen.render.imports import compiled_names, import_lines
+from ecsgen.render.imports import import_lines
+from ecsgen.render.runtime import COMPILED, origins
 from ecsgen.schema.names import DERIVED_CLASSES
 
 MARKER = "<<imports>>"
@@ -95,5 +96,5 @@ def world_module(parts: Parts) -> str:
     text = without_nothing(text)
     own = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
     if parts.backend == "numba":
-        own |= dict.fromkeys(compiled_names(), "._compiled")
+        own |= origins(COMPILED)
     return text.replace(MARKER, import_lines(text, own))

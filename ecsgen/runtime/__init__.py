@@ -1,6 +1,6 @@
-"""What is the same for every schema: real Python, tested here, copied into each generated package.
+"""What is the same for every schema: real Python, tested by itself, copied into each package that
+is made, as far as its modules import it.
 
-The modules are bundled into `generated/_runtime.py` in the order of
-`ecsgen.render.bundle`. They import numpy, the standard library and each other (as `from
-.errors import …`), nothing else.
+The modules import numpy, the standard library and each other, relatively; no public name is
+defined twice.
 """

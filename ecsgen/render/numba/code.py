@@ -8,7 +8,7 @@ from typing import Final
 
 from ecsgen.kernels.types import UNSIGNED
 from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.imports import compiled_names
+from ecsgen.render.runtime import COMPILED, origins
 
 
 class Level(IntEnum):
@@ -103,5 +103,14 @@ class Names:
         return name
 
 
-USED: Final = compiled_names() | {"np", "njit", "prange", "range", "abs", "min", "max", "NIL"}
+USED: Final = origins(COMPILED).keys() | {
+    "np",
+    "njit",
+    "prange",
+    "range",
+    "abs",
+    "min",
+    "max",
+    "NIL",
+}
 """What functions call by these names."""

@@ -9,7 +9,6 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
-from unittest.mock import patch
 
 import numpy as np
 from hypothesis import settings
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from .package import EntityManager
+from .runtime import runtime_with
 from .subject import Subject, born
 
 Value: TypeAlias = list[Any]
@@ -217,8 +217,7 @@ def _reduced(how: str, values: list[float]) -> tuple[float, float]:
 
 def run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
     """Call a kernel, with blocks so small that there are several."""
-    runtime = f"{EntityManager.__module__.rpartition('.')[0]}._runtime"
-    with patch(f"{runtime}.block_rows", lambda row_bytes: 8):
+    with runtime_with(block_rows=lambda row_bytes: 8):
         return getattr(manager, name)(**arguments)
 
 

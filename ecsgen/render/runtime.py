@@ -1,0 +1,86 @@
+"""What a generated package has of the runtime: the modules that its own import, copied as they are.
+
+`_runtime` is what is the same for every schema, `_compiled` what compiled kernels call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+import ecsgen
+
+FOLDER = Path(ecsgen.__file__).parent
+RUNTIME = "_runtime"
+COMPILED = "_compiled"
+
+_IMPORTS = re.compile(r"^from (\.+)([\w.]*) import ", re.MULTILINE)
+_TEXT = re.compile(r'""".*?"""', re.DOTALL)
+# At a module's beginning: no parser, for that takes a tenth of a second.
+_DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =)", re.MULTILINE)
+
+
+@cache
+def sources() -> Mapping[str, str]:
+    """Return the text of every module that can be copied, by its path in a generated package."""
+    runtime = _texts("runtime", RUNTIME)
+    # Here they stand beside the runtime, there beside what has its name with an underscore.
+    compiled = _texts("compiled", COMPILED).items()
+    return runtime | {
+        path: text.replace("from ..runtime.", "from .._runtime.") for path, text in compiled
+    }
+
+
+@cache
+def origins(package: str) -> Mapping[str, str]:
+    """Return where the public names of `_runtime` or `_compiled` are defined, as modules of the
+    generated package import them: `._runtime.maps.sparse`."""
+    found: dict[str, str] = {}
+    for path, text in sources().items():
+        if path.startswith(f"{package}/"):
+            module = f".{path.removesuffix('.py').replace('/', '.')}"
+            found |= dict.fromkeys(public_names(text), module)
+    return found
+
+
+def public_names(text: str) -> list[str]:
+    """Return the public names that a module defines at its top."""
+    return [one or other for one, other in _DEFINED.findall(_TEXT.sub("", text))]
+
+
+def copies(modules: Iterable[str]) -> dict[str, str]:
+    """Return the text of each module that modules with these texts need, by path.
+
+    That is what they import, what these import, and the `__init__` of each folder.
+    """
+    needed: dict[str, str] = {}
+    todo = [path for text in modules for path in _imported("", text)]
+    while todo:
+        path = todo.pop()
+        if path not in needed:
+            needed[path] = sources()[path]
+            todo += _imported(path, needed[path])
+            todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
+    return dict(sorted(needed.items()))
+
+
+def _imported(path: str, text: str) -> list[str]:
+    """Return the paths of what a module, which has this path, imports from the runtime."""
+    found = []
+    for dots, module in _IMPORTS.findall(text):
+        folder = path.split("/")[: -len(dots)]
+        name = "/".join([*folder, *module.split(".")])
+        if name.startswith((f"{RUNTIME}/", f"{COMPILED}/")):
+            found.append(f"{name}.py")
+    return found
+
+
+def _texts(folder: str, package: str) -> dict[str, str]:
+    top = FOLDER / folder
+    paths = sorted(top.rglob("*.py"))
+    return {
+        f"{package}/{path.relative_to(top).as_posix()}": path.read_text(encoding="utf-8")
+        for path in paths
+    }

@@ -1,0 +1,1 @@
+"""Archetypes: entities with the same components, in chunks of rows."""

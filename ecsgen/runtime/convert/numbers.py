@@ -1,0 +1,283 @@
+"""Fields of bools, integers, handles and floats."""
+
+from __future__ import annotations
+
+from math import frexp, inf, isfinite, isinf, isnan, nextafter
+from operator import index
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import shown
+from .base import Field, ShapedField
+
+_EXACT: Final = 2**53
+"""Up to here every integer is a float of 64 bits."""
+
+_ROUNDS_TO_INF: Final = {"f32": float.fromhex("0x1.ffffffp127"), "f64": inf}
+"""Where rounding makes a finite number infinite: half a step over the largest finite one."""
+
+
+_NOT_REAL: Final = (
+    bool,
+    np.bool_,
+    np.complexfloating,
+    np.flexible,
+    np.datetime64,
+    np.timedelta64,
+)
+"""Types that have `__float__` or `__index__` all the same."""
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a number says so: `float` makes large Decimals infinite without an error."""
+    try:
+        return bool(-inf < value < inf)
+    except TypeError:
+        return False
+
+
+class BoolField(Field):
+    """Bools, and nothing that merely looks like one."""
+
+    __slots__ = ()
+
+    _kinds: ClassVar[str] = "b"
+
+    def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> BoolField:
+        return super().__new__(_ShapedBoolField if shape else cls)
+
+    def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, "bool", shape, "bool")
+
+    def cell(self, value: Any) -> Any:
+        if value is True or value is False:
+            return value
+        value = self._element(value)
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        raise self._wrong_type(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
+
+class _ShapedBoolField(ShapedField, BoolField):
+    __slots__ = ()
+
+
+class IntField(Field):
+    """Integers of 8 to 64 bits: whatever has `__index__`, bools apart, if it fits."""
+
+    __slots__ = ("_high", "_low")
+
+    _kinds: ClassVar[str] = "iu"
+
+    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> IntField:
+        return super().__new__(_ShapedIntField if shape else cls)
+
+    def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
+        bits = int(scalar[1:])
+        super().__init__(name, f"{scalar[0]}{bits // 8}", shape, scalar)
+        signed = scalar[0] == "i"
+        self._low = -(2 ** (bits - 1)) if signed else 0
+        self._high = 2 ** (bits - signed) - 1
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is int and self._low <= value <= self._high:
+            return value
+        number = self._integer(value)
+        if self._low <= number <= self._high:
+            return number
+        raise self._does_not_fit(number)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype == self.dtype:
+            return array
+        if not self._holds(array):
+            self._blame(array)
+        return array.astype(self.dtype)
+
+    def _holds(self, array: NDArray[Any]) -> bool:
+        given, own = array.dtype, self.dtype
+        is_narrower = given.itemsize < own.itemsize and given.kind in ("u", own.kind)
+        if is_narrower or array.size == 0:
+            return True
+        return self._low <= int(array.min()) and int(array.max()) <= self._high
+
+
+class _ShapedIntField(ShapedField, IntField):
+    __slots__ = ()
+
+
+class HandleField(IntField):
+    """Handles of entities and ids: integers of 64 bits, alive or not."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> HandleField:
+        return object.__new__(_ShapedHandleField if shape else cls)
+
+    def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, "u64", shape)
+
+
+class _ShapedHandleField(ShapedField, HandleField):
+    __slots__ = ()
+
+
+class FloatField(Field):
+    """Real numbers, rounded to the float's precision; finite ones never become infinite."""
+
+    __slots__ = ("_limit", "_low")
+
+    _kinds: ClassVar[str] = "fiu"
+
+    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> FloatField:
+        shaped = _FLOATS_BY_SHAPE.get(shape, _ShapedFloatField)
+        return super().__new__(shaped if shape else cls)
+
+    def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, f"f{int(scalar[1:]) // 8}", shape, scalar)
+        self._limit = _ROUNDS_TO_INF[scalar]
+        self._low = -self._limit
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is float and self._low < value < self._limit:
+            return value
+        if type(value) is int and -_EXACT <= value <= _EXACT:
+            return float(value)
+        return self._real(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype == self.dtype:
+            return array
+        if array.dtype.kind != "f" or array.dtype.itemsize <= self.dtype.itemsize:
+            return array.astype(self.dtype)
+        with np.errstate(all="ignore"):
+            rounded = array.astype(self.dtype)
+        # Counting is the fastest way to ask for all, in small arrays by a microsecond.
+        if np.count_nonzero(np.isfinite(rounded)) < rounded.size:
+            self._check_infinite(array, rounded)
+        return rounded
+
+    def _check_infinite(self, array: NDArray[Any], rounded: NDArray[Any]) -> None:
+        if (np.isinf(rounded) & np.isfinite(array)).any():
+            self._blame(array)
+
+    def _real(self, value: Any) -> float:
+        value = self._element(value)
+        if isinstance(value, np.longdouble):
+            return self._from_longdouble(value)
+        try:
+            number = self._nearest(value)
+        except TypeError:
+            raise self._wrong_type(value) from None
+        except OverflowError:
+            raise self._does_not_fit(value) from None
+        except ValueError as error:  # a signalling NaN
+            raise ValueError(
+                f"{self.name}: wanted {self.wanted}, not {shown(value)}"
+            ) from error
+        if self._low < number < self._limit or isnan(number):
+            return number
+        if isinf(number) and not _is_finite(value):
+            return number
+        raise self._does_not_fit(value)
+
+    def _from_longdouble(self, value: np.longdouble) -> float:
+        with np.errstate(all="ignore"):
+            number = float(value.astype(self.dtype))
+        if isinf(number) and not np.isinf(value):
+            raise self._does_not_fit(value)
+        return number
+
+    def _nearest(self, value: Any) -> float:
+        kind = type(value)
+        if hasattr(kind, "__index__") and not issubclass(kind, _NOT_REAL):
+            value = index(value)
+        elif not hasattr(kind, "__float__") or issubclass(kind, _NOT_REAL):
+            raise TypeError
+        return self._once(float(value), value)
+
+    def _once(self, number: float, value: Any) -> float:
+        """Return the float of 64 bits that rounds on as `value` itself does: of the two next to an
+        inexact one the odd one, so that f32 is not rounded twice."""
+        if self.dtype.itemsize == 8 or number == value or not isfinite(number):
+            return number
+        if int(frexp(number)[0] * _EXACT) & 1:
+            return number
+        try:
+            return nextafter(number, inf if value > number else -inf)
+        except (
+            TypeError
+        ):  # a class that has `__float__` alone: what it returns is its value
+            return number
+
+
+class _ShapedFloatField(ShapedField, FloatField):
+    __slots__ = ()
+
+
+class _FloatPairField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple:
+            try:
+                x, y = value
+            except ValueError:  # another length
+                return super().one(value)
+            if type(x) is type(y) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high:
+                    return value
+        return super().one(value)
+
+
+class _FloatTripleField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple:
+            try:
+                x, y, z = value
+            except ValueError:  # another length
+                return super().one(value)
+            if type(x) is type(y) is type(z) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high and low < z < high:
+                    return value
+        return super().one(value)
+
+
+class _FloatQuadField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple:
+            try:
+                x, y, z, w = value
+            except ValueError:  # another length
+                return super().one(value)
+            if type(x) is type(y) is type(z) is type(w) is float:
+                low, high = self._low, self._limit
+                finite = low < x < high and low < y < high
+                if finite and low < z < high and low < w < high:
+                    return value
+        return super().one(value)
+
+
+# Tuples of the common sizes are taken apart by hand: a loop costs half as much again.
+_FLOATS_BY_SHAPE: Final[dict[tuple[int, ...], type[_ShapedFloatField]]] = {
+    (2,): _FloatPairField,
+    (3,): _FloatTripleField,
+    (4,): _FloatQuadField,
+}

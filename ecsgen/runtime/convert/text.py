@@ -1,0 +1,106 @@
+"""Fields of text and of bytes: columns of dtype S, padded with zeros."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import shown
+from .base import Field
+
+
+def _characters(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return an array of dtype S as one row of bytes per element."""
+    size = array.dtype.itemsize
+    return np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, size)
+
+
+def _decoded(array: NDArray[Any]) -> NDArray[np.object_]:
+    """Return an array of dtype S as text; what is not UTF-8 becomes surrogates."""
+    texts = (
+        encoded.decode(errors="surrogateescape") for encoded in array.ravel().tolist()
+    )
+    return np.fromiter(texts, object, array.size).reshape(array.shape)
+
+
+class TextField(Field):
+    """Text of at most `size` bytes of UTF-8, without NUL."""
+
+    __slots__ = ("_size",)
+
+    _kinds: ClassVar[str] = "UTS"
+
+    def __init__(self, name: str, size: int) -> None:
+        super().__init__(name, f"S{size}", (), f"str[{size}]")
+        self._size = size
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is not str:
+            value = self._element(value)
+            if not isinstance(value, str):
+                raise self._wrong_type(value)
+        try:
+            text = str.encode(value)
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{self.name}: {shown(value)} is not valid UTF-8"
+            ) from None
+        if len(text) <= self._size and 0 not in text:
+            return text
+        if 0 in text:
+            raise ValueError(
+                f"{self.name}: {shown(value)} has a NUL, wanted {self.wanted}"
+            )
+        raise ValueError(
+            f"{self.name}: {shown(value)} takes {len(text)} bytes of UTF-8, wanted {self.wanted}"
+        )
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype.kind != "S":
+            return self._from_elements(array)
+        if array.size and array.dtype.itemsize:
+            characters = _characters(array)
+            ends = characters[:, :-1] == 0
+            if (
+                characters.max() >= 128
+                or characters[:, self._size :].any()
+                or (ends & (characters[:, 1:] != 0)).any()
+            ):
+                return self._from_elements(_decoded(array))
+        return array.astype(self.dtype, copy=False)
+
+
+class BytesField(Field):
+    """At most `size` bytes; what is shorter is padded with zeros."""
+
+    __slots__ = ("_size",)
+
+    _kinds: ClassVar[str] = "S"
+
+    def __init__(self, name: str, size: int) -> None:
+        super().__init__(name, f"S{size}", (), f"bytes[{size}]")
+        self._size = size
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is bytes and len(value) <= self._size:
+            return value
+        value = self._element(value)
+        if not isinstance(value, bytes | bytearray):
+            raise self._wrong_type(value)
+        if len(value) > self._size:
+            raise ValueError(
+                f"{self.name}: {shown(value)} has {len(value)} bytes, wanted {self.wanted}"
+            )
+        return bytes(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        longer = array.size > 0 and array.dtype.itemsize > self._size
+        if longer and _characters(array)[:, self._size :].any():
+            self._blame(array)
+        return array.astype(self.dtype, copy=False)

@@ -1,0 +1,1 @@
+"""Entities: handles, arrays of them, and the queue of free indices."""

@@ -1,0 +1,1 @@
+"""Growth: what managers with a reservation need."""

@@ -1,0 +1,1 @@
+"""Hierarchies: links between rows, and walks along them."""

@@ -1,0 +1,1 @@
+"""Ids: slots that say where a row is."""

@@ -1,0 +1,1 @@
+"""Instances: lists of the rows of one entity."""

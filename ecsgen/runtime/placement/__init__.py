@@ -1,0 +1,1 @@
+"""Placement: which rows are in use, and which go where."""

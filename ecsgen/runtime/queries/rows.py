@@ -1,0 +1,165 @@
+"""Rows of one manager in the result of a query, and the fastest way to gather from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.buffers import items
+from ..entities.handles import NIL, RowArray
+from .members import FoundRows, RowsOrSlice
+
+_SAMPLES: Final = 16
+_SAMPLE: Final = 256
+"""Rows that follow each other in a sample of many."""
+
+_NEAR: Final = 1 << 20
+"""Bytes that a processor reads in any order without waiting long."""
+
+_CROWDED: Final = 4
+"""Among more than four times as many, rows are not put in order: finding them takes too long."""
+
+_PLAIN: Final = (1, 2, 4, 8, 16, 32)
+"""Sizes of cells that numpy copies without a call: many of them are on their way at once."""
+
+_STEP: Final = 16_384
+"""Cells that are on their way from order to order: a core's own cache holds them."""
+
+
+class RowOrder(NamedTuple):
+    """Rows that ascend, and the place of each in a result that has another order."""
+
+    rows: RowsOrSlice
+    places: RowArray
+
+    def gather(self, cells: NDArray[Any], out: NDArray[Any]) -> None:
+        """Copy the rows' cells to their places; both arrays of one item per row.
+
+        A processor waits for what it reads, but not for what it writes: reading in the order of
+        memory takes half the time of reading in that of the places.
+        """
+        if isinstance(self.rows, slice):
+            np.put(out, self.places, cells[self.rows], mode="clip")
+            return
+        for start in range(0, len(self.places), _STEP):
+            part = slice(start, start + _STEP)
+            np.put(out, self.places[part], cells.take(self.rows[part]), mode="clip")
+
+
+class QueryRows:
+    """The rows of one member in the result of a join, in its order."""
+
+    __slots__ = ("_is_ordered", "_order", "has_nil", "rows")
+
+    def __init__(self, rows: RowsOrSlice, has_nil: bool) -> None:
+        self.rows = rows
+        self.has_nil = has_nil
+        """Whether it is NIL for some entities, as an optional component's may be."""
+        self._order: RowOrder | None = None
+        self._is_ordered = has_nil
+
+    def gather(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return the cells of these rows, a copy; O(k)."""
+        order = self.order(column.strides[0])
+        rows = as_array(self.rows)
+        if order is None:
+            return column.take(rows, axis=0)
+        cells = np.empty((len(rows), *column.shape[1:]), column.dtype)
+        order.gather(items(column), items(cells))
+        return cells
+
+    def order(self, nbytes: int) -> RowOrder | None:
+        """Return in which order cells of so many bytes are gathered, if not in that of the rows.
+
+        That is where they are strewn over more than a processor has near.
+        """
+        rows = self.rows
+        if isinstance(rows, slice) or nbytes in _PLAIN or len(rows) * nbytes < _NEAR:
+            return None
+        if not self._is_ordered:
+            self._is_ordered = True
+            self._order = _in_order(rows) if is_strewn(rows) else None
+        return self._order
+
+
+def is_strewn(rows: RowArray) -> bool:
+    """Return whether rows go up and down, judged by a sample: in no order half the steps go down,
+    and where fewer than a third do, nothing is won by going about it in another order.
+    """
+    rows = sample_rows(rows)
+    down = int(np.count_nonzero(rows[1:] < rows[:-1]))
+    return down * 3 > len(rows)
+
+
+def sample_rows(rows: RowsOrSlice) -> RowArray:
+    """Return all rows if they are few, otherwise neighbours from places all over them."""
+    count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    if count <= _SAMPLES * _SAMPLE:
+        return as_array(rows)
+    starts = range(0, count - _SAMPLE, count // _SAMPLES)
+    if isinstance(rows, slice):
+        first: int = rows.start
+        spans = [np.arange(first + k, first + k + _SAMPLE) for k in starts]
+    else:
+        spans = [rows[k : k + _SAMPLE] for k in starts]
+    return np.concatenate(spans)
+
+
+def row_blocks(rows: RowsOrSlice, size: int) -> Iterator[RowsOrSlice]:
+    """Yield the rows, some at a time."""
+    if isinstance(rows, slice):
+        for start in range(rows.start, rows.stop, size):
+            yield slice(start, min(start + size, rows.stop))
+    else:
+        for start in range(0, len(rows), size):
+            yield rows[start : start + size]
+
+
+def has_nil(rows: RowsOrSlice) -> bool:
+    """Return whether some entity has no row."""
+    return not isinstance(rows, slice) and bool((rows == NIL).any())
+
+
+def as_array(rows: RowsOrSlice) -> RowArray:
+    """Return rows as an array."""
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def merged_rows(pieces: list[FoundRows]) -> RowsOrSlice:
+    """Return pieces of rows one behind the other, as a slice where all follow each other."""
+    if not pieces:
+        return slice(0, 0)
+    spans = [piece for piece in pieces if isinstance(piece, slice)]
+    follows = all(one.stop == next_.start for one, next_ in pairwise(spans))
+    if len(spans) == len(pieces) and follows:
+        return slice(spans[0].start, spans[-1].stop)
+    arrays = [as_array(piece) for piece in pieces]
+    return _as_slice(np.concatenate(arrays, dtype=np.intp))
+
+
+def _as_slice(rows: RowArray) -> RowsOrSlice:
+    """Return rows that follow each other as a slice, others as they are."""
+    if len(rows) == 0 or rows[0] == NIL:
+        return rows
+    first, end = int(rows[0]), int(rows[-1]) + 1
+    if end - first == len(rows) and np.array_equal(rows, np.arange(first, end)):
+        return slice(first, end)
+    return rows
+
+
+def _in_order(rows: RowArray) -> RowOrder | None:
+    """Return distinct rows in order; None if they are few among many."""
+    first, count = int(rows.min()), len(rows)
+    span = int(rows.max()) + 1 - first
+    if span > _CROWDED * count:
+        return None
+    place = np.full(span, NIL, np.uint32)
+    place[rows - first] = np.arange(count, dtype=np.uint32)
+    if span == count:
+        return RowOrder(slice(first, first + count), place.astype(np.intp))
+    used = np.flatnonzero(place != NIL)
+    return RowOrder(used + first, place.take(used).astype(np.intp))

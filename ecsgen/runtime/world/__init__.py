@@ -1,0 +1,1 @@
+"""The world: its parts, and signatures of entities."""

@@ -1,0 +1,216 @@
+"""Archetypes: components whose rows live in chunks, one signature to a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from operator import index
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..columns.field_names import known_fields
+from ..entities.arrays import as_entities
+from ..entities.handles import Entity, EntityArray
+from ..errors import DuplicateInstanceError
+from ..placement.rows import duplicate_instance, first_repeated, missing
+from .table import NewColumns
+from .view import ArchetypeView, ChunkT, RowClass
+
+
+class ArchetypeStore(ArchetypeView[ChunkT]):
+    """All rows in chunks; the generated class adds what is typed by component.
+
+    An entity's row goes when the entity dies, before `entities.destroy` returns. Rows, chunks and
+    views are good until the next structural change; `version` counts those. Not thread-safe.
+    """
+
+    __slots__ = ()
+
+    def remove(self, entity: Entity, component: RowClass, /) -> None:
+        """Take a component from an entity, which may end with none; O(columns).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            MissingInstanceError: it does not have the component.
+            StructureLockedError: the archetypes are locked.
+        """
+        entity = self._entities.require(entity)
+        self._refuse_locked()
+        number = self._number(component)
+        if not self._table.of(entity)[0].has(number):
+            raise missing(component.__name__, entity)
+        self._table.toggle(entity, number)
+        self._version += 1
+
+    def remove_many(self, entities: ArrayLike, component: RowClass, /) -> None:
+        """Take a component from each of k entities; O(k). Raises what `remove` does.
+
+        An entity that is there twice is a MissingInstanceError.
+        """
+        entities = self._entities.require_many(entities)
+        self._refuse_locked()
+        number = self._number(component)
+        places = self._table.places.get_many(entities)
+        lacking = ~self._table.having(places, number)
+        lacking |= _is_repeat(entities)
+        if lacking.any():
+            raise missing(component.__name__, int(entities[lacking.argmax()]))
+        if len(entities):
+            self._table.toggle_many(_own(entities), places, number, ())
+            self._version += 1
+
+    def clear(self) -> None:
+        """Remove every row; the entities live on. The chunks are kept for new rows. O(n)."""
+        self._refuse_locked()
+        if self._table.clear():
+            self._version += 1
+
+    def shrink_to_fit(self) -> None:
+        """Give back the memory of empty chunks and of kernels; O(chunks)."""
+        self._refuse_locked()
+        for archetype in self._table.archetypes:
+            archetype.trim()
+        self._table.pool.clear()
+        for kept in self._kept.values():
+            kept.drop()
+
+    def _create(
+        self, components: Iterable[RowClass], n: SupportsIndex, given: Mapping[int, Any]
+    ) -> EntityArray:
+        """Create n entities; `given`: fields by component, or None."""
+        count = index(n)
+        if count < 0:
+            raise ValueError(f"can't create {count} entities")
+        self._refuse_locked()
+        numbers = [self._number(component) for component in components]
+        for k, number in enumerate(numbers):
+            if number in numbers[:k]:
+                name = self._name(number)
+                raise DuplicateInstanceError(
+                    f"{name} stands twice among the components"
+                )
+        for number, fields in given.items():
+            if fields is not None and number not in numbers:
+                name = self._name(number)
+                raise TypeError(f"{name} is given, but not one of the components")
+        columns = {
+            k: self._converted(k, count, given[k] or {}) for k in sorted(numbers)
+        }
+        entities = self._entities.create_many(count)
+        try:
+            self._append(self._bits_of(numbers), entities, columns)
+        except BaseException:
+            self._entities._uncreate(entities)
+            raise
+        return entities
+
+    def _add(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
+        number = self._number(component)
+        part = self._table.parts[number]
+        try:
+            known = known_fields(part._ROW, fields)
+            values = part._one(**known)  # first: they may run code
+        except Exception:
+            self._addable(entity, number)
+            raise
+        entity = self._addable(entity, number)
+        placed = self._table.toggle(entity, number)
+        if placed is not None:
+            chunk, row = placed
+            chunk._parts[number]._put(row, values)
+        self._version += 1
+
+    def _addable(self, given: SupportsIndex, number: int) -> Entity:
+        """Return a live entity without a component, or raise what `add` does."""
+        entity = self._entities.require(given)
+        self._refuse_locked()
+        if self._table.of(entity)[0].has(number):
+            raise duplicate_instance(self._name(number), entity)
+        return entity
+
+    def _add_many(
+        self, given: ArrayLike, component: RowClass, fields: dict[str, Any]
+    ) -> None:
+        number = self._number(component)
+        entities = _own(as_entities(given))
+        try:
+            columns = self._converted(number, len(entities), fields)
+        except Exception:
+            self._addable_many(entities, number)
+            raise
+        places = self._addable_many(entities, number)
+        if len(entities):
+            self._table.toggle_many(entities, places, number, columns)
+            self._version += 1
+
+    def _addable_many(self, entities: EntityArray, number: int) -> NDArray[np.uint64]:
+        """Return the places of live entities without a component, or raise what `add` does."""
+        self._entities.require_many(entities)
+        self._refuse_locked()
+        first_repeated(self._name(number), entities)
+        places = self._table.places.get_many(entities)
+        having = self._table.having(places, number)
+        if having.any():
+            raise duplicate_instance(self._name(number), int(entities[having.argmax()]))
+        return places
+
+    def _name(self, number: int) -> str:
+        return self._table.parts[number]._ROW.__name__
+
+    def _converted(
+        self, number: int, count: int, fields: Mapping[str, Any]
+    ) -> tuple[NDArray[Any], ...]:
+        part = self._table.parts[number]
+        arrays = part._many(count, **known_fields(part._ROW, fields))
+        return tuple(_own(array) for array in arrays)
+
+    def _append(
+        self,
+        bits: int,
+        entities: EntityArray,
+        columns: NewColumns,
+    ) -> None:
+        """Give new entities a row each."""
+        if bits and len(entities):
+            self._table.append(bits, entities, columns)
+            self._version += 1
+
+    def _bits_of(self, numbers: Iterable[int]) -> int:
+        return sum(1 << number for number in numbers)
+
+    def _attach(self) -> None:
+        self._entities._attach(self._before_destroy, self._entities_destroyed)
+
+    def _before_destroy(self) -> None:
+        """Refuse the destruction of entities while the archetypes are locked."""
+        self._refuse_locked()
+
+    def _entities_destroyed(self, entities: EntityArray) -> None:
+        """Remove the rows of entities that have just died."""
+        self._drop_many(entities)
+
+    def _drop_many(self, entities: EntityArray) -> int:
+        """Remove the rows of distinct entities and return how many went; O(k)."""
+        if len(entities) == 1:
+            gone = int(self._table.drop(int(entities[0])))
+        else:
+            gone = self._table.drop_many(entities)
+        if gone:
+            self._version += 1
+        return gone
+
+
+def _own(array: NDArray[Any]) -> NDArray[Any]:
+    """Copy a view: what it looks at may move before it is used."""
+    return array if array.base is None else array.copy()
+
+
+def _is_repeat(entities: EntityArray) -> NDArray[np.bool_]:
+    """Return which of k entities stand further up already; O(k) if ascending."""
+    repeats = np.zeros(len(entities), np.bool_)
+    if len(entities) > 1 and not bool((entities[1:] > entities[:-1]).all()):
+        _, first = np.unique(entities, return_index=True)
+        repeats[:] = True
+        repeats[first] = False
+    return repeats

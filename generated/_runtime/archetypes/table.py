@@ -1,0 +1,281 @@
+"""All archetypes of a world and the moves between them; checks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.buffers import Column
+from ..entities.handles import EntityArray, RowArray
+from .chunk_layout import ChunkColumns, ChunkLayout
+from .chunks import ChunkBase, ChunkPool
+from .places import (
+    NOWHERE,
+    POSITION_BITS,
+    POSITION_MASK,
+    EntityPlaces,
+    by_archetype,
+)
+from .rows import Archetype, ArchetypeEdge
+
+NewColumns = Mapping[int, Sequence[NDArray[Any]]]
+"""By component: an array for each of its columns."""
+
+ROOT_ARCHETYPE = 0
+"""The archetype of entities without components, which has no rows."""
+
+
+class ArchetypeTable:
+    """Rows in chunks, found by entity. What can fail in a change comes before its first write."""
+
+    __slots__ = ("_by_bits", "_found", "archetypes", "parts", "places", "pool", "size")
+
+    def __init__(
+        self,
+        kind: type[ChunkBase],
+        parts: Sequence[type[ChunkColumns]],
+        size: int,
+        index_mask: int,
+    ) -> None:
+        self.parts = parts
+        self.size = size
+        self.pool = ChunkPool(kind, size)
+        self.places = EntityPlaces(index_mask)
+        self.archetypes: list[Archetype] = []
+        self._by_bits: dict[int, int] = {}
+        self._found: dict[tuple[int, int, int], list[Archetype]] = {}
+        self.number(0)
+
+    # --- archetypes --------------------------------------------------------------------
+
+    def number(self, bits: int) -> int:
+        """Return the number of the archetype of some components, a new one if need be."""
+        found = self._by_bits.get(bits)
+        if found is None:
+            found = len(self.archetypes)
+            layout = ChunkLayout(bits, self.parts, self.size)
+            self.archetypes.append(Archetype(layout, self.pool))
+            self._by_bits[bits] = found
+            self._found.clear()
+        return found
+
+    def edge(self, archetype: Archetype, component: int) -> ArchetypeEdge:
+        """Return the way to the archetype with a component more, or less if it is there."""
+        found = archetype.edges.get(component)
+        if found is None:
+            number = self.number(archetype.layout.bits ^ 1 << component)
+            here, there = archetype.layout, self.archetypes[number].layout
+            shared = [
+                (here.starts[other] + k, there.starts[other] + k)
+                for other, part in here.components.items()
+                if other in there.starts
+                for k in range(len(part.LAYOUT))
+            ]
+            found = archetype.edges[component] = ArchetypeEdge(number, tuple(shared))
+        return found
+
+    def matching(self, all: int, any: int, none: int) -> list[Archetype]:
+        """Return the archetypes with all components, any of them and none of them."""
+        found = self._found.get((all, any, none))
+        if found is None:
+            found = self._found[all, any, none] = [
+                archetype
+                for archetype in self.archetypes
+                if archetype.layout.bits & all == all
+                and (not any or archetype.layout.bits & any)
+                and not archetype.layout.bits & none
+            ]
+        return found
+
+    def of(self, entity: int) -> tuple[Archetype, int]:
+        """Return the archetype and position of an entity; the root if it has no row."""
+        place = self.places.get(entity)
+        if place == NOWHERE:
+            return self.archetypes[ROOT_ARCHETYPE], 0
+        return self.archetypes[place >> POSITION_BITS], place & POSITION_MASK
+
+    def having(self, places: NDArray[np.uint64], component: int) -> NDArray[np.bool_]:
+        """Return at which of k places rows have a component; O(k)."""
+        flags = np.fromiter(
+            (archetype.has(component) for archetype in self.archetypes), np.bool_
+        )
+        numbers = (places >> np.uint64(POSITION_BITS)).view(np.intp)
+        numbers[places == np.uint64(NOWHERE)] = ROOT_ARCHETYPE
+        having: NDArray[np.bool_] = flags[numbers]
+        return having
+
+    # --- one entity --------------------------------------------------------------------
+
+    def toggle(self, entity: int, component: int) -> tuple[ChunkBase, int] | None:
+        """Move a row to the archetype with a component more, or less; O(columns).
+
+        Returns its chunk and row, where the new component's cells are still to be written, or None
+        if no component is left.
+        """
+        source, position = self.of(entity)
+        edge = self.edge(source, component)
+        target = self.archetypes[edge.archetype]
+        if edge.archetype == ROOT_ARCHETYPE:
+            self.drop(entity)
+            return None
+        self._admit(entity)
+        target.reserve(target.n + 1)
+        place = edge.archetype << POSITION_BITS | target.n
+        chunk, row = target.push(entity)
+        if source.layout.bits:
+            old, at = source.at(position)
+            for here, there in edge.shared:
+                chunk._cells[there][row] = old._cells[here][at]
+            self._pull(source, position)
+        self.places.set(entity, place)
+        return chunk, row
+
+    def drop(self, entity: int) -> bool:
+        """Remove an entity's row, if it has one; O(columns)."""
+        place = self.places.get(entity)
+        if place == NOWHERE:
+            return False
+        archetype = self.archetypes[place >> POSITION_BITS]
+        self._pull(archetype, place & POSITION_MASK)
+        self.places.forget(entity)
+        return True
+
+    def _pull(self, archetype: Archetype, position: int) -> None:
+        moved_from = archetype.n - 1
+        moved = archetype.pull(position)
+        if moved:
+            place = self.places.get(moved)
+            self.places.set(moved, place - moved_from + position)
+
+    def _admit(self, entity: int) -> None:
+        """Let an entity have a row: a dead one of the same index loses its own."""
+        other = self.places.cover(entity)
+        if other and other != entity:
+            self.drop(other)
+
+    # --- many entities -----------------------------------------------------------------
+
+    def append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
+        """Give entities without rows one each, of some components; O(k)."""
+        if bits and len(entities):
+            number = self.number(bits)
+            self.make_room(bits, entities)
+            self._append(number, entities, columns)
+
+    def make_room(self, bits: int, entities: EntityArray) -> None:
+        """Have chunks and places for new rows of entities: what can fail in `append`."""
+        archetype = self.archetypes[self.number(bits)]
+        self._admit_many(entities)
+        archetype.reserve(archetype.n + len(entities))
+
+    def _append(self, number: int, entities: EntityArray, columns: NewColumns) -> None:
+        archetype = self.archetypes[number]
+        start = archetype.n
+        self.settle(number, entities, archetype.extend(entities))
+        self._write(archetype, start, columns)
+
+    def _write(self, archetype: Archetype, start: int, columns: NewColumns) -> None:
+        for component, arrays in columns.items():
+            first = archetype.layout.starts[component]
+            for column, values in enumerate(arrays, first):
+                archetype.write(column, start, values)
+
+    def toggle_many(
+        self,
+        entities: EntityArray,
+        places: NDArray[np.uint64],
+        component: int,
+        columns: Sequence[NDArray[Any]],
+    ) -> None:
+        """Move k rows to the archetypes with a component more, or less; O(k).
+
+        Rows of one archetype keep their order. `columns` are the new component's.
+        """
+        self._admit_many(entities)
+        moves = [
+            (self._source(number), which, positions)
+            for number, which, positions in by_archetype(places)
+        ]
+        for source, _, positions in moves:
+            target = self.archetypes[self.edge(source, component).archetype]
+            if target.layout.bits:
+                target.reserve(target.n + len(positions))
+        for source, which, positions in moves:
+            some = entities if which is None else entities[which]
+            new = columns
+            if which is not None:
+                layout = self.parts[component].LAYOUT
+                new = [
+                    _picked(v, c, which) for v, c in zip(columns, layout, strict=False)
+                ]
+            edge = self.edge(source, component)
+            self._move(source, positions, some, edge, {component: new})
+
+    def _move(
+        self,
+        source: Archetype,
+        positions: RowArray,
+        entities: EntityArray,
+        edge: ArchetypeEdge,
+        columns: NewColumns,
+    ) -> None:
+        target = self.archetypes[edge.archetype]
+        start = target.n
+        if edge.archetype != ROOT_ARCHETYPE:
+            rows = target.extend(entities)
+            if source.layout.bits:
+                runs = source.runs(positions)
+                for here, there in edge.shared:
+                    items = source.take(here, len(positions), runs)
+                    target.paste(there, start, items)
+            if target.layout.bits > source.layout.bits:
+                self._write(target, start, columns)
+        if source.layout.bits:
+            self._cut_out(source, positions)
+        if edge.archetype == ROOT_ARCHETYPE:
+            self.places.forget_many(entities)
+        else:
+            self.settle(edge.archetype, entities, rows)
+
+    def drop_many(self, entities: EntityArray) -> int:
+        """Remove the rows of distinct entities and return how many went; O(k)."""
+        places = self.places.get_many(entities)
+        present = places != np.uint64(NOWHERE)
+        if not present.all():
+            entities, places = entities[present], places[present]
+        for number, _, positions in by_archetype(places):
+            self._cut_out(self.archetypes[number], positions)
+        self.places.forget_many(entities)
+        return len(entities)
+
+    def clear(self) -> int:
+        """Remove all rows and return how many went; O(n)."""
+        return sum(self.drop_many(archetype.whole(0)) for archetype in self.archetypes)
+
+    def _cut_out(self, archetype: Archetype, gone: RowArray) -> None:
+        number = self._by_bits[archetype.layout.bits]
+        moved, positions = archetype.cut_out(gone)
+        self.settle(number, moved, positions)
+
+    def settle(self, number: int, entities: EntityArray, positions: RowArray) -> None:
+        """Remember the positions of entities in an archetype."""
+        start = np.uint64(number << POSITION_BITS)
+        self.places.set_many(entities, positions.view(np.uint64) + start)
+
+    def _admit_many(self, entities: EntityArray) -> None:
+        others = self.places.cover_many(entities)
+        if len(others):
+            self.drop_many(others)
+
+    def _source(self, number: int) -> Archetype:
+        is_nowhere = number == NOWHERE >> POSITION_BITS
+        return self.archetypes[ROOT_ARCHETYPE if is_nowhere else number]
+
+
+def _picked(values: NDArray[Any], column: Column, which: RowArray) -> NDArray[Any]:
+    """Return a new column's values for some of its rows; one for all stays as it is."""
+    each = values.ndim > len(column.shape) and len(values) > 1
+    return values[which] if each else values

@@ -1,0 +1,204 @@
+"""Callbacks: a list of them, and the one place where their failures are gathered."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+from weakref import WeakMethod
+
+from .entities.handles import EntityArray
+
+_Argument = TypeVar("_Argument")
+
+
+class Subscription:
+    """A registered callback; `cancel()` takes it out of its list again."""
+
+    __slots__ = ("_remove",)
+
+    def __init__(self, remove: Callable[[Subscription], None]) -> None:
+        self._remove: Callable[[Subscription], None] | None = remove
+
+    @property
+    def active(self) -> bool:
+        """Whether the callback is still going to be called."""
+        return self._remove is not None
+
+    def cancel(self) -> None:
+        """Never call the callback again, not even in a run that is going on. May be repeated."""
+        remove, self._remove = self._remove, None
+        if remove is not None:
+            remove(self)
+
+
+class _Entry(Generic[_Argument]):
+    """One callback of a list, with the guard that may refuse the run."""
+
+    __slots__ = ("callback", "guard", "subscription")
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        callback: Callable[[], Callable[[_Argument], object] | None],
+        guard: Callable[[], Callable[[], object] | None] | None = None,
+    ) -> None:
+        self.subscription = subscription
+        self.callback = callback
+        self.guard = guard
+
+
+class Callbacks(Generic[_Argument]):
+    """Callables that are told about one argument, in order of registration.
+
+    `entries`, empty when there are none, is replaced and never changed in place, so a run is not
+    disturbed by what its callbacks add or cancel: added ones wait for the next run, cancelled ones
+    are skipped from then on.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: tuple[_Entry[_Argument], ...] = ()
+
+    def add(self, callback: Callable[[_Argument], object]) -> Subscription:
+        """Call `callback` from the next run on. Registered twice, it is called twice. O(k)."""
+        if not callable(callback):
+            raise TypeError(f"a callback must be callable, not {callback!r}")
+        return self._append(lambda: callback, None)
+
+    def add_weak(
+        self,
+        method: Callable[[_Argument], object],
+        guard: Callable[[], object] | None = None,
+    ) -> Subscription:
+        """The same for a bound method, without keeping its object alive.
+
+        `guard`, a bound method too, is asked by `check()`; it raises to refuse a run.
+        """
+        return self._append(
+            WeakMethod(method), None if guard is None else WeakMethod(guard)
+        )
+
+    def check(self) -> None:
+        """Ask every guard; what the first one raises passes through."""
+        for entry in self.entries:
+            guard = entry.guard() if entry.guard is not None else None
+            if guard is not None:
+                guard()
+
+    def run(self, argument: _Argument, errors: list[BaseException]) -> None:
+        """Call all of them; what they raise is appended to `errors` and stops nothing."""
+        for callback in self._live():
+            try:
+                callback(argument)
+            except BaseException as error:
+                errors.extend(_leaves(error))
+
+    def _live(self) -> Iterator[Callable[[_Argument], object]]:
+        for entry in self.entries:
+            if not entry.subscription.active:
+                continue
+            callback = entry.callback()
+            if callback is None:
+                entry.subscription.cancel()
+            else:
+                yield callback
+
+    def _append(
+        self,
+        callback: Callable[[], Callable[[_Argument], object] | None],
+        guard: Callable[[], Callable[[], object] | None] | None,
+    ) -> Subscription:
+        subscription = Subscription(self._remove)
+        alive = tuple(entry for entry in self.entries if entry.callback() is not None)
+        self.entries = (*alive, _Entry(subscription, callback, guard))
+        return subscription
+
+    def _remove(self, subscription: Subscription) -> None:
+        self.entries = tuple(
+            e for e in self.entries if e.subscription is not subscription
+        )
+
+
+class Dispatch:
+    """Gathers what callbacks raise and which entities they destroy, until the outermost call ends.
+
+    A re-entrant context manager: every call that runs callbacks enters it. Leaving the outermost
+    level first destroys the queued entities, in order, those queued meanwhile included, then raises
+    everything in `errors` as one flat exception group. `drain` (a bound method, held weakly)
+    destroys one queued batch. An exception of the body itself passes through and ends with that
+    group as its context.
+    """
+
+    __slots__ = ("_drain", "depth", "errors", "queue")
+
+    def __init__(self, drain: Callable[[EntityArray], object] | None = None) -> None:
+        self._drain = None if drain is None else WeakMethod(drain)
+        self.depth = 0
+        self.errors: list[BaseException] = []
+        self.queue: deque[EntityArray] = deque()
+
+    def __enter__(self) -> Self:
+        self.depth += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.depth == 1:
+            self._empty_queue()
+        self.depth -= 1
+        if self.depth or not self.errors:
+            return
+        errors, self.errors = self.errors, []
+        group = BaseExceptionGroup("callbacks failed", tuple(errors))
+        errors.clear()
+        try:
+            if error is None:
+                raise group
+            _set_innermost_context(error, group)
+        finally:
+            # Cycles through tracebacks would keep the frames of managers, with their views.
+            del group
+
+    def _empty_queue(self) -> None:
+        while self.queue:
+            batch = self.queue.popleft()
+            drain = None if self._drain is None else self._drain()
+            if drain is None:
+                continue
+            try:
+                drain(batch)
+            except BaseException as error:
+                self.errors.extend(_leaves(error))
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    """The exceptions in a group and its subgroups, in order; any other exception alone."""
+    found: list[BaseException] = []
+    pending = [error]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, BaseExceptionGroup):
+            pending.extend(reversed(current.exceptions))
+        else:
+            found.append(current)
+    return found
+
+
+def _set_innermost_context(error: BaseException, context: BaseException) -> None:
+    """Put `context` where a traceback of `error` shows it: at the end of its chain."""
+    seen = set()
+    while id(error) not in seen:
+        seen.add(id(error))
+        following = error.__cause__ if error.__suppress_context__ else error.__context__
+        if following is None:
+            error.__context__ = context
+            error.__suppress_context__ = False
+            return
+        error = following

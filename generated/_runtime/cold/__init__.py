@@ -1,0 +1,1 @@
+"""Cold data: columns that lie apart from those that are read often."""

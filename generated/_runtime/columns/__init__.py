@@ -1,0 +1,1 @@
+"""Columns: the buffers that they are cut from, and the names of fields."""

@@ -1,0 +1,1 @@
+"""Values of users to cells of columns."""

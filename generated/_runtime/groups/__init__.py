@@ -1,0 +1,1 @@
+"""Groups: managers whose rows are in step."""

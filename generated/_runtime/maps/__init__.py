@@ -1,0 +1,1 @@
+"""Maps from entities to rows."""

@@ -1,0 +1,229 @@
+"""Rows: what callers give as rows, and where rows go when the table changes.
+
+The placements are pure functions over row numbers. They share one rule, on which
+everything that keeps several columns or managers in step relies: ascending holes take
+ascending survivors.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any, Protocol, SupportsIndex, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..entities.handles import NIL, EntityArray, RowArray
+from ..errors import (
+    DuplicateInstanceError,
+    MissingInstanceError,
+    StaleInstanceError,
+    StructureLockedError,
+)
+
+_DENSE = 16
+"""Sets of more than one row in 16 are checked through a mask, smaller ones by sorting."""
+
+
+def is_integer(value: object) -> TypeGuard[SupportsIndex]:
+    """Return whether a value can be a handle or a row at all."""
+    return hasattr(value, "__index__")
+
+
+class Rows(Protocol):
+    """What has rows. Their number is asked for after arguments are converted, which may run code
+    of the caller's that changes it."""
+
+    _n: int
+
+
+def row_in_use(row: object, data: Rows, manager: str) -> int:
+    """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
+    number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
+    if 0 <= number < data._n:
+        return number
+    raise unused(number, data._n, manager)
+
+
+def unused(number: int, n: int, manager: str) -> StaleInstanceError:
+    """Return the error of a row that is not in use."""
+    given = "NIL" if number == NIL else str(number)
+    return StaleInstanceError(
+        f"{manager}: row {given} is not in use; rows are 0 to {n - 1}"
+    )
+
+
+def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
+    """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
+
+    Raises:
+        TypeError: they are not integers.
+        ValueError: a mask of another length, or more than one dimension.
+        StaleInstanceError: a row is not in use.
+    """
+    given = integers(rows, manager, "rows")
+    n = data._n
+    if given.dtype == np.bool_:
+        if len(given) != n:
+            raise ValueError(f"{manager}: a mask of length {len(given)} for {n} rows")
+        return np.flatnonzero(given)
+    if len(given) == 0:
+        return np.empty(0, np.intp)
+    wrong = (given < 0) | (given >= n)
+    if wrong.any():
+        raise unused(int(given[wrong.argmax()]), n, manager)
+    return given.astype(np.intp, copy=False)
+
+
+def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
+    """Return array-like integers (or bools) as an array of one dimension; TypeError for others."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{manager}: {what} must have one dimension, not {array.ndim}")
+    if len(array) == 0 and not isinstance(values, np.ndarray):
+        return array.astype(np.intp)
+    if array.dtype.kind in "iub":
+        return array
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and array is not values):
+        # numpy makes floats of integers that share no integer type
+        return _from_integers_of_any_size(np.asarray(values, np.object_))
+    raise TypeError(f"{manager}: {what} must be integers, not {array.dtype}")
+
+
+def _from_integers_of_any_size(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return integers as int64; what is no row number becomes -1, a row never in use."""
+    numbers = (index(value) for value in array.tolist())
+    return np.array([n if 0 <= n <= NIL else -1 for n in numbers], np.int64)
+
+
+def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
+    """Return the rows, ascending, or raise StaleInstanceError if one is twice there; O(k)."""
+    if len(rows) < 2:
+        return rows
+    if len(rows) * _DENSE > n:
+        mask = np.zeros(n, np.bool_)
+        mask[rows] = True
+        ascending = np.flatnonzero(mask)
+    else:
+        ascending = np.unique(rows)
+    if len(ascending) < len(rows):
+        raise repeated_row(rows, manager)
+    return ascending
+
+
+def repeated_row(rows: RowArray, manager: str) -> StaleInstanceError:
+    """Return the error of rows of which one is twice there."""
+    ordered = np.sort(rows)
+    twice = int(ordered[1:][ordered[1:] == ordered[:-1]][0])
+    return StaleInstanceError(f"{manager}: row {twice} is given twice")
+
+
+def whole_count(manager: str, count: SupportsIndex) -> int:
+    """Return a number of instances, or raise ValueError if it is negative."""
+    number = index(count)
+    if number < 0:
+        raise ValueError(f"{manager}: can't create {number} instances")
+    return number
+
+
+def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst): which of n rows move where when the ascending rows `gone` leave.
+
+    The rows behind the new end move, in ascending order, into the holes before it.
+    """
+    kept = n - len(gone)
+    split = int(np.searchsorted(gone, kept))
+    tail = np.ones(n - kept, np.bool_)
+    tail[gone[split:] - kept] = False
+    return np.flatnonzero(tail) + kept, gone[:split]
+
+
+def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
+    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n)."""
+    if given.dtype == np.bool_:
+        raise ValueError(f"{manager}: an order takes row numbers, not a mask")
+    seen = np.zeros(n, np.bool_)
+    if len(given) == n and not ((given < 0) | (given >= n)).any():
+        seen[given] = True
+    if len(given) != n or not seen.all():
+        raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
+    return given.astype(np.intp, copy=False)
+
+
+class Remap:
+    """Turns old row numbers into new ones after rows `src` went to `dst`; O(k log k)."""
+
+    __slots__ = ("_dst", "_src", "_table")
+
+    def __init__(self, src: RowArray, dst: RowArray, n: int) -> None:
+        self._table: RowArray | None = None
+        if len(src) * _DENSE > n:
+            self._table = np.arange(n)
+            self._table[src] = dst
+        else:
+            order = np.argsort(src)
+            self._src = src[order]
+            self._dst = dst[order]
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return where the rows are now; NIL and unmoved rows stay what they are."""
+        if self._table is not None:
+            moved = self._table.take(rows, mode="clip")
+            return np.where(rows == NIL, rows, moved).astype(rows.dtype, copy=False)
+        if len(self._src) == 0:
+            return rows
+        place = np.searchsorted(self._src, rows)
+        np.minimum(place, len(self._src) - 1, out=place)
+        moved = np.where(self._src[place] == rows, self._dst[place], rows)
+        return moved.astype(rows.dtype, copy=False)
+
+
+def locked(manager: str) -> StructureLockedError:
+    """Return the error of a structural change while the manager is locked."""
+    return StructureLockedError(
+        f"{manager} is locked: a `locked()` block or one of its callbacks is running"
+    )
+
+
+def missing(manager: str, entity: SupportsIndex) -> MissingInstanceError:
+    """Return the error of an entity without the component."""
+    return MissingInstanceError(f"{manager}: entity {index(entity):#x} has no instance")
+
+
+def duplicate_instance(manager: str, entity: SupportsIndex) -> DuplicateInstanceError:
+    """Return the error of a second instance where one is allowed."""
+    return DuplicateInstanceError(
+        f"{manager}: entity {index(entity):#x} has an instance already"
+    )
+
+
+def has_row(rows: RowArray) -> NDArray[np.bool_]:
+    """Return which of the rows are not NIL."""
+    present: NDArray[np.bool_] = rows != NIL
+    return present
+
+
+def first_missing(manager: str, entities: EntityArray, rows: RowArray) -> None:
+    """Raise MissingInstanceError for the first entity whose row is NIL, if there is one."""
+    absent = rows == NIL
+    if absent.any():
+        raise missing(manager, int(entities[absent.argmax()]))
+
+
+def first_present(manager: str, entities: EntityArray, rows: RowArray) -> None:
+    """Raise DuplicateInstanceError for the first entity whose row is not NIL, if there is one."""
+    present = rows != NIL
+    if present.any():
+        raise duplicate_instance(manager, int(entities[present.argmax()]))
+
+
+def first_repeated(manager: str, entities: EntityArray) -> None:
+    """Raise DuplicateInstanceError if an entity is there twice; O(k) if ascending."""
+    if len(entities) < 2 or bool((entities[1:] > entities[:-1]).all()):
+        return
+    ordered = np.sort(entities)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(again):
+        raise DuplicateInstanceError(
+            f"{manager}: entity {int(again[0]):#x} is given twice"
+        )

@@ -1,0 +1,1 @@
+"""Queries: entities that have several components, and their rows."""

@@ -1,0 +1,63 @@
+"""Queries whose components live in archetypes: the chunks and entities with certain ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Generic
+
+import numpy as np
+
+from ..archetypes.rows import Archetype
+from ..archetypes.view import ArchetypeView, ChunkT, RowClass
+from ..entities.handles import EntityArray
+
+
+class QueriedChunks(Generic[ChunkT]):
+    """The archetypes with certain components; the generated class says which.
+
+    They are found once, and again when an archetype is new. Their rows are those of live entities:
+    a row goes with its entity.
+    """
+
+    __slots__ = ("_all", "_any", "_entities", "_none", "_store", "_version")
+
+    _ALL: ClassVar[tuple[RowClass, ...]] = ()
+    _ANY: ClassVar[tuple[RowClass, ...]] = ()
+    """Where there are none, nothing is asked for."""
+    _NONE: ClassVar[tuple[RowClass, ...]] = ()
+
+    def __init__(self, store: ArchetypeView[ChunkT]) -> None:
+        self._store = store
+        self._all = store._bits(self._ALL)
+        self._any = store._bits(self._ANY)
+        self._none = store._bits(self._NONE)
+        self._version = -1
+        self._entities: EntityArray = np.empty(0, np.uint64)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without what is kept."""
+        return type(self), (self._store,)
+
+    def __len__(self) -> int:
+        """Return how many entities there are; O(matching archetypes)."""
+        return sum(archetype.n for archetype in self._archetypes())
+
+    def chunks(self) -> Iterator[ChunkT]:
+        """Iterate over the chunks, as the archetypes' `chunks` does.
+
+        A structural change ends the iteration with RuntimeError; `with archetypes.locked()`
+        refuses the change itself.
+        """
+        return self._store._chunks(self._archetypes())
+
+    def _archetypes(self) -> list[Archetype]:
+        return self._store._table.matching(self._all, self._any, self._none)
+
+    def _owners(self) -> EntityArray:
+        """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""
+        if self._version != self._store.version:
+            owners = [archetype.whole(0) for archetype in self._archetypes()]
+            self._entities = np.concatenate([*owners, np.empty(0, np.uint64)])
+            self._entities.flags.writeable = False
+            self._version = self._store.version
+        return self._entities

@@ -1,0 +1,211 @@
+"""Queries: the entities that have certain components, and the rows where these are.
+
+A query joins its managers, from the smallest one by bulk lookups, and keeps the result until one
+of them changes or an entity dies. It goes block by block, so that what it works with stays in the
+cache. Rows that follow each other are kept as a slice, so that columns of entities in order of
+creation are views, not copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..entities.handles import NIL, EntityArray
+from .block import QueryBlock
+from .match import QueryMatch
+from .members import (
+    QueriedEntities,
+    QueryLiving,
+    QueryMember,
+)
+from .rows import (
+    QueryRows,
+    as_array,
+    has_nil,
+    is_strewn,
+    merged_rows,
+    row_blocks,
+    sample_rows,
+)
+
+_JOINED: Final = 65_536
+"""Candidates per step of a join: numpy's calls take no time, and the step fits a cache."""
+
+_STREWN: Final = 16_384
+"""Rows in any order that a cache holds."""
+
+_ALIKE: Final = 3
+"""How many times as large as the smallest manager another one may be to be walked instead."""
+
+
+class QueryJoin:
+    """Who has all components of `required`, one of `any_of` if there are any, and none of
+    `none_of`; and where these entities have the required and the optional ones."""
+
+    __slots__ = (
+        "_any_of",
+        "_arrays",
+        "_entities",
+        "_living",
+        "_members",
+        "_none_of",
+        "_optional",
+        "_required",
+        "_result",
+        "_state",
+    )
+
+    def __init__(
+        self,
+        entities: QueriedEntities,
+        required: tuple[QueryMember, ...],
+        any_of: tuple[QueryMember, ...] = (),
+        none_of: tuple[QueryMember, ...] = (),
+        optional: tuple[QueryMember, ...] = (),
+    ) -> None:
+        self._entities = entities
+        self._required = required
+        self._any_of = any_of
+        self._none_of = none_of
+        self._optional = optional
+        self._members = (*required, *optional, *any_of, *none_of)
+        self._living = QueryLiving(entities, self._members)
+        self._state: list[int] = []
+        self._arrays: tuple[NDArray[Any], ...] | None = None
+        self._result: QueryMatch | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without what is kept."""
+        return QueryJoin, (
+            self._entities,
+            self._required,
+            self._any_of,
+            self._none_of,
+            self._optional,
+        )
+
+    def count(self) -> int:
+        """Return how many entities there are."""
+        return self.match().count
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return the entities and the rows of each member, read-only and of one length."""
+        found = self.match()
+        if self._arrays is None:
+            rows = map(as_array, found.rows)
+            self._arrays = (self._owners(found), *rows)
+            for array in self._arrays:
+                array.flags.writeable = False
+        return self._arrays
+
+    def member(self, place: int) -> QueryRows:
+        """Return the rows of a member: the required ones come first, then the optional."""
+        return self.match().members[place]
+
+    def manager(self, place: int) -> Any:
+        """Return the manager of a member."""
+        return self._members[place].manager
+
+    def match(self) -> QueryMatch:
+        """Return who matches: the same object until a manager changes or an entity dies.
+
+        Joins again if that happened; O(components) otherwise.
+        """
+        state = [member.manager.version for member in self._members]
+        state.append(self._entities._deaths)
+        if self._result is None or state != self._state:
+            self._result = self._arrays = None
+            self._result = self._join()
+            self._state = state
+        return self._result
+
+    def _owners(self, found: QueryMatch) -> EntityArray:
+        """Return the entities, as an array of their own."""
+        if found.entities is not None:
+            return found.entities
+        owners = self._required[found.walked].owners()
+        rows = found.rows[found.walked]
+        return owners[rows].copy() if isinstance(rows, slice) else owners.take(rows)
+
+    def _join(self) -> QueryMatch:
+        """Find entities and rows; O(rows of the smallest manager) per component."""
+        live = self._living.members()
+        walked, others = self._way()
+        matches = []
+        for match in self._blocks(walked, live):
+            self._narrow(match, others, live)
+            if match.count:
+                matches.append(match)
+        members = []
+        for place in range(len(self._required) + len(self._optional)):
+            rows = merged_rows([match.rows[place] for match in matches])
+            may_lack = place >= len(self._required)
+            members.append(QueryRows(rows, may_lack and has_nil(rows)))
+        entities = None
+        if not self._required:
+            none: EntityArray = np.empty(0, np.uint64)
+            entities = np.concatenate([none, *(match.entities for match in matches)])
+        count = sum(match.count for match in matches)
+        return QueryMatch(count, walked, members, entities)
+
+    def _way(self) -> tuple[int, list[int]]:
+        """Return the member whose rows to go through, the smallest, and the other required ones.
+
+        If the rows of the largest would then be here and there in it, and it is not much larger,
+        it is gone through instead: so its columns are read and written in the order of memory.
+        """
+        sizes = [len(member.manager) for member in self._required]
+        order = sorted(range(len(sizes)), key=sizes.__getitem__)
+        if not order:
+            return -1, order
+        smallest, largest = order[0], order[-1]
+        if _STREWN < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
+            few, many = self._required[smallest], self._required[largest]
+            rows = many.manager.lookup_many(few.owners()[sample_rows(few.candidates())])
+            if is_strewn(rows[rows != NIL]):
+                return largest, order[:-1]
+        return smallest, order[1:]
+
+    def _blocks(
+        self, walked: int, live: frozenset[QueryMember]
+    ) -> Iterator[QueryBlock]:
+        """Yield the candidates, block by block."""
+        if self._required:
+            member = self._required[walked]
+            owners, known = member.owners(), live if member in live else frozenset()
+            for rows in row_blocks(member.candidates(), _JOINED):
+                yield QueryBlock(owners[rows], {walked: rows}, known)
+            return
+        owners = _union(self._any_of)
+        for start in range(0, len(owners), _JOINED):
+            yield QueryBlock(owners[start : start + _JOINED], {})
+
+    def _narrow(
+        self, match: QueryBlock, others: list[int], live: frozenset[QueryMember]
+    ) -> None:
+        """Drop candidates that do not fulfil the conditions, and find the others' rows."""
+        for place in others:
+            match.require(place, self._required[place])
+        if live.isdisjoint(self._required):
+            match.keep(self._entities.alive_many(match.entities))
+        if self._any_of and self._required:
+            match.keep_any(self._any_of)
+        for member in self._none_of:
+            match.drop(member)
+        for place, member in enumerate(self._optional, len(self._required)):
+            match.rows[place] = match.find(member)
+
+
+def _union(members: tuple[QueryMember, ...]) -> EntityArray:
+    """Return the owners of all members' rows, each once; O(rows) per member."""
+    found: list[EntityArray] = []
+    for place, member in enumerate(members):
+        match = QueryBlock(member.owners()[member.candidates()], {})
+        for earlier in members[:place]:
+            match.drop(earlier)
+        found.append(match.entities)
+    return np.concatenate(found)
