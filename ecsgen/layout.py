@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ecsgen import features
+from ecsgen import policies
 from ecsgen.columns import COLD, Column, field_columns
 from ecsgen.model import Component
 
@@ -41,7 +41,7 @@ class Layout:
 
 def layout(component: Component) -> Layout:
     """Lay a component out: owner, hot fields, link columns, then cold fields."""
-    asked = tuple(c for f in features.active(component) for c in f.columns(component))
+    asked = tuple(c for p in policies.active(component) for c in p.columns(component))
     owner = tuple(column for column in asked if column.name == OWNER)
     links = tuple(column for column in asked if column.name != OWNER)
     fields = tuple(column for field in component.fields for column in field_columns(field))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ecsgen import features
+from ecsgen import policies
 from ecsgen.chunk_picture import draw_chunk
 from ecsgen.drawing import Drawing, text_width
 from ecsgen.layout import PAGE, Layout, layout, type_text
@@ -79,9 +79,9 @@ def counted(number: int, what: str) -> str:
 def kinds(component: Component) -> dict[str, str]:
     """Return what each column of the buffer is: owner, hot, links, ids or cold."""
     found: dict[str, str] = {}
-    for feature in features.active(component):
-        role = next((role for role in ("owner", "ids") if role in feature.roles), "links")
-        found |= dict.fromkeys((column.name for column in feature.columns(component)), role)
+    for policy in policies.active(component):
+        role = {"owned": "owner", "ids": "ids", "direct_ids": "ids"}.get(policy.name, "links")
+        found |= dict.fromkeys((column.name for column in policy.columns(component)), role)
     for column in layout(component).columns:
         found.setdefault(column.name, "cold" if column.is_cold else "hot")
     return found

@@ -1,6 +1,6 @@
 """lookup: direct: the entity's index is the row. Nothing ever moves; the buffer may have holes."""
 
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Policy, eviction
 
 POLICY = Policy(
     name="direct",
@@ -10,6 +10,7 @@ POLICY = Policy(
     base="Direct",
     rows="DirectRows",
     state=("_count",),
+    raises=("DuplicateInstanceError: the entity has an instance already.",),
     calls={
         "check_row": """
             if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
@@ -23,13 +24,9 @@ POLICY = Policy(
         """,
         "reserve_one": """
             if row >= data._allocated:
-                data._grow(row + 1, {views})
+                data._grow(row + 1{views})
         """,
-        "evict_one": """
-            if _owner != NULL_ENTITY:
-                self._destroy_row(row)  # of a dead entity with the same index
-                {again}
-        """,
+        "evict_one": eviction("_owner != NULL_ENTITY", "self._destroy_row(row)"),
         "appended_one": """
             if row >= data._n:
                 data._n = row + 1

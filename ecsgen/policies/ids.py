@@ -24,7 +24,7 @@ POLICY = Policy(
     calls={
         "reserve_one": """
             if data._n == data._slots and data._peak == data._allocated:
-                data._grow(data._peak + 1, {views})
+                data._grow(data._peak + 1{views})
         """,
         "taken_one": "_taken = data._take_slot()",
         "taken_many": "taken = data._take_slots(count)",

@@ -25,6 +25,7 @@ POLICY = Policy(
     base="Many",
     rows="LinkedRows",
     columns=_columns,
+    note="the last of the entity's list",
     calls={
         "appended_one": "self._link_row(entity, row)",
         "appended_many": "self._link_rows(entities, rows)",

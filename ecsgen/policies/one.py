@@ -9,6 +9,7 @@ POLICY = Policy(
     applies=lambda c: c.owner == "entity" and c.lookup != "direct",
     order=20,
     base="One",
+    raises=("DuplicateInstanceError: the entity has an instance already.",),
     calls={
         "admit_one": """
             if _found != NIL and data._entity_cells[_found] == entity:

@@ -19,6 +19,7 @@ POLICY = Policy(
     rows="OwnedRows",
     state=("_entities",),
     columns=_columns,
+    raises=("StaleEntityError: the entity is dead.",),
     calls={
         "appended_one": "data._entity_cells[row] = entity",
         "appended_many": "data._entity_column[span] = entities",

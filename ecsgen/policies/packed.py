@@ -8,7 +8,7 @@ CHECK_ROW = """
 """
 RESERVE_ONE = """
     if data._n == data._allocated:
-        data._grow(data._n + 1, {views})
+        data._grow(data._n + 1{views})
 """
 AT_THE_END = {
     "place_one": """

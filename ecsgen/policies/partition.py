@@ -55,6 +55,7 @@ POLICY = Policy(
     rows="PartitionedRows",
     row_state=("_n_active",),
     template=True,
+    note=lambda c: "active" if c.partition == "active" else "inactive",
     calls={
         **_new_rows(),
         "check_row": CHECK_ROW,

@@ -44,16 +44,43 @@ class Policy:
     columns: Callable[[Component], tuple[Column, ...]] = _no_columns
     calls: Mapping[str, Text] = field(default_factory=dict)
     """What it does at each step that concerns it; see `steps`."""
+    raises: tuple[str, ...] = ()
+    """What `create` may raise because of it, as lines of a docstring."""
+    note: Text = ""
+    """What the docstring of `create` says of a new row's place."""
     template: bool = False
     """Whether `templates/policies/<name>.py.j2` has blocks for what is unrolled by column."""
 
     def call(self, step: str, component: Component) -> str:
         """Return what it does at a step, or nothing."""
-        text = self.calls.get(step, "")
-        return dedent(text if isinstance(text, str) else text(component)).strip("\n")
+        return dedent(text_of(self.calls.get(step, ""), component)).strip()
+
+
+def text_of(text: Text, component: Component) -> str:
+    """Return a text, made for a component if that is how it comes."""
+    return text if isinstance(text, str) else text(component)
 
 
 def for_one(text: str) -> Callable[[Component], str]:
     """Return statements that a component with one instance per entity needs; lists have calls of
     their own for the same."""
     return lambda component: text if component.instances == "one" else ""
+
+
+def eviction(is_in_the_way: str, removal: str) -> Callable[[Component], str]:
+    """Return statements that remove what a dead entity with the same index has left.
+
+    Callbacks may change anything, so a creation that runs some begins again behind them.
+    """
+
+    def text(component: Component) -> str:
+        if not component.release:
+            return f"if {is_in_the_way}:\n    {removal}  # a dead entity had the same index"
+        return (
+            f"if {is_in_the_way}:\n"
+            "    with self._dispatch:  # a dead entity had the same index\n"
+            f"        {removal}\n"
+            "        <again>"
+        )
+
+    return text

@@ -11,4 +11,5 @@ POLICY = Policy(
     applies=lambda c: bool(c.reserve),
     order=0,
     rows="ReservedRows",
+    raises=("CapacityError: all rows that are reserved are in use.",),
 )

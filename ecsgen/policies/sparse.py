@@ -1,6 +1,6 @@
 """lookup: sparse: an array from entity index to row."""
 
-from ecsgen.policies.policy import Policy, for_one
+from ecsgen.policies.policy import Policy, eviction, for_one
 
 POLICY = Policy(
     name="sparse",
@@ -21,11 +21,9 @@ POLICY = Policy(
             if _map is not None:
                 self._set_map(_map)
         """,
-        "evict_one": """
-            if _found != NIL and data._entity_cells[_found] != entity:
-                self._evict(_found)  # of a dead entity with the same index
-                {again}
-        """,
+        "evict_one": eviction(
+            "_found != NIL and data._entity_cells[_found] != entity", "self._evict(_found)"
+        ),
         "plan_append": for_one("slots = indices(entities, INDEX_MASK)"),
         "appended_one": for_one("self._sparse_cells[_slot] = row"),
         "appended_many": for_one("self._sparse[slots] = rows"),

@@ -8,10 +8,10 @@ from dataclasses import replace
 from ecsgen.columns import Column, split_parts
 from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
-from ecsgen.render.calls import call, exploded
+from ecsgen.render.calls import call
 from ecsgen.render.column_spelling import STRUCT
 from ecsgen.render.quoting import literal
-from ecsgen.render.spelling import Spelling, cell_attributes
+from ecsgen.render.spelling import Spelling, cell_attributes, objects_line, slots_lines
 from ecsgen.render.split_spelling import SplitSpelling, ndindex
 from ecsgen.render.wording import literal_names, literal_shape
 
@@ -27,6 +27,7 @@ class ColdColumn(Spelling):
     __slots__ = ()
     holder = "data._cold"
     place = "_place"
+    layout = "COLD_COLUMNS"
 
     @property
     def own(self) -> str:
@@ -134,12 +135,10 @@ class _Field(Spelling):
         arguments = [f'columns["{self.name}"]', shape, "wanted"]
         if self.is_packed:
             values = f"picked({', '.join(arguments)})"
-            column = f"cold._{self.name}"
+            column = f"self._{self.name}"
             items = [f"{column}_column", f"{column}_items", "span", values]
-            lines = exploded("put_cells", items, 8)
-        else:
-            lines = call(f"cold._{self.name}_column[span] = picked", arguments, 8)
-        return "\n".join(line[4:] for line in lines.split("\n"))  # a block is indented by 4
+            return call("put_cells", items, 8)
+        return call(f"self._{self.name}_column[span] = picked", arguments, 8)
 
 
 class ColdField(_Field, ColdColumn):
@@ -158,11 +157,11 @@ class SplitColdField(_Field, SplitSpelling):
         shape = literal_shape("count", self.column.shape)
         some = literal_shape("len(wanted)", self.column.shape)
         lines = [
-            f'    parts = picked(columns["{self.name}"], {shape}, wanted)',
-            f"    parts = np.broadcast_to(parts, {some})",
+            f'        parts = picked(columns["{self.name}"], {shape}, wanted)',
+            f"        parts = np.broadcast_to(parts, {some})",
         ]
         lines += [
-            f"    cold._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
+            f"        self._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
             for place, part in zip(ndindex(self.column.shape), self.parts, strict=True)
         ]
         return "\n".join(lines)
@@ -205,9 +204,19 @@ class ColdSpelling:
         self.object_fields = [field for field in self.fields if field.is_object]
 
     @property
-    def data_attributes(self) -> list[str]:
-        """The columns' attributes in the data class."""
-        return cell_attributes([*self.columns])
+    def row_bases(self) -> list[str]:
+        """The classes that the class of the cold columns inherits from."""
+        return ["ReservedRows", "ColdRows"] if self.component.reserve else ["ColdRows"]
+
+    @property
+    def row_slots(self) -> str:
+        """The statement that declares its attributes."""
+        return slots_lines(cell_attributes([*self.columns]))
+
+    @property
+    def objects_line(self) -> str:
+        """The statement that names the columns of objects."""
+        return objects_line([*self.objects])
 
     @property
     def format(self) -> str:

@@ -1,78 +1,47 @@
-"""Makes the module of one component: the manager's template, filled with its features' blocks."""
+"""Makes the module of one component: its template, filled with what its policies do."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ecsgen import features
+from ecsgen import policies
 from ecsgen.layout import table
 from ecsgen.model import Component
-from ecsgen.render.blocks import Step, indented, without_nothing
+from ecsgen.render.calls import call
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.runtime import COMPILED, origins
+from ecsgen.render.steps import Steps, indented
+from ecsgen.render.subjects import subject
+from ecsgen.render.wording import literal_names
 
 MARKER = "<<imports>>"
 
 
 def component_module(component: Component) -> str:
     """Return the unformatted module of a component."""
-    steps = Steps(component)
-    text = environment().get_template("manager.py.j2").render(steps.context)
-    text = without_nothing(text)
-    own = dict.fromkeys(steps.spelling.enums, ".enums")
+    active = policies.active(component)
+    c = ComponentSpelling(component, active)
+    step = Steps(
+        component,
+        active,
+        words={"views": f", {literal_names(c.views)}" if c.views else ""},
+        pieces={"again": lambda indent: call("return self.create", c.again, indent)},
+    )
+    context: dict[str, Any] = {
+        "c": c,
+        "step": step,
+        "imports_marker": MARKER,
+        "layout_table": indented(table(component).removesuffix("\n"), 4),
+    }
+    for policy in active:
+        if policy.template:
+            template = environment().get_template(f"policies/{policy.name}.py.j2")
+            own = {**context, "it": subject(policy.name, component)}
+            step.templates[policy.name] = template.make_module(own)
+    text = environment().get_template("component.py.j2").render(context)
+    names = dict.fromkeys(c.enums, ".enums")
     if component.backend == "numba":
-        own |= origins(COMPILED)
-    return text.replace(MARKER, import_lines(text, own))
-
-
-class Steps(Step):
-    """The blocks of a component's features.
-
-    A feature with a role (`map`, `instances`, `placement`) can be called by it: `map.set_one(…)`.
-    """
-
-    def __init__(self, component: Component) -> None:
-        super().__init__()
-        self.spelling = ComponentSpelling(component)
-        self.roles: dict[str, Any] = {}
-        self.context: dict[str, Any] = {
-            "c": self.spelling,
-            "step": self,
-            "imports_marker": MARKER,
-            "layout_table": indented(table(component).removesuffix("\n"), 4),
-            **{role: Role(self, role) for role in features.ROLES},
-        }
-        for feature in features.active(component):
-            context = {**self.context, "it": feature.subject(component)}
-            names = (feature.name, feature.base) if feature.base else (feature.name,)
-            blocks = Blocks(*(self._module(name, context) for name in names))
-            self.modules[feature.name] = blocks
-            self.roles |= dict.fromkeys(feature.roles, blocks)
-
-    def _module(self, name: str, context: dict[str, Any]) -> Any:
-        return environment().get_template(f"features/{name}.py.j2").make_module(context)
-
-
-class Blocks:
-    """The blocks of a feature's template, and of its base where the template has none."""
-
-    def __init__(self, module: Any, base: Any = None) -> None:
-        self._module = module
-        self._base = base
-
-    def __getattr__(self, block: str) -> Any:
-        own = getattr(self._module, block, None)
-        return own or getattr(self._base, block)
-
-
-class Role:
-    """Whichever feature plays a role; known only when all are loaded."""
-
-    def __init__(self, steps: Steps, role: str) -> None:
-        self._steps = steps
-        self._role = role
-
-    def __getattr__(self, block: str) -> Any:
-        return getattr(self._steps.roles[self._role], block)
+        names |= origins(COMPILED)
+    return text.replace(MARKER, import_lines(text, names))

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ecsgen import policies
 from ecsgen.columns import field_columns
 from ecsgen.layout import Layout, layout
 from ecsgen.model import Base, Component
+from ecsgen.policies import Policy
+from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import call, collection
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
-from ecsgen.render.quoting import literal
-from ecsgen.render.spelling import Spelling, cell_attributes
+from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.spelling import Spelling, cell_attributes, objects_line, slots_lines
 from ecsgen.render.split_spelling import row_field
-from ecsgen.render.wording import inner, literal_names
+from ecsgen.render.runtime import distinct_bases
 
 
 class ComponentSpelling:
     """A component as its templates see it."""
 
-    def __init__(self, component: Component) -> None:
+    def __init__(self, component: Component, active: Sequence[Policy] | None = None) -> None:
         self.component = component
+        self._policies = policies.active(component) if active is None else active
         self.layout: Layout = layout(component)
         self.name = component.name
         self.manager = f"{component.name}Manager"
@@ -71,45 +77,138 @@ class ComponentSpelling:
         return sorted(used - {""})
 
     @property
-    def data_attributes(self) -> list[str]:
-        """The columns' attributes in the data class."""
-        return cell_attributes(self.columns)
+    def owned(self) -> bool:
+        """Whether rows belong to entities."""
+        return self.component.owner == "entity"
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether rows move into holes."""
+        return self.component.lookup != "direct"
+
+    # --- classes ---------------------------------------------------------------------------------
+
+    @property
+    def bases(self) -> list[str]:
+        """The classes that the manager inherits from."""
+        return distinct_bases([policy.base for policy in self._policies])
+
+    @property
+    def row_bases(self) -> list[str]:
+        """The classes that the class of its columns inherits from."""
+        return distinct_bases([policy.rows for policy in self._policies]) or ["Rows"]
+
+    @property
+    def slots(self) -> str:
+        """The statement that declares the manager's attributes."""
+        return slots_lines(name for policy in self._policies for name in policy.state)
+
+    @property
+    def row_slots(self) -> str:
+        """The statement that declares the attributes of the class of its columns."""
+        names = [name for policy in self._policies for name in policy.row_state]
+        flat = [f"_{name}_flat" for name in self.flat_columns]
+        return slots_lines([*cell_attributes(self.columns), *names, *flat])
+
+    @property
+    def flat_columns(self) -> list[str]:
+        """The columns that compiled functions see element after element."""
+        if not any(policy.name == "flat_columns" for policy in self._policies):
+            return []
+        from ecsgen.render.numba.flat import FlatColumns
+
+        return [name for name, _ in FlatColumns(self.component).columns]
+
+    @property
+    def objects_line(self) -> str:
+        """The statement that names the columns of objects."""
+        return objects_line(self.objects)
+
+    # --- sorting ---------------------------------------------------------------------------------
 
     @property
     def sort_keys(self) -> list[str]:
         """Fields that `sort` takes by name: scalars with an order. Direct rows have none."""
-        if self.component.lookup == "direct":
+        if not self.is_packed:
             return []
         return [s.name for s in self.fields if not s.column.shape and not s.is_object]
 
     @property
     def sort_keys_lines(self) -> str:
-        """The constant that lists them."""
-        return collection("SORT_KEYS: Final = ", [literal(name) for name in self.sort_keys], 0)
+        """The statement that lists them."""
+        return collection("_SORT_KEYS: ClassVar = ", [literal(n) for n in self.sort_keys], 4)
+
+    # --- creation --------------------------------------------------------------------------------
 
     @property
-    def sort_key_type(self) -> str:
-        return "str | ArrayLike" if self.sort_keys else "ArrayLike"
+    def handle(self) -> str:
+        return "Instance" if self.owned else "Id"
 
     @property
-    def sort_key_doc(self) -> str:
-        return " by a scalar field, by name, or by a key" if self.sort_keys else " by a key"
-
-    def grow_for_one(self, rows: str) -> str:
-        """The call that grows the buffer for `create`; arguments may be views of a row."""
-        views = [s.name for s in self.fields if s.column.shape]
-        arguments = [
-            f"grown_capacity(data._allocated, {rows})",
-            *([literal_names(views)] if views else []),
-        ]
-        return inner(call("data._allocate", arguments, 12))
+    def handles(self) -> str:
+        return "RowArray" if self.owned else "IdArray"
 
     @property
-    def borrowed_line(self) -> str:
-        """The statement that gathers arguments of a bulk creation that may be views."""
-        entities = ["entities"] if self.component.owner == "entity" else []
-        names = [*entities, *(s.name for s in self.fields if not s.is_object)]
-        return collection("_borrowed = ", names, 8)[8:].replace("\n        ", "\n")
+    def creates(self) -> str:
+        """What `create` does."""
+        if self.owned:
+            return "Give an entity an instance and return its row"
+        return "Add an instance and return its id"
+
+    @property
+    def creates_many(self) -> str:
+        """What `create_many` does."""
+        if self.owned:
+            return "Give each of k entities an instance and return the rows, shape (k,)"
+        return "Add `count` instances and return their ids, shape (count,)"
+
+    @property
+    def create_note(self) -> str:
+        """What the docstring of `create` says of the new row."""
+        notes = [text_of(policy.note, self.component) for policy in self._policies if policy.note]
+        return f"; it is {' and '.join(notes)}" if notes else ""
+
+    @property
+    def create_raises(self) -> list[str]:
+        """What `create` may raise, as lines of its docstring."""
+        lines = [line for policy in self._policies for line in policy.raises]
+        if self.fields:
+            lines.append("ValueError, TypeError, OverflowError: a value does not fit its field.")
+        return [*lines, "StructureLockedError: the manager is locked."]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The fields as keyword parameters of one row's values."""
+        named = [f"{s.name}: {s.write_type} = {s.default}," for s in self.fields]
+        return ["*,", *named] if named else []
+
+    @property
+    def parameters_many(self) -> list[str]:
+        """The fields as keyword parameters of columns."""
+        named = [f"{s.name}: {s.many_type} = {s.default}," for s in self.fields]
+        return ["*,", *named] if named else []
+
+    @property
+    def checked_fields(self) -> list[Spelling]:
+        """The fields whose values are checked: all but objects."""
+        return [spelling for spelling in self.fields if not spelling.is_object]
+
+    @property
+    def views(self) -> list[str]:
+        """The arguments of `create` that may be views of a row."""
+        return [s.name for s in self.fields if s.column.shape]
+
+    @property
+    def again(self) -> list[str]:
+        """The arguments of a creation that begins again."""
+        return [*(["entity"] if self.owned else []), *self.keywords]
+
+    @property
+    def created_many(self) -> str:
+        """The statement that ends `create_many`."""
+        given = [f'"{s.name}": {s.name}' for s in self.fields]
+        whom = "entities" if self.owned else "count"
+        return created(whom, given)
 
     def default_of(self, column: Spelling) -> str:
         """A column's default: its field's constant, or the value for a part of a split field."""
@@ -137,3 +236,18 @@ class ComponentSpelling:
             for tag in spelling.column.tags:
                 groups.setdefault(tag, []).append(spelling)
         return groups
+
+
+def created(whom: str, given: list[str]) -> str:
+    """Return the call that creates many rows from a dict of columns, as black lays it out."""
+    line = f"        return self._create_many({whom}, {{{', '.join(given)}}})"
+    if len(line) <= WIDTH:
+        return line
+    inner = f"            {whom}, {{{', '.join(given)}}}"
+    if len(inner) <= WIDTH:
+        return f"        return self._create_many(\n{inner}\n        )"
+    columns = f"            {{{', '.join(given)}}},"
+    if len(columns) > WIDTH:
+        items = "".join(f"                {one},\n" for one in given)
+        columns = f"            {{\n{items}            }},"
+    return f"        return self._create_many(\n            {whom},\n{columns}\n        )"

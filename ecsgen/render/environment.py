@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
-from jinja2.runtime import Context
-from jinja2.utils import pass_context
+from jinja2.ext import Extension
 
 from ecsgen.render.calls import call, collection, disjunction
 from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
 
 NOTHING = "\0"
-"""Stands alone on a line where no feature has anything to say; the line goes."""
+"""Stands alone on a line of the world where no feature has anything to say; the line goes."""
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -45,11 +45,12 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        extensions=[StepTag],
         autoescape=False,  # Python, not HTML; schema text only comes through the filters below
     )
-    env.filters |= {"doc": doc, "comment": comment_text, "literal": literal, "around": around}
-    env.filters["graver_than_values"] = graver_than_values
-    env.tests |= {"nothing": is_nothing, "naming": is_naming}
+    env.filters |= {"doc": doc, "comment": comment_text, "literal": literal}
+    env.filters["deeper"] = deeper
+    env.tests["nothing"] = is_nothing
     env.globals |= {"call": call, "collection": collection, "disjunction": disjunction}
     return env
 
@@ -59,31 +60,24 @@ def is_nothing(text: str) -> bool:
     return text.strip() == NOTHING
 
 
-def is_naming(text: str, name: str) -> bool:
-    """Whether code mentions a name."""
-    return re.search(rf"\b{name}\b", text) is not None
-
-
 def doc(text: str, indent: int = 0) -> str:
     """Return schema text for a docstring whose lines stand `indent` columns in."""
     return docstring_text(text, WIDTH - indent - 3).replace("\n", "\n" + " " * indent)
 
 
-def graver_than_values(body: str, graver: str) -> str:
-    """Let statements that check values give way to a graver error, where a feature names one."""
-    if not body or is_nothing(graver):
-        return body
-    inner = "".join(f"    {line}" if line.strip() else line for line in body.splitlines(True))
-    return f"        try:\n{inner}        except Exception:\n{graver}\n            raise\n"
+def deeper(body: str, is_deeper: bool) -> str:
+    """Return statements one level further in, or as they are."""
+    return textwrap.indent(body, "    ") if is_deeper else body
 
 
-@pass_context
-def around(context: Context, body: str) -> str:
-    """Wrap a method's body in the `with` statements that the active features ask for."""
-    for header in context["step"]("around", 0).splitlines():
-        if not header.startswith("with"):  # no feature asks for one
-            continue
-        pad = re.match(" *", body).group()  # type: ignore[union-attr]  # matches always
-        inner = "".join(f"    {line}" if line.strip() else line for line in body.splitlines(True))
-        body = f"{pad}{header}\n{inner}"
-    return body
+class StepTag(Extension):
+    """A line `{% step name %}`: the text of a step where the tag stands, or nothing at all."""
+
+    _LINE = re.compile(r"^( *)\{% step (\w+) %\}$", re.MULTILINE)
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        # The line break behind a block is dropped, that behind an expression is not.
+        return self._LINE.sub(
+            lambda tag: f'{{{{ step("{tag[2]}", {len(tag[1])}) }}}}{{% if true %}}{{% endif %}}',
+            source,
+        )

@@ -17,6 +17,8 @@ RUNTIME = "_runtime"
 COMPILED = "_compiled"
 
 _IMPORTS = re.compile(r"^from (\.+)([\w.]*) import ", re.MULTILINE)
+_CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
 # At a module's beginning: no parser, for that takes a tenth of a second.
 _DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =)", re.MULTILINE)
@@ -84,3 +86,24 @@ def _texts(folder: str, package: str) -> dict[str, str]:
         f"{package}/{path.relative_to(top).as_posix()}": path.read_text(encoding="utf-8")
         for path in paths
     }
+
+
+@cache
+def _ancestors() -> Mapping[str, frozenset[str]]:
+    """Return which classes each class of the runtime inherits from, near and far."""
+    bases: dict[str, list[str]] = {}
+    for text in sources().values():
+        bases |= {name: _WORD.findall(of) for name, of in _CLASSES.findall(text)}
+
+    def above(name: str) -> frozenset[str]:
+        near = bases.get(name, [])
+        return frozenset(near).union(*map(above, near))
+
+    return {name: above(name) for name in bases}
+
+
+def distinct_bases(names: Iterable[str]) -> list[str]:
+    """Return classes of the runtime without those that others of them inherit from."""
+    wanted = [name for name in dict.fromkeys(names) if name]
+    implied = frozenset[str]().union(*(_ancestors()[name] for name in wanted))
+    return [name for name in wanted if name not in implied]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from ecsgen.model import Base
-from ecsgen.render.calls import call, display, exploded, signature
+from ecsgen.render.calls import call, collection, display, signature
 from ecsgen.render.column_spelling import ColumnSpelling
-from ecsgen.render.environment import NOTHING
 from ecsgen.render.quoting import literal
 
 WRITTEN_OUT = 4
@@ -23,6 +23,8 @@ class Spelling(ColumnSpelling):
     """The expression for what has the column."""
     place: ClassVar[str] = "row"
     """The expression for the place of a cell in it."""
+    layout: ClassVar[str] = "COLUMNS"
+    """The constant that says where the column lies."""
 
     # --- the default -----------------------------------------------------------------------------
 
@@ -109,20 +111,19 @@ class Spelling(ColumnSpelling):
         """The line that begins the accessor."""
         return signature(self.name, ["self", "row: Instance", "/"], self.read_type, 4)
 
-    @property
-    def checked_lines(self) -> str:
+    def checked_lines(self, indent: int) -> str:
         """The statements that convert the value for a new row; most leave it at the default."""
         lines = [
             f"{self.local} = {self._default_cell}",
             f"if {self.name} is not {self.default}:",
             f"    {self.local} = {self.constant}.one({self.name})",
         ]
-        return "\n".join(f"        {line}" for line in lines)
+        return "\n".join(" " * indent + line for line in lines)
 
     @property
     def checked_value_line(self) -> str:
         """The statement of the setter that converts, before the row is looked at."""
-        return NOTHING if self.is_object else f"        _value = {self.constant}.one(value)"
+        return f"        _value = {self.constant}.one(value)"
 
     @property
     def set_lines(self) -> str:
@@ -140,15 +141,32 @@ class Spelling(ColumnSpelling):
             [*(" " * indent + line for line in lines), self.store(self.local, indent + 4)]
         )
 
-    @property
-    def store_many_lines(self) -> str:
+    def store_many_lines(self, indent: int) -> str:
         """The statement that writes checked values to the new rows `span`."""
         values = f'columns["{self.name}"]'
         if self.is_packed:
             column = f"data._{self.name}"
             arguments = [f"{column}_column", f"{column}_items", "span", values]
-            return exploded("put_cells", arguments, 8)
-        return f"        data._{self.name}_column[span] = {values}"
+            return call("put_cells", arguments, indent)
+        return f"{' ' * indent}data._{self.name}_column[span] = {values}"
+
+    def place_lines(self, index: int) -> str:
+        """The statements that cut the column out of a buffer, with the views beside it."""
+        column = f"self._{self.name}_column"
+        made = [(f"{self.name}_column", self.array_type, "cut", f"buffer, {self.layout}[{index}], capacity")]
+        if self.column.shape:
+            made.append((f"{self.name}_items", "NDArray[Any]", "items", column))
+        if self.has_words:
+            made.append((f"{self.name}_words", "memoryview[int]", "cells", f"self._{self.name}_items"))
+        if self.has_cells:
+            view = "flat_cells" if self.is_packed else "cells"
+            made.append((f"{self.name}_cells", f"memoryview[{self.cell_type}]", view, column))
+        lines = []
+        for name, kind, function, arguments in made:
+            # Columns of policies are declared where the policies are.
+            target = f"self._{name}: {kind}" if self.field else f"self._{name}"
+            lines.append(call(f"{target} = {function}", arguments.split(", "), 8))
+        return "\n".join(lines)
 
     def store(self, value: str, indent: int) -> str:
         """The statement that writes one converted value into one cell of `row`."""
@@ -182,3 +200,14 @@ def cell_attributes(columns: list[Spelling]) -> list[str]:
         names += [f"_{s.name}_items"] if s.column.shape else []
         names += [f"_{s.name}_words"] if s.has_words else []
     return sorted(names)
+
+
+def slots_lines(names: Iterable[str]) -> str:
+    """Return the statement that declares a class's attributes."""
+    return collection("__slots__ = ", [literal(name) for name in sorted(names)], 4)
+
+
+def objects_line(columns: list[Spelling]) -> str:
+    """Return the statement that names the columns of objects."""
+    names = [literal(f"_{column.name}_column") for column in columns]
+    return collection("OBJECTS: ClassVar = ", names, 4)

@@ -43,15 +43,14 @@ class SplitSpelling(Spelling):
     def store(self, value: str, indent: int) -> str:
         return "\n".join(p.store(f"{value}[{i}]", indent) for i, p in enumerate(self.parts))
 
-    @property
-    def store_many_lines(self) -> str:
+    def store_many_lines(self, indent: int) -> str:
         shape = literal_shape("count", self.column.shape)
-        lines = [f'        parts = np.broadcast_to(columns["{self.name}"], {shape})']
+        lines = [f'parts = np.broadcast_to(columns["{self.name}"], {shape})']
         lines += [
-            f"        data._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
+            f"data._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
             for place, part in zip(ndindex(self.column.shape), self.parts, strict=True)
         ]
-        return "\n".join(lines)
+        return "\n".join(" " * indent + line for line in lines)
 
 
 def row_field(field: Field, component: str, columns: dict[str, Spelling]) -> Spelling:

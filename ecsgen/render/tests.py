@@ -13,7 +13,8 @@ from functools import cache, partial
 from itertools import permutations
 from typing import Any
 
-from ecsgen import features, fingerprint, world_features
+from ecsgen import fingerprint, world_features
+from ecsgen import policies as storage
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
 from ecsgen.render.archetypes import chunked_components
@@ -147,7 +148,7 @@ def policies(component: Component) -> list[str]:
 
     A module called `one_other` says what holds where two policies meet.
     """
-    names = {feature.name for feature in features.active(component)}
+    names = {policy.name for policy in storage.active(component)}
     if component.owner == "entity":
         names.add(component.destroy)
     return list(_in_order(frozenset(names)))

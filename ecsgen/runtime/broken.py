@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NoReturn
 
 from .errors import BrokenManagerError
@@ -26,8 +25,9 @@ class _Broken:
     __slots__ = ()
 
 
-@cache
 def _broken(kind: type[Any]) -> type[Any]:
+    """Return the class of what is broken; breaking is rare, so each gets its own."""
+
     def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
         raise BrokenManagerError(
             f"{kind.__name__} is broken: a change of it failed halfway, by lack of "
@@ -42,7 +42,9 @@ def _broken(kind: type[Any]) -> type[Any]:
     def text(self: Any) -> str:
         return f"<broken {kind.__name__}>"
 
-    body = dict.fromkeys((*_ANSWERS, "__setattr__", "__delattr__"), refuse)
+    body: dict[str, Any] = dict.fromkeys(
+        (*_ANSWERS, "__setattr__", "__delattr__"), refuse
+    )
     body |= {"__slots__": (), "__module__": kind.__module__}
     body |= {"__getattribute__": attribute, "__repr__": text}
     return type(kind.__name__, (_Broken, kind), body)

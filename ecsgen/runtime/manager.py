@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from operator import index
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from .broken import break_down
 from .callbacks import Dispatch
 from .columns.buffers import Column
 from .columns.rows import Rows
-from .convert.base import Field
+from .convert.base import FieldTable
 from .entities.handles import Columns, Instance, RowArray
 from .errors import StructureLockedError
 from .placement.rows import distinct, locked
@@ -35,8 +34,7 @@ class Manager(ABC):
     """Where each column lies in the buffer."""
     _ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
-    _FIELDS: ClassVar[Mapping[str, tuple[Field, Any]]] = {}
-    """The converter and the default of each field."""
+    _FIELDS: ClassVar[FieldTable] = {}
     _NUMBERS: ClassVar[tuple[str, ...]] = ("_version",)
     _RELEASES: ClassVar[bool] = False
     """Whether callbacks are told of rows about to go."""

@@ -12,5 +12,7 @@ Python allows for one base class with slots."""
 def numbers_of(kind: type) -> tuple[str, ...]:
     """Return the names of the numbers that a class and its bases say are to be saved."""
     return tuple(
-        name for base in reversed(kind.__mro__) for name in vars(base).get("_NUMBERS", ())
+        name
+        for base in reversed(kind.__mro__)
+        for name in vars(base).get("_NUMBERS", ())
     )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..columns.buffers import Column
 from ..columns.rows import Rows
-from ..entities.handles import NIL, Columns, EntityArray, Instance, RowArray
+from ..entities.handles import NIL, Columns, RowArray
 from ..placement.packed import Packed
 from ..placement.rows import fill
 from ..state import NO_SLOTS
@@ -56,7 +56,9 @@ class ColdRows(Rows):
         """Let a cold row hold the defaults."""
 
     @abstractmethod
-    def _fill(self, places: slice, columns: Columns, count: int, wanted: RowArray) -> None:
+    def _fill(
+        self, places: slice, columns: Columns, count: int, wanted: RowArray
+    ) -> None:
         """Let cold rows hold the `wanted` of `count` new rows' checked columns."""
 
     def _make_room(self, count: int, borrowed: tuple[object, ...] = ()) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import EntityArray
+from ..entities.handles import Entity, EntityArray
 from ..state import NO_SLOTS, numbers_of
 from .buffers import (
     Column,
@@ -117,7 +117,7 @@ class Rows(ABC):
 
     def _nbytes(self) -> int:
         """Return the bytes held: the buffer, and objects' columns without the objects."""
-        objects = sum(getattr(self, name).nbytes for name in self.OBJECTS)
+        objects: int = sum(getattr(self, name).nbytes for name in self.OBJECTS)
         return self._buffer.nbytes + objects
 
     def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
@@ -166,6 +166,7 @@ class OwnedRows(Rows):
 
     __slots__ = NO_SLOTS
     _entity_column: EntityArray
+    _entity_cells: memoryview[Entity]
 
     @property
     def entity(self) -> EntityArray:

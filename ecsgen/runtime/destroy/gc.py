@@ -7,24 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..entities.handles import NULL_ENTITY, Entity, Instance
+from ..entities.handles import NULL_ENTITY, Instance
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
-from ..columns.rows import OwnedRows
-
-
-class GcRows(OwnedRows):
-    """Rows whose owners are looked up one at a time."""
-
-    __slots__ = NO_SLOTS
-    _entity_cells: memoryview[Entity]
 
 
 class Gc(Owned):
     """A manager that finds rows of dead entities by random picks, or by a sweep."""
 
     __slots__ = NO_SLOTS
-    data: GcRows
     _rng: Random
 
     def gc(self, rng: Random | None = None) -> int:

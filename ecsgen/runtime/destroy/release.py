@@ -42,7 +42,7 @@ class Release(Manager):
         """Tell the callbacks of rows about to go."""
         if not self._released.entries:
             return
-        shown = rows.view()
+        shown = rows.copy()  # not what is going to be removed
         shown.flags.writeable = False
         self._lock()
         try:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
+from ..broken import break_down
 from ..columns.rows import OwnedRows
 from ..entities.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..errors import StructureLockedError
@@ -20,7 +20,7 @@ from ..placement.bounds import exchange
 from ..placement.rows import Remap
 from ..placement.sorting import key_values, sort_key
 from ..state import NO_SLOTS
-from .groups import (
+from .group import (
     GroupMember,
     having_all,
     joined_at,
@@ -73,7 +73,8 @@ class Grouped(Bounded, Owned):
 
     def _break(self) -> None:
         for member in self._others:
-            super(Grouped, type(member))._break(member)
+            break_down(member.data)
+            break_down(member)
         super()._break()
 
     def _check_sortable(self) -> None:

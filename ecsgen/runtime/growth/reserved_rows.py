@@ -47,7 +47,9 @@ class ReservedRows(Rows):
         with the process until it shrinks.
         """
         stored = sum(column.nbytes * self._rows_of(column) for column in self.LAYOUT)
-        objects = sum(getattr(self, name)[: self._n].nbytes for name in self.OBJECTS)
+        objects: int = sum(
+            getattr(self, name)[: self._n].nbytes for name in self.OBJECTS
+        )
         return stored + objects
 
     def _rows_of(self, column: Column) -> int:

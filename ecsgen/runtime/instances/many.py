@@ -25,7 +25,6 @@ class LinkedRows(OwnedRows):
     """Rows with the links of their entities' lists."""
 
     __slots__ = NO_SLOTS
-    _entity_cells: memoryview[Entity]
     _next_column: NDArray[np.uint32]
     _next_cells: memoryview[Instance]
     _previous_column: NDArray[np.uint32]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..columns.rows import Rows
-from ..queries.joined_blocks import JoinedBlocks
 from ..state import NO_SLOTS
 from .blocks import Blocks
 
@@ -20,25 +19,4 @@ class KernelRows(Rows):
 
     def _nbytes(self) -> int:
         held = sum(blocks.nbytes for blocks in self._kernels.values())
-        return super()._nbytes() + held
-
-
-class JoinedRows(Rows):
-    """Rows with the blocks of the world's kernels that look at them."""
-
-    __slots__ = NO_SLOTS
-    _joined: dict[str, JoinedBlocks]
-
-    def _start(self) -> None:
-        super()._start()
-        self._joined = {}
-
-    def _forget_views(self) -> None:
-        super()._forget_views()
-        for blocks in self._joined.values():
-            blocks.drop()
-        self._joined = {}
-
-    def _nbytes(self) -> int:
-        held = sum(blocks.nbytes for blocks in self._joined.values())
         return super()._nbytes() + held

@@ -11,12 +11,12 @@ import numpy as np
 
 from ..callbacks import Dispatch
 from ..entities.handles import NIL, Columns, Id, IdArray
-from ..ids.ids import Ids
+from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
 from ..state import NO_SLOTS
 
 
-class Unowned(Ids):
+class Unowned(IdCalls):
     """A manager whose rows belong to nobody; a creation returns ids."""
 
     __slots__ = NO_SLOTS

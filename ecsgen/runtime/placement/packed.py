@@ -19,7 +19,7 @@ class Packed(Manager):
     """A manager without holes."""
 
     __slots__ = NO_SLOTS
-    SORT_KEYS: ClassVar[tuple[str, ...]] = ()
+    _SORT_KEYS: ClassVar[tuple[str, ...]] = ()
 
     def __len__(self) -> int:
         """Return the number of instances; O(1)."""
@@ -92,9 +92,9 @@ class Packed(Manager):
 
     def _key_column(self, name: str) -> NDArray[Any]:
         """Return a scalar field's value in each row."""
-        if name not in self.SORT_KEYS:
+        if name not in self._SORT_KEYS:
             manager = type(self).__name__
-            raise ValueError(f"{manager} sorts by {self.SORT_KEYS}, not {name!r}")
+            raise ValueError(f"{manager} sorts by {self._SORT_KEYS}, not {name!r}")
         return self._column(name)
 
     def _column(self, name: str) -> NDArray[Any]:

@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
-from ..entities.handles import NIL, Columns, EntityArray, Id, IdArray, Instance, RowArray
+from ..entities.handles import (
+    NIL,
+    Columns,
+    EntityArray,
+    Id,
+    IdArray,
+    Instance,
+    RowArray,
+)
 from ..entities.layout import INDEX_MASK
 from ..maps.sparse import indices
-from ..placement.holes import Direct, DirectRows
+from ..placement.direct import Direct, DirectRows
 from ..state import NO_SLOTS
 from .ids import IdCalls
 from .slots import SLOT_BITS, SLOT_MASK, first_worn_out, ids_of, resolve_ids

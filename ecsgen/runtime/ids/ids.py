@@ -132,6 +132,10 @@ class IdCalls(Manager):
     __slots__ = NO_SLOTS
 
     @abstractmethod
+    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
+        """Return the stable ids of k rows, or of a mask's; O(k)."""
+
+    @abstractmethod
     def resolve(self, id: Id, /) -> Instance:
         """Return the row of an id, or NIL if its instance is gone; O(1)."""
 

@@ -1,0 +1,64 @@
+"""What the active policies do at each step, one after another, as statements of a method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ecsgen.model import Component
+from ecsgen.policies import Policy
+
+_PLACEHOLDER = re.compile(r"^( *)<(\w+)>$")
+
+
+class Steps:
+    """`step("moved_one", 8)` is the text of a step, indented; nothing if no policy has anything to
+    do there.
+
+    `words` replace `{…}` in the policies' statements, `pieces` lines `<…>` that are no steps.
+    """
+
+    def __init__(
+        self,
+        component: Component,
+        policies: Sequence[Policy],
+        words: Mapping[str, str],
+        pieces: Mapping[str, Callable[[int], str]],
+    ) -> None:
+        self.templates: dict[str, Any] = {}
+        """The templates of policies that have one, by the policies' names."""
+        self._component = component
+        self._policies = policies
+        self._words = words
+        self._pieces = pieces
+
+    def __call__(self, step: str, indent: int) -> str:
+        return "".join(self._texts(step, indent))
+
+    def _texts(self, step: str, indent: int) -> list[str]:
+        texts = []
+        for policy in self._policies:
+            if call := policy.call(step, self._component):
+                texts += [self._line(line, indent) for line in call.splitlines()]
+            if block := getattr(self.templates.get(policy.name), step, None):
+                texts.append(indented(block(), indent))
+        return texts
+
+    def _line(self, line: str, indent: int) -> str:
+        """Return one line of a call, or what it stands for."""
+        placeholder = _PLACEHOLDER.match(line)
+        if placeholder is None:
+            for word, text in self._words.items():
+                line = line.replace(f"{{{word}}}", text)
+            return f"{' ' * indent}{line}\n" if line else "\n"
+        pad, name = placeholder.groups()
+        indent += len(pad)
+        piece = self._pieces.get(name)
+        return self(name, indent) if piece is None else f"{piece(indent)}\n"
+
+
+def indented(text: str, indent: int) -> str:
+    """Return a text whose lines stand further in."""
+    pad = " " * indent
+    return "".join(pad + line if line.strip() else line for line in text.splitlines(keepends=True))

@@ -1,0 +1,5 @@
+"""stub"""
+
+from typing import Final
+
+INDEX_MASK: Final = 0xFFFF_FFFF
