@@ -6,10 +6,10 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from ecsgen.features._base import ROLES, Feature, Mutant
+from ecsgen.features._base import ROLES, Feature
 from ecsgen.model import Component
 
-__all__ = ["ROLES", "Feature", "Mutant", "active", "every"]
+__all__ = ["ROLES", "Feature", "active", "every"]
 
 
 @cache

@@ -11,19 +11,6 @@ from ecsgen.model import Component
 ROLES = ("owner", "placement", "growth", "map", "instances", "ids")
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """A way to break a manager that its generated tests must notice.
-
-    `old` is a regular expression over the generated module; each match, replaced by `new`, is one
-    mutant.
-    """
-
-    says: str
-    old: str
-    new: str
-
-
 def _no_columns(component: Component) -> tuple[Column, ...]:
     return ()
 
@@ -48,4 +35,3 @@ class Feature:
     columns: Callable[[Component], tuple[Column, ...]] = _no_columns
     subject: Callable[[Component], object] = _nothing
     """What its template lays out beside the component, there called `it`."""
-    mutants: tuple[Mutant, ...] = ()

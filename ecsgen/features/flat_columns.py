@@ -1,6 +1,6 @@
 """Kernels and reductions with `backend: numba`: columns of shapes, seen element after element."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 from ecsgen.model import Component
 
 
@@ -15,7 +15,4 @@ FEATURE = Feature(
     applies=lambda c: bool(c.kernels or c.reductions or c.joined) and c.backend == "numba",
     order=79,
     subject=_columns,
-    mutants=(
-        Mutant("elements are copies", r"_flat = self\._\w+_column\.reshape\(-1\)", r"\g<0>.copy()"),
-    ),
 )

@@ -1,12 +1,9 @@
 """Kernels of the world with `backend: numpy`: their blocks go when the buffer moves."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 
 FEATURE = Feature(
     name="joined",
     applies=lambda c: bool(c.joined) and c.backend == "numpy",
     order=79,
-    mutants=(
-        Mutant("world kernels keep views when the buffer moves", r"blocks\.drop\(\)$", "pass"),
-    ),
 )

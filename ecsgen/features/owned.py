@@ -1,7 +1,7 @@
 """owner: entity: every row belongs to an entity, which is alive or dead."""
 
 from ecsgen.columns import Column
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 from ecsgen.model import Component
 
 
@@ -15,12 +15,4 @@ FEATURE = Feature(
     order=5,
     roles=("owner",),
     columns=_columns,
-    mutants=(
-        Mutant("the dead get an instance", r"if not _is_alive:", "if False:"),
-        Mutant(
-            "bad values count for more than death",
-            r"self\._entities\.require(_many)?\(\w+\)  # death.*",
-            "pass",
-        ),
-    ),
 )

@@ -1,6 +1,6 @@
 """reductions with `backend: numba`: a method each, and the compiled function that it calls."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 from ecsgen.model import Component
 
 
@@ -15,20 +15,4 @@ FEATURE = Feature(
     applies=lambda c: bool(c.reductions) and c.backend == "numba",
     order=81,
     subject=_reductions,
-    mutants=(
-        Mutant("every block is the first", r"start = BLOCK \* block", "start = 0"),
-        Mutant("blocks are not cut off", r"min\(BLOCK, n - start\)", "min(BLOCK, n)"),
-        Mutant(
-            "a last block is left out",
-            r"(folded(?:\[line\])?), blocks_of\(n\)\)",
-            r"\1, max(1, blocks_of(n) - 1))",
-        ),
-        Mutant("sums are in single precision", r"np\.float64\)$", "np.float32)"),
-        Mutant("one element stands for all", r"sum_of\(values\[line\]", "sum_of(values[0]"),
-        Mutant("holes are rows", r" if entity\[i\] != 0 else .*", ""),
-        Mutant("without rows there is a value", r"if len\(self\) == 0:", "if False:"),
-        Mutant("a mean is a sum", r"\) / len\(self\)$", ")"),
-        Mutant("the largest is the smallest", r"greatest_of\(values", "-greatest_of(-values"),
-        Mutant("what counts is forgotten", r"(\w+\[i\]) > 3$", r"\1 > 4"),
-    ),
 )

@@ -1,6 +1,6 @@
 """reductions with `backend: numpy`: a method each, sums in f64 or 64-bit integers."""
 
-from ecsgen.features._base import Feature, Mutant
+from ecsgen.features._base import Feature
 from ecsgen.model import Component
 
 
@@ -15,8 +15,4 @@ FEATURE = Feature(
     applies=lambda c: bool(c.reductions) and c.backend == "numpy",
     order=81,
     subject=_reductions,
-    mutants=(
-        Mutant("a part is forgotten", r"_parts\.append\((.*)\)$", r"_parts[:] = [\1]"),
-        Mutant("sums are in single precision", r"dtype=np\.float64\)", "dtype=np.float32)"),
-    ),
 )
