@@ -20,8 +20,8 @@ test: $(STAMP)
 
 lint: $(STAMP)
 	$(BIN)/ruff check $(SOURCES) generated
-	$(BIN)/black --quiet --check --extend-exclude ecsgen/runtime $(SOURCES)
-	$(BIN)/black --quiet --check --line-length 88 generated ecsgen/runtime
+	$(BIN)/black --quiet --check --extend-exclude 'ecsgen/(runtime|testing)' $(SOURCES)
+	$(BIN)/black --quiet --check --line-length 88 generated ecsgen/runtime ecsgen/testing
 
 types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated
