@@ -15,7 +15,7 @@ from ecsgen.config import Backend
 from ecsgen.model import Project
 from tests import mutants
 from tests.generated_package import SCHEMAS, build
-from tests.mutants import Mutant
+from tests.mutants import Group, Mutant
 
 Item = TypeVar("Item")
 
@@ -42,6 +42,7 @@ class Job:
     """One broken module."""
 
     package: str
+    of: str  # the group's files in words
     file: str
     place: int  # which match of the pattern
     mutant: Mutant
@@ -82,21 +83,19 @@ def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
             targets = group.targets(project)
             found = [file for file in targets if (package / file).exists()]
             for file in found:
-                yield from _broken(package, file, group.mutants, targets[file])
+                yield from _broken(package, file, group, targets[file])
             if found:
                 break
 
 
-def _broken(
-    folder: Path, file: str, every: Iterable[Mutant], tests: tuple[str, ...]
-) -> Iterator[Job]:
+def _broken(folder: Path, file: str, group: Group, tests: tuple[str, ...]) -> Iterator[Job]:
     text = (folder / file).read_text(encoding="utf-8")
-    for mutant in every:
+    for mutant in group.mutants:
         matches = list(enumerate(re.finditer(mutant.old, text, re.MULTILINE)))
         for place, match in spread(matches, PLACES):
             new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
             if new != text:
-                yield Job(folder.name, file, place, mutant, new, tests)
+                yield Job(folder.name, group.of, file, place, mutant, new, tests)
 
 
 def spread(items: list[Item], count: int) -> list[Item]:
@@ -109,12 +108,12 @@ def spread(items: list[Item], count: int) -> list[Item]:
 
 def idle(todo: Iterable[Job]) -> list[str]:
     """Return what the mutants say that break nothing: the code they are about has changed."""
-    at_work = {job.mutant for job in todo}
+    at_work = {(job.of, job.mutant) for job in todo}
     return [
         f"{group.of}: {mutant.says}: {mutant.old}"
         for group in mutants.every()
         for mutant in group.mutants
-        if mutant not in at_work
+        if (group.of, mutant) not in at_work
     ]
 
 

@@ -35,7 +35,7 @@ def test_every_mutant_breaks_something(tmp_path: Path) -> None:
 )
 def test_mutants_are_programs(text: str, flaw: str) -> None:
     """What fails whatever the tests are would be a kill that says nothing."""
-    found = senseless(Job("generated", "a.py", 0, Mutant("it breaks", "a", "b"), text, ()))
+    found = senseless(Job("generated", "a.py", "a.py", 0, Mutant("it breaks", "a", "b"), text, ()))
     assert flaw in found
     assert bool(found) == bool(flaw)
 
@@ -49,6 +49,6 @@ def test_no_mutant_at_all_is_an_error() -> None:
 def test_only_kills_are_a_success(
     killed_by: str, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    job = Job("generated", "a.py", 0, Mutant("it breaks", "whole", "broken"), "broken", ())
+    job = Job("generated", "a.py", "a.py", 0, Mutant("it breaks", "whole", "broken"), "broken", ())
     assert mutate.report([mutate.Outcome(job, killed_by, 1.0)]) == status
     assert ("SURVIVED" in capsys.readouterr().out) == bool(status)
