@@ -20,8 +20,9 @@ test: $(STAMP)
 
 lint: $(STAMP)
 	$(BIN)/ruff check $(SOURCES) generated
-	$(BIN)/black --quiet --check --extend-exclude 'ecsgen/(runtime|compiled)' $(SOURCES)
-	$(BIN)/black --quiet --check --line-length 88 generated ecsgen/runtime ecsgen/compiled
+	$(BIN)/black --quiet --check --extend-exclude 'ecsgen/(runtime|compiled|testing)' $(SOURCES)
+	$(BIN)/black --quiet --check --line-length 88 generated ecsgen/runtime ecsgen/compiled \
+		ecsgen/testing
 
 types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated

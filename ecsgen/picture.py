@@ -80,8 +80,9 @@ def kinds(component: Component) -> dict[str, str]:
     """Return what each column of the buffer is: owner, hot, links, ids or cold."""
     found: dict[str, str] = {}
     for policy in policies.active(component):
-        role = {"owned": "owner", "ids": "ids", "direct_ids": "ids"}.get(policy.name, "links")
-        found |= dict.fromkeys((column.name for column in policy.columns(component)), role)
+        for column in policy.columns(component):
+            other = "ids" if column.name.startswith("id_") else "links"
+            found[column.name] = "owner" if policy.role == "owner" else other
     for column in layout(component).columns:
         found.setdefault(column.name, "cold" if column.is_cold else "hot")
     return found

@@ -7,17 +7,15 @@ import re
 import shutil
 import symtable
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from ecsgen import features, world_features
 from ecsgen.config import Backend
-from ecsgen.features import Mutant
 from ecsgen.model import Project
+from tests import mutants
 from tests.generated_package import SCHEMAS, build
-from tests.mutants import COMPILED, MANAGER, SHARED
-from tests.mutants_archetypes import CHUNKED
+from tests.mutants import Group, Mutant
 
 Item = TypeVar("Item")
 
@@ -44,6 +42,7 @@ class Job:
     """One broken module."""
 
     package: str
+    of: str  # the group's files in words
     file: str
     place: int  # which match of the pattern
     mutant: Mutant
@@ -68,64 +67,35 @@ def build_all(folder: Path) -> dict[str, Project]:
         schemas.mkdir(parents=True)
         for path in package.schemas:
             shutil.copy(path, schemas)
-        found[package.name] = build(schemas, folder / package.name, backend=package.backend)
+        project = build(schemas, folder / package.name, backend=package.backend)
+        found[package.name] = project.made_for(package.backend)
     return found
 
 
 def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
-    """Return every way to break the packages, one at a time."""
-    yield from _jobs_of_all(projects[WHOLE.name], folder / WHOLE.name)
-    yield from _jobs_of_numba(projects[FEW_COMPILED.name], folder / FEW_COMPILED.name)
+    """Return every way to break the packages, one at a time.
+
+    A group of mutants breaks the first package that has a file for it.
+    """
+    for group in mutants.every():
+        for name, project in projects.items():
+            package = folder / name
+            targets = group.targets(project)
+            found = [file for file in targets if (package / file).exists()]
+            for file in found:
+                yield from _broken(package, file, group, targets[file])
+            if found:
+                break
 
 
-def _jobs_of_all(project: Project, folder: Path) -> Iterator[Job]:
-    for component in project.components:
-        file = f"{component.module}.py"
-        if component.chunk:
-            yield from _broken(folder, file, CHUNKED, ("test_archetypes.py",))
-            continue
-        tests = (f"test_{file}", "test_world.py")
-        found = [mutant for f in features.active(component) for mutant in f.mutants]
-        yield from _broken(folder, file, [*MANAGER, *found], tests)
-    of_world = [mutant for f in world_features.active(project) for mutant in f.mutants]
-    for shared in SHARED:
-        more = of_world if shared.file == "world.py" else []
-        yield from _broken(folder, shared.file, [*shared.mutants, *more], shared.tests)
-
-
-def _jobs_of_numba(project: Project, folder: Path) -> Iterator[Job]:
-    """Return those of features that there are with this backend alone, and of what they call."""
-    for component in project.components:
-        file = f"{component.module}.py"
-        plain = features.active(replace(component, backend="numpy"))
-        compiled = features.active(replace(component, backend="numba"))
-        found = [mutant for f in compiled if f not in plain for mutant in f.mutants]
-        yield from _broken(folder, file, found, (f"test_{file}",))
-    of_plain = world_features.active(replace(project, backend="numpy"))
-    of_world = world_features.active(replace(project, backend="numba"))
-    found = [mutant for f in of_world if f not in of_plain for mutant in f.mutants]
-    yield from _broken(folder, "world.py", found, ("test_world.py",))
-    yield from _broken(folder, COMPILED.file, COMPILED.mutants, COMPILED.tests)
-
-
-def _broken(
-    folder: Path, file: str, every: Iterable[Mutant], tests: tuple[str, ...]
-) -> Iterator[Job]:
-    """Return the ways to break a module, or those below a folder as if they were one."""
-    top = folder / file
-    paths = sorted(top.rglob("*.py")) if top.is_dir() else [top]
-    texts = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
-    for mutant in every:
-        found = [
-            (path, match)
-            for path, text in texts.items()
-            for match in re.finditer(mutant.old, text, re.MULTILINE)
-        ]
-        for place, (path, match) in spread(list(enumerate(found)), PLACES):
-            text = texts[path]
+def _broken(folder: Path, file: str, group: Group, tests: tuple[str, ...]) -> Iterator[Job]:
+    text = (folder / file).read_text(encoding="utf-8")
+    for mutant in group.mutants:
+        matches = list(enumerate(re.finditer(mutant.old, text, re.MULTILINE)))
+        for place, match in spread(matches, PLACES):
             new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
             if new != text:
-                yield Job(folder.name, path, place, mutant, new, tests)
+                yield Job(folder.name, group.of, file, place, mutant, new, tests)
 
 
 def spread(items: list[Item], count: int) -> list[Item]:
@@ -138,19 +108,12 @@ def spread(items: list[Item], count: int) -> list[Item]:
 
 def idle(todo: Iterable[Job]) -> list[str]:
     """Return what the mutants say that break nothing: the code they are about has changed."""
-    listed = [
-        ("every manager", MANAGER),
-        ("every component in chunks", CHUNKED),
-        *((shared.file, shared.mutants) for shared in (*SHARED, COMPILED)),
-        *((f"ecsgen/features/{f.name}.py", f.mutants) for f in features.every()),
-        *((f"ecsgen/world_features/{f.name}.py", f.mutants) for f in world_features.every()),
-    ]
-    at_work = {job.mutant for job in todo}
+    at_work = {(job.of, job.mutant) for job in todo}
     return [
-        f"{where}: {mutant.says}: {mutant.old}"
-        for where, every in listed
-        for mutant in every
-        if mutant not in at_work
+        f"{group.of}: {mutant.says}: {mutant.old}"
+        for group in mutants.every()
+        for mutant in group.mutants
+        if (group.of, mutant) not in at_work
     ]
 
 

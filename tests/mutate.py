@@ -4,7 +4,7 @@
 and a few that numba compiles, into a temporary folder, applies each mutant where its pattern
 matches, runs the generated tests of that module, and prints what was killed and what survived. It
 exits with 0 only if some ran and all of them were killed; a mutant whose pattern matches nowhere,
-or that makes no program, is an error, so that none falls silent when the templates change.
+or that makes no program, is an error, so that none falls silent when what is generated changes.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ import pytest
 
 from tests.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
-SECONDS = {True: 180, False: 900}
-"""A run that takes longer is a kill: an endless loop is noticed, too. By: only some tests run."""
+SECONDS, SECONDS_PER_FILE = 900, 60
+"""A run that takes longer is a kill: an endless loop is noticed, too. At most, and for each file
+of tests beside two more for the start."""
 BY_TIME = "time"
 OPTIONS = (
     *("-x", "-q", "--no-header", "--tb=short"),
@@ -75,7 +76,7 @@ def run(job: Job, folder: Path) -> Outcome:
 
 def _killed_by(job: Job, folder: Path) -> str:
     process, output = _start(folder / job.package, job.tests, keeps_compiled=False)
-    process.join(SECONDS[bool(job.tests)])
+    process.join(_seconds(job.tests))
     if process.is_alive():
         process.kill()
         process.join()
@@ -85,6 +86,11 @@ def _killed_by(job: Job, folder: Path) -> str:
     text = output.read_text(encoding="utf-8")
     named = re.search(r"^(?:FAILED|ERROR) \S*?([^/\s]+\.py\S*)", text, re.MULTILINE)
     return named.group(1) if named else f"exit status {process.exitcode}"
+
+
+def _seconds(tests: tuple[str, ...]) -> int:
+    """Return how long tests may run; none means all."""
+    return min(SECONDS, SECONDS_PER_FILE * (len(tests) + 2)) if tests else SECONDS
 
 
 def hasten(folder: Path) -> None:

@@ -15,6 +15,7 @@ from ecsgen.config import Options, UsageError
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.format import format_text
 from ecsgen.model import Component
+from ecsgen.render import support
 from ecsgen.render import tests as generated
 from ecsgen.render.output import Output
 from tests.generated_package import SCHEMAS, build
@@ -116,9 +117,18 @@ def test_black_finds_nothing_to_change(tmp_path: Path) -> None:
 
 def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
     plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
-    found = generated.support_modules(generated.policies(plain))
-    assert {"hash", "one", "packed", "manual", "lingering"} <= set(found)
-    assert not {"sparse", "direct", "many", "gc", "callback", "release", "objects"} & set(found)
+    needed = support.needed(f"policies/{name}" for name in generated.policies(plain))
+    found = {name.removeprefix("policies/") for name in needed}
+    assert {"hash", "one", "packed", "manual", "lingering"} <= found
+    assert not {"sparse", "direct", "many", "gc", "callback", "release", "objects"} & found
+
+
+def test_copies_are_about_their_own_package(tmp_path: Path) -> None:
+    """Where they are written they import the shipped one, which would be found again."""
+    found = {output.path: output.make() for output in outputs(tmp_path)}
+    assert [path for path in found if "import generated" in found[path]] == []
+    assert [path for path in found if "from generated" in found[path]] == []
+    assert "from ... import (" in found["tests/_support/package.py"]
 
 
 def test_moved_tests_need_a_package_with_a_name(tmp_path: Path) -> None:

@@ -38,11 +38,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_the_wheel_has_every_template_and_the_licence(wheel: Path) -> None:
+def test_the_wheel_has_all_that_is_made_into_packages_and_the_licence(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     templates = {p.relative_to(ROOT).as_posix() for p in (ROOT / "templates").rglob("*.j2")}
     assert templates
     assert {f"ecsgen/{name}" for name in templates} <= names
+    copied = {p.relative_to(ROOT).as_posix() for p in (ROOT / "ecsgen" / "testing").rglob("*.py")}
+    assert copied
+    assert copied <= names
     assert "ecsgen/stable_pieces.txt" in names
     assert any(name.endswith("/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "templates/", "generated/")) for name in names)

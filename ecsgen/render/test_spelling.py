@@ -12,6 +12,7 @@ from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.kernels.check import KernelCheck, ReductionCheck, checks
 from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.support import import_lines
 
 KINDS = {
     Base.BOOL: "Bool",
@@ -80,9 +81,9 @@ class ComponentTests:
     @property
     def support_import(self) -> str:
         """The import of the pieces."""
-        modules = {"cases", "machine", "subject", *self.policies}
-        modules |= {"kernels"} if self.kernels else set()
-        return import_line("._support", [*modules, *(["fields"] if self.component.fields else [])])
+        modules = ["cases", "machine", "subject", *(f"policies/{name}" for name in self.policies)]
+        modules += ["kernels"] if self.kernels else []
+        return import_lines([*modules, *(["fields"] if self.component.fields else [])])
 
     @property
     def cases_class(self) -> str:

@@ -1,14 +1,13 @@
 """The generated tests: one file per component, over pieces that all components share.
 
-`templates/tests/support/` has a module per policy, named like its feature; a component's tests put
-together those of its own policies. A policy that no component asks for leaves no file.
+`ecsgen/testing/` has a module per policy, named like its feature; a component's tests put together
+those of its own policies. A policy that no component asks for leaves no file.
 """
 
 from __future__ import annotations
 
-import ast
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from itertools import permutations
 from typing import Any
@@ -17,11 +16,12 @@ from ecsgen import fingerprint, world_features
 from ecsgen import policies as storage
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
+from ecsgen.render import support
 from ecsgen.render.archetypes import chunked_components
 from ecsgen.render.blocks import without_nothing
 from ecsgen.render.calls import import_line
 from ecsgen.render.component_spelling import ComponentSpelling
-from ecsgen.render.environment import environment, template_folder
+from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
 from ecsgen.render.test_spelling import ComponentTests
 from ecsgen.render.world import Parts, Steps
@@ -29,35 +29,52 @@ from ecsgen.render.world import Parts, Steps
 PARENT = ".."
 """Where the tests find the package when they are inside of it."""
 
-SUPPORT_OF_CHUNKS = ("chunks", "chunks_machine", "chunks_structure", "machine", "subject")
+SUPPORT_OF_CHUNKS = ("chunks/cases", "chunks/rules", "chunks/structure", "machine", "subject")
 
 
 def outputs(project: Project, options: Options) -> Iterator[Output]:
     """Return the files of the tests' folder; those of a moved folder import the package by name."""
     package = _package_name(options) if options.tests_moved else PARENT
-    yield _output("tests/__init__.py", folder_module)
     if options.tests_moved:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
         yield _output("tests/conftest.py", conftest_module, package, parent)
-    chunked = chunked_components(project)
-    managed = [component for component in project.components if not component.chunk]
-    of_policies = {name for component in managed for name in policies(component)}
-    of_chunks = SUPPORT_OF_CHUNKS if chunked else ()
-    if any(component.kernels or component.reductions for component in managed):
-        of_policies.add("kernels")
-    of_world = {f.name for f in world_features.active(project)} & _available()
-    shared = {"cases", "machine", "spawning", *of_policies, *of_world, *of_chunks}
-    for name in support_modules(shared):
-        yield _output(f"tests/_support/{name}.py", support_module, name, package)
-    yield _output("tests/test_entities.py", entities_tests, package)
+    shared = (f"_support/{name}.py" for name in support.needed(_support_of(project)))
+    for path in ("__init__.py", "test_entities.py", *shared):
+        yield _output(f"tests/{path}", support.copied, path, _from_support(package))
     yield _output("tests/test_world.py", world_tests, Parts.of(project), package)
-    if chunked:
+    if chunked := chunked_components(project):
         world = project.world.name
         yield _output("tests/test_archetypes.py", archetypes_tests, world, chunked, package)
-    for component in managed:
+    for component in _managed(project):
         path = f"tests/test_{component.module}.py"
         yield _output(path, component_tests, component, package)
+
+
+def _managed(project: Project) -> list[Component]:
+    return [component for component in project.components if not component.chunk]
+
+
+def _support_of(project: Project) -> set[str]:
+    """Return the pieces that the tests of a project name."""
+    managed = _managed(project)
+    names = {"cases", "machine", "world/spawning"}
+    names |= {f"policies/{name}" for component in managed for name in policies(component)}
+    names |= _support_of_world({feature.name for feature in world_features.active(project)})
+    if any(component.kernels or component.reductions for component in managed):
+        names.add("kernels")
+    return names.union(SUPPORT_OF_CHUNKS if chunked_components(project) else ())
+
+
+def _support_of_world(active: set[str]) -> set[str]:
+    """Return the pieces of features of the world, and those that their tests name beside them."""
+    own = {f"world/{name}" for name in active & support.available("world")}
+    return own.union(*(f.test_support for f in world_features.every() if f.name in active))
+
+
+def _from_support(package: str) -> str:
+    """Return where the pieces find what tests find in `package`."""
+    return f"{package}." if package == PARENT else package
 
 
 def _package_name(options: Options) -> str:
@@ -76,35 +93,18 @@ def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
     )
 
 
-def folder_module() -> str:
-    """Return the text that makes the tests a package."""
-    return _render("__init__.py.j2")
-
-
 def conftest_module(package: str, parent: str) -> str:
     """Return the module that lets moved tests find the package, which lies in `parent`."""
     return _render("conftest.py.j2", package=package, parent=parent)
 
 
-def support_module(name: str, package: str) -> str:
-    """Return one of the pieces that all components share."""
-    return _render(f"support/{name}.py.j2", package=package if package != PARENT else "...")
-
-
-def entities_tests(package: str) -> str:
-    """Return the tests of the entity manager."""
-    return _render("entities.py.j2", package=package)
-
-
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
-    names = {name for name, _ in parts.features}
-    supported = names & _available()
-    supported |= {n for f in world_features.every() if f.name in names for n in f.test_support}
+    supported = _support_of_world({name for name, _ in parts.features})
     step = Steps(
         parts,
         imported=import_line(package, [parts.world.name, *parts.exports]),
-        support_import=import_line("._support", sorted({"spawning", *supported})),
+        support_import=support.import_lines({"world/spawning", *supported}),
         siblings=_siblings(parts),
     )
     return without_nothing(environment().get_template("tests/world.py.j2").render(step.context))
@@ -138,7 +138,7 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
         "archetypes.py.j2",
         world=world,
         members=members,
-        support_import=import_line("._support", [*SUPPORT_OF_CHUNKS, *has_fields]),
+        support_import=support.import_lines([*SUPPORT_OF_CHUNKS, *has_fields]),
         package_import=import_line(package, names),
     )
 
@@ -158,36 +158,8 @@ def policies(component: Component) -> list[str]:
 def _in_order(policies: frozenset[str]) -> tuple[str, ...]:
     """Return the support modules of policies; most components share theirs with many others."""
     pairs = {f"{one}_{other}" for one, other in permutations(policies, 2)}
-    found = (policies | pairs) & _available()
-    return tuple(sorted(found, key=lambda name: (-len(support_modules([name])), name)))
-
-
-def support_modules(names: Iterable[str]) -> list[str]:
-    """Return support modules and those that they need."""
-    found = {"__init__"}
-    wanted = list(names)
-    while wanted:
-        name = wanted.pop()
-        if name not in found:
-            found.add(name)
-            wanted += _imports(name)
-    return sorted(found)
-
-
-@cache
-def _available() -> frozenset[str]:
-    folder = template_folder() / "tests" / "support"
-    return frozenset(path.name.removesuffix(".py.j2") for path in folder.glob("*.py.j2"))
-
-
-@cache
-def _imports(name: str) -> tuple[str, ...]:
-    """Return the support modules that one imports."""
-    head = support_module(name, PARENT).split("\n\n\n")[0]  # imports stand before all else
-    nodes = ast.walk(ast.parse(head))
-    relative = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1]
-    own = {node.module for node in relative if node.module}
-    return tuple(sorted(own | {a.name for node in relative if not node.module for a in node.names}))
+    found = (policies | pairs) & support.available("policies")
+    return tuple(sorted(found, key=lambda name: (-len(support.needed([f"policies/{name}"])), name)))
 
 
 def _render(template: str, **variables: object) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ecsgen.features import Mutant
 from ecsgen.model import Project
 
 
@@ -37,4 +36,3 @@ class WorldFeature:
     """Generated tests from which its own take their subjects, besides those of managers."""
     test_support: tuple[str, ...] = ()
     """Pieces of the generated tests that its own name, besides that of its name."""
-    mutants: tuple[Mutant, ...] = ()

@@ -1,6 +1,5 @@
 """Archetypes: components that live in chunks of one signature instead of managers."""
 
-from ecsgen.features import Mutant
 from ecsgen.model import Project
 from ecsgen.render.archetypes import ArchetypeMember, chunked_components
 from ecsgen.world_features._base import WorldFeature
@@ -15,5 +14,4 @@ FEATURE = WorldFeature(
     applies=lambda project: bool(project.world.archetypes),
     order=20,
     subject=_members,
-    mutants=(Mutant("spawned rows are forgotten", r"_parts\.append\(\(_rows, \{\}\)\)", "pass"),),
 )

@@ -1,6 +1,5 @@
 """Bundles: sets of components to spawn from, which may build on each other."""
 
-from ecsgen.features import Mutant
 from ecsgen.model import Project
 from ecsgen.world_features._base import WorldFeature
 from ecsgen.world_features._members import bundle_members
@@ -19,8 +18,4 @@ FEATURE = WorldFeature(
     applies=lambda project: bool(project.world.bundles),
     order=20,
     subject=_subject,
-    mutants=(
-        Mutant("overrides are ignored", r"=\{\} if \w+ is None else \w+,", "={},"),
-        Mutant("a component is left out", r"^ +\w+=\{\} if \w+ is None else \w+,\n", ""),
-    ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ecsgen.features import Mutant
 from ecsgen.render.quoting import literal
 from ecsgen.schema.names import module_name
 from ecsgen.world_features._base import WorldFeature
@@ -40,5 +39,4 @@ FEATURE = WorldFeature(
     order=31,
     subject=ChunkKernels.of,
     test_modules=("test_archetypes",),
-    mutants=(Mutant("the field beside", r"ChunkField\((\d+), 0\)", r"ChunkField(\1, 1)"),),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ecsgen.features import Mutant
 from ecsgen.model import Project, Query
 from ecsgen.render.calls import collection
 from ecsgen.render.quoting import literal
@@ -71,14 +70,4 @@ FEATURE = WorldFeature(
     order=31,
     subject=_subject,
     test_modules=("test_archetypes",),
-    mutants=(
-        Mutant(
-            "a component that they must have is forgotten",
-            r"_ALL(.*) = \(\w+, (\w+)\)",
-            r"_ALL\1 = (\2,)",
-        ),
-        Mutant("those that it may have do not matter", r"^    _ANY: ClassVar = .*", "    pass"),
-        Mutant("those that it must not have do not matter", r"_NONE: ClassVar = .*", "pass"),
-        Mutant("other entities", r"Rows\(self\._owners\(\)\)", "Rows(self._owners()[1:])"),
-    ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ecsgen.features import Mutant
 from ecsgen.model import Project
 from ecsgen.render.calls import call, collection
 from ecsgen.render.quoting import literal
@@ -63,12 +62,4 @@ FEATURE = WorldFeature(
     applies=lambda project: bool(project.world.groups),
     subject=_groups,
     exports=lambda project: tuple(group_class(name) for name, _ in project.world.groups),
-    mutants=(
-        Mutant("copies forget who is in the group", r", _members, n\)", ", _members, 0)"),
-        Mutant(
-            "a member's columns are another's",
-            r"(\w+GroupedData)\((\w+)\.data\)(?=\n        self)",
-            r"\1(\2.__class__(\2._entities).data)",
-        ),
-    ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ecsgen.features import Mutant
 from ecsgen.model import Component, Project, Query
 from ecsgen.render.calls import collection
 from ecsgen.schema.names import query_classes
@@ -106,15 +105,4 @@ FEATURE = WorldFeature(
     applies=lambda project: bool(_joined(project)),
     order=30,
     subject=_subject,
-    mutants=(
-        Mutant("a first instance is any", r"QueryListMember\(", "QueryMember("),
-        Mutant("those that it must not have do not matter", r"none_of=\(.*\),", "none_of=(),"),
-        Mutant(
-            "those that it may have do not matter",
-            r"any_of=\((?:.*|[\s\S]*?\n +)\),",
-            "any_of=(),",
-        ),
-        Mutant("columns of another member", r"Columns\(self\._join, 1\)", "Columns(self._join, 0)"),
-        Mutant("a length of nothing", r"return self\._join\.count\(\)", "return 0"),
-    ),
 )

@@ -1,6 +1,5 @@
 """Signatures: the components of an entity as flags (the overview's bit sets, in one number)."""
 
-from ecsgen.features import Mutant
 from ecsgen.model import Project
 from ecsgen.world_features._base import WorldFeature
 from ecsgen.world_features._members import bundle_members, having_owners
@@ -22,15 +21,4 @@ FEATURE = WorldFeature(
     order=10,
     subject=_subject,
     exports=lambda project: ("Signature",),
-    mutants=(
-        Mutant("two components share a bit", r"= 1 << 1$", "= 1 << 0"),
-        Mutant("a bit is one too high", r"bits \|= 1 << place", "bits |= 2 << place"),
-        Mutant("who has not counts as having", r"if holder\.has\(", "if not holder.has("),
-        Mutant(
-            "only the first entity is looked at",
-            r"as_entities\(entities\)\)",
-            "as_entities(entities)[:1])",
-        ),
-        Mutant("a bundle lacks a component", r"^(    [A-Z_0-9]+ = [A-Z_0-9]+) \| .*", r"\1"),
-    ),
 )

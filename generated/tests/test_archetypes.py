@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from .. import Armor, Burning, Game, Health, Weapon, archetypes, enums
-from ._support import chunks, chunks_machine, chunks_structure, fields, machine, subject
+from ._support import fields, machine, subject
+from ._support.chunks import cases, rules, structure
 
 _armor = subject.Subject(
     manager=None,
@@ -79,13 +80,13 @@ MEMBERS = {
 }
 
 
-class TestArchetypes(chunks.Cases, chunks_structure.Cases):
+class TestArchetypes(cases.Cases, structure.Cases):
     world = Game
     module: ClassVar = archetypes
     members: ClassVar = MEMBERS
 
 
-class _Machine(chunks_machine.Rules):
+class _Machine(rules.Rules):
     world = Game
     module: ClassVar = archetypes
     members: ClassVar = MEMBERS

@@ -6,18 +6,8 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError
 from ..energy import Energy, EnergyManager
-from ._support import (
-    cases,
-    doubling,
-    fields,
-    gc,
-    machine,
-    one,
-    owned,
-    packed,
-    sparse,
-    subject,
-)
+from ._support import cases, fields, machine, subject
+from ._support.policies import doubling, gc, one, owned, packed, sparse
 
 under_test = subject.Subject(
     manager=EnergyManager,

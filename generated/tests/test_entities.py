@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from .. import (
+from ._support.package import (
     NULL_ENTITY,
     CapacityError,
     EntityManager,

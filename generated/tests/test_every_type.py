@@ -6,12 +6,10 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError, enums
 from ..every_type import EveryType, EveryTypeManager
-from ._support import (
-    cases,
+from ._support import cases, fields, machine, subject
+from ._support.policies import (
     doubling,
-    fields,
     gc,
-    machine,
     objects,
     one,
     owned,
@@ -19,7 +17,6 @@ from ._support import (
     packed,
     release,
     sparse,
-    subject,
 )
 
 under_test = subject.Subject(

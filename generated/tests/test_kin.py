@@ -6,19 +6,16 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError
 from ..kin import Kin, KinManager
-from ._support import (
-    cases,
+from ._support import cases, fields, machine, subject
+from ._support.policies import (
     doubling,
-    fields,
     gc,
     hierarchy,
-    machine,
     one,
     orphans_root,
     owned,
     packed,
     sparse,
-    subject,
 )
 
 under_test = subject.Subject(

@@ -7,19 +7,8 @@ from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError
 from ..particle import Particle, ParticleManager
-from ._support import (
-    cases,
-    doubling,
-    fields,
-    gc,
-    kernels,
-    machine,
-    one,
-    owned,
-    packed,
-    sparse,
-    subject,
-)
+from ._support import cases, fields, kernels, machine, subject
+from ._support.policies import doubling, gc, one, owned, packed, sparse
 
 under_test = subject.Subject(
     manager=ParticleManager,

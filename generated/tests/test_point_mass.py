@@ -7,19 +7,8 @@ from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError
 from ..point_mass import PointMass, PointMassManager
-from ._support import (
-    cases,
-    doubling,
-    fields,
-    gc,
-    hash,
-    kernels,
-    machine,
-    one,
-    owned,
-    packed,
-    subject,
-)
+from ._support import cases, fields, kernels, machine, subject
+from ._support.policies import doubling, gc, hash, one, owned, packed
 
 under_test = subject.Subject(
     manager=PointMassManager,

@@ -7,14 +7,11 @@ from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError
 from ..scene_node import SceneNode, SceneNodeManager
-from ._support import (
+from ._support import cases, fields, kernels, machine, subject
+from ._support.policies import (
     callback,
-    cases,
     doubling,
-    fields,
     hierarchy,
-    kernels,
-    machine,
     one,
     orphans_destroy,
     owned,
@@ -22,7 +19,6 @@ from ._support import (
     packed,
     release,
     sparse,
-    subject,
 )
 
 under_test = subject.Subject(

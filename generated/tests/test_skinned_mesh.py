@@ -6,20 +6,17 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError
 from ..skinned_mesh import SkinnedMesh, SkinnedMeshManager
-from ._support import (
+from ._support import cases, fields, machine, subject
+from ._support.policies import (
     callback,
-    cases,
     doubling,
-    fields,
     grouped,
-    machine,
     objects,
     one,
     owned,
     owned_release,
     release,
     sparse,
-    subject,
 )
 
 under_test = subject.Subject(

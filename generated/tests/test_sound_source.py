@@ -6,18 +6,8 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError
 from ..sound_source import SoundSource, SoundSourceManager
-from ._support import (
-    cases,
-    doubling,
-    fields,
-    hash,
-    machine,
-    manual,
-    many,
-    owned,
-    packed,
-    subject,
-)
+from ._support import cases, fields, machine, subject
+from ._support.policies import doubling, hash, manual, many, owned, packed
 
 under_test = subject.Subject(
     manager=SoundSourceManager,

@@ -6,7 +6,8 @@ import pytest
 
 from .. import StaleInstanceError
 from ..spark import Spark, SparkManager
-from ._support import cases, doubling, fields, ids, machine, partition, subject, unowned
+from ._support import cases, fields, machine, subject
+from ._support.policies import doubling, ids, partition, unowned
 
 under_test = subject.Subject(
     manager=SparkManager,

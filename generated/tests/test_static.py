@@ -6,7 +6,8 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError
 from ..static import Static, StaticManager
-from ._support import cases, doubling, gc, machine, one, owned, packed, sparse, subject
+from ._support import cases, machine, subject
+from ._support.policies import doubling, gc, one, owned, packed, sparse
 
 under_test = subject.Subject(
     manager=StaticManager,

@@ -6,19 +6,8 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError, enums
 from ..status_effect import StatusEffect, StatusEffectManager
-from ._support import (
-    cases,
-    doubling,
-    fields,
-    gc,
-    ids,
-    machine,
-    many,
-    owned,
-    packed,
-    sparse,
-    subject,
-)
+from ._support import cases, fields, machine, subject
+from ._support.policies import doubling, gc, ids, many, owned, packed, sparse
 
 under_test = subject.Subject(
     manager=StatusEffectManager,

@@ -6,18 +6,8 @@ import pytest
 
 from .. import StaleInstanceError
 from ..texture import Texture, TextureManager
-from ._support import (
-    cases,
-    doubling,
-    fields,
-    ids,
-    machine,
-    objects,
-    packed,
-    release,
-    subject,
-    unowned,
-)
+from ._support import cases, fields, machine, subject
+from ._support.policies import doubling, ids, objects, packed, release, unowned
 
 under_test = subject.Subject(
     manager=TextureManager,

@@ -6,17 +6,8 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError
 from ..tile import Tile, TileManager
-from ._support import (
-    cases,
-    direct,
-    direct_ids,
-    fields,
-    gc,
-    machine,
-    owned,
-    reserved,
-    subject,
-)
+from ._support import cases, fields, machine, subject
+from ._support.policies import direct, direct_ids, gc, owned, reserved
 
 under_test = subject.Subject(
     manager=TileManager,

@@ -7,17 +7,8 @@ from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError
 from ..transform import Transform, TransformManager
-from ._support import (
-    cases,
-    direct,
-    doubling,
-    fields,
-    gc,
-    kernels,
-    machine,
-    owned,
-    subject,
-)
+from ._support import cases, fields, kernels, machine, subject
+from ._support.policies import direct, doubling, gc, owned
 
 under_test = subject.Subject(
     manager=TransformManager,

@@ -6,18 +6,8 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError
 from ..velocity import Velocity, VelocityManager
-from ._support import (
-    cases,
-    doubling,
-    fields,
-    gc,
-    grouped,
-    machine,
-    one,
-    owned,
-    sparse,
-    subject,
-)
+from ._support import cases, fields, machine, subject
+from ._support.policies import doubling, gc, grouped, one, owned, sparse
 
 under_test = subject.Subject(
     manager=VelocityManager,

@@ -6,19 +6,8 @@ import pytest
 
 from .. import EntityManager, StaleInstanceError, enums
 from ..villager import Villager, VillagerManager
-from ._support import (
-    cases,
-    doubling,
-    fields,
-    gc,
-    grouped,
-    indirect,
-    machine,
-    one,
-    owned,
-    sparse,
-    subject,
-)
+from ._support import cases, fields, machine, subject
+from ._support.policies import doubling, gc, grouped, indirect, one, owned, sparse
 
 under_test = subject.Subject(
     manager=VillagerManager,

@@ -28,12 +28,12 @@ from . import (
     test_velocity,
     test_villager,
 )
-from ._support import (
+from ._support import kernels
+from ._support.world import (
     bundles,
     chunk_kernels,
     chunk_queries,
     groups,
-    kernels,
     queries,
     signature,
     spawning,

@@ -1,0 +1,39 @@
+"""The package under test, as far as all tests need it."""
+
+from __future__ import annotations
+
+from generated import (
+    NIL,
+    NULL_ENTITY,
+    CapacityError,
+    DuplicateInstanceError,
+    EcsError,
+    EntityArray,
+    EntityManager,
+    HierarchyError,
+    MissingInstanceError,
+    StaleEntityError,
+    StaleIdError,
+    StaleInstanceError,
+    StaleViewWarning,
+    StructureLockedError,
+    entities,
+)
+
+__all__ = [
+    "NIL",
+    "NULL_ENTITY",
+    "CapacityError",
+    "DuplicateInstanceError",
+    "EcsError",
+    "EntityArray",
+    "EntityManager",
+    "HierarchyError",
+    "MissingInstanceError",
+    "StaleEntityError",
+    "StaleIdError",
+    "StaleInstanceError",
+    "StaleViewWarning",
+    "StructureLockedError",
+    "entities",
+]

@@ -1,0 +1,1 @@
+"""The pieces of the world, a module for each of its features."""

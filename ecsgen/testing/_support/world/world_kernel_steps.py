@@ -1,0 +1,126 @@
+"""Kernels of the world, entity by entity: what their steps say in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..package import CapacityError
+from ..subject import Subject
+from . import world_kernels
+
+COUNT = 21
+
+
+class Case(NamedTuple):
+    """A kernel of the world, and what there is to know of it."""
+
+    over: str
+    steps: Callable[..., None]
+    modules: tuple[str, ...]
+    """Those that entities must have, as attributes of the world."""
+    fields: Mapping[str, tuple[str, str]]
+    """By the name that steps have for it: the module and the field."""
+    arguments: Mapping[str, tuple[Any, ...]]
+    is_exact: bool
+
+
+class Cases:
+    """The kernels of a world."""
+
+    world: ClassVar[Any]
+    subjects: ClassVar[Mapping[str, Subject]]
+    """By the attribute of the world that holds the manager."""
+    kernels: ClassVar[Mapping[str, Case]]
+
+    def filled(self, case: Case, seed: int) -> Any:
+        """Return a world of entities with all modules, behind some that lack one of them."""
+        w = self.world()
+        try:
+            for k, module in enumerate(case.modules if seed else ()):
+                rest = [name for name in case.modules if name != module]
+                w.spawn(k + 1, **{name: {} for name in rest})
+            w.spawn(COUNT, **{name: {} for name in case.modules})
+        except CapacityError:
+            pytest.skip("the handles of this project are too small")
+        return w
+
+    def entities(self, w: Any, case: Case) -> NDArray[np.uint64]:
+        """Return the entities that a kernel runs over."""
+        over = getattr(w, case.over)
+        found = over.rows().entity if hasattr(over, "rows") else over.entity.copy()
+        return np.asarray(found, np.uint64)
+
+    def cells(self, w: Any, case: Case, es: NDArray[np.uint64]) -> dict[str, Any]:
+        """Return copies of the entities' fields, by the names that steps have for them."""
+        found = {}
+        for text, (module, field) in case.fields.items():
+            manager = getattr(w, module)
+            columns = kernels.columns_of(self.subjects[module], manager)
+            found[text] = columns[field][manager.require_many(es)]
+        return found
+
+    def randomize(self, w: Any, case: Case, rng: np.random.Generator) -> None:
+        """Fill the fields with random bits, in the rows of others as well."""
+        for module, field in case.fields.values():
+            data = getattr(w, module).data
+            for name in self.subjects[module].split.get(field, (field,)):
+                column = getattr(data, name)
+                column[...] = kernels.random_cells(column.dtype, column.shape, rng)
+
+    def check(self, w: Any, kernel: str, seed: int) -> None:
+        """Run a kernel, and its steps entity by entity: nothing may differ."""
+        case, rng = self.kernels[kernel], np.random.default_rng(seed)
+        given = {
+            key: kernels.argument(rng, *kind) for key, kind in case.arguments.items()
+        }
+        self.randomize(w, case, rng)
+        es = self.entities(w, case)
+        expected, before = self.cells(w, case, es), self.whole(w, case)
+        arguments = [kernels.flat(value) for value in given.values()]
+        with np.errstate(all="ignore"):
+            plain = {key: value.tolist() for key, value in given.items()}
+            kernels.run(w, kernel, plain)
+            for k in range(len(es)):
+                case.steps(kernels.Row(expected, k, -1), *arguments)
+        found = self.cells(w, case, es)
+        for text, column in expected.items():
+            assert kernels.same_cells(found[text], column, case.is_exact), text
+        for (module, name), column in self.whole(w, case).items():
+            others = np.ones(len(column), np.bool_)
+            others[getattr(w, module).require_many(es)] = False
+            old = before[module, name][others]
+            assert column[others].tobytes() == old.tobytes(), (module, name)
+
+    def whole(self, w: Any, case: Case) -> dict[tuple[str, str], NDArray[Any]]:
+        """Return copies of all columns of the modules."""
+        return {
+            (module, name): column
+            for module in case.modules
+            for name, column in kernels.columns_of(
+                self.subjects[module], getattr(w, module)
+            ).items()
+        }
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_as_their_steps_say(self, seed: int) -> None:
+        """First of rows in step, then of rows behind others, then of strewn ones."""
+        for kernel, case in self.kernels.items():
+            w = self.filled(case, seed)
+            if seed > 1:
+                world_kernels.shuffle(w, case.over, case.modules)
+                w.destroy(self.entities(w, case)[COUNT // 2])
+            assert len(self.entities(w, case)) > COUNT // 2
+            self.check(w, kernel, seed)
+            self.check(w, kernel, seed + 1)
+            w.destroy(self.entities(w, case)[0])
+            self.check(w, kernel, seed)
+            getattr(w, case.modules[-1]).remove(self.entities(w, case)[-1])
+            self.check(w, kernel, seed)
+            w.spawn(2, **{name: {} for name in case.modules})
+            self.check(w, kernel, seed)

@@ -1,0 +1,372 @@
+"""Entities: a state machine against a naive model, and direct cases."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from ._support.package import (
+    NULL_ENTITY,
+    CapacityError,
+    EntityManager,
+    StaleEntityError,
+    StructureLockedError,
+    entities,
+)
+
+GENERATIONS = min(3, (1 << entities.GENERATION_BITS) - 1)
+
+
+class _Machine(RuleBasedStateMachine):
+    """Few indices and generations, so that both run out."""
+
+    @initialize(count=st.sampled_from([3, 10, 90]), min_free=st.integers(0, 3))
+    def begin(self, count: int, min_free: int) -> None:
+        self.count = min(count, entities.INDEX_COUNT)
+        self.min_free = min_free
+        last = GENERATIONS << entities.INDEX_BITS
+        self.patches = [
+            patch.object(entities, "MIN_FREE", min_free),
+            patch.object(entities, "INDEX_COUNT", self.count),
+            patch.object(entities, "LAST_GENERATION", last),
+        ]
+        for change in self.patches:
+            change.start()
+        self.entities = EntityManager()
+        self.generations: list[int] = []  # by index
+        self.alive: set[int] = set()
+        self.ever: list[int] = []
+        self.free: list[int] = []  # indices, first in first out
+
+    def teardown(self) -> None:
+        for change in self.patches:
+            change.stop()
+
+    def next_entity(self) -> int:
+        """Create an entity in the model."""
+        if len(self.free) > self.min_free or len(self.generations) == self.count:
+            index = self.free.pop(0)
+        else:
+            index = len(self.generations)
+            self.generations.append(1)
+        entity = self.generations[index] << entities.INDEX_BITS | index
+        self.alive.add(entity)
+        self.ever.append(entity)
+        return entity
+
+    def bury(self, entity: int) -> None:
+        """Destroy an entity in the model."""
+        index = entity & entities.INDEX_MASK
+        self.alive.remove(entity)
+        if self.generations[index] < GENERATIONS:
+            self.generations[index] += 1
+            self.free.append(index)
+
+    def left(self) -> int:
+        """Return how many entities can still be created."""
+        return self.count - len(self.generations) + len(self.free)
+
+    @rule()
+    def create(self) -> None:
+        if self.left():
+            entity = self.next_entity()
+            assert self.entities.create() == entity
+        else:
+            with pytest.raises(CapacityError):
+                self.entities.create()
+
+    @rule(count=st.integers(0, 8) | st.integers(20, 40))
+    def create_many(self, count: int) -> None:
+        if count <= self.left():
+            expected = [self.next_entity() for _ in range(count)]
+            assert self.entities.create_many(count).tolist() == expected
+        else:
+            with pytest.raises(CapacityError):
+                self.entities.create_many(count)
+
+    @precondition(lambda self: self.alive)
+    @rule(data=st.data())
+    def destroy(self, data: st.DataObject) -> None:
+        entity = data.draw(st.sampled_from(sorted(self.alive)))
+        self.entities.destroy(entity)
+        self.bury(entity)
+
+    @precondition(lambda self: self.alive)
+    @rule(data=st.data(), share=st.integers(1, 5))
+    def destroy_many(self, data: st.DataObject, share: int) -> None:
+        chosen = sorted(self.alive)[:: data.draw(st.sampled_from([share, -share]))]
+        self.entities.destroy_many(chosen)
+        for entity in chosen:
+            self.bury(entity)
+
+    @precondition(lambda self: len(self.ever) > len(self.alive))
+    @rule(data=st.data())
+    def the_dead_stay_dead(self, data: st.DataObject) -> None:
+        dead = data.draw(st.sampled_from(sorted(set(self.ever) - self.alive)))
+        with pytest.raises(StaleEntityError):
+            self.entities.destroy(dead)
+        with pytest.raises(StaleEntityError):
+            self.entities.destroy_many([*self.alive, dead])
+
+    @rule(count=st.integers(0, 20))
+    def take_back(self, count: int) -> None:
+        if count <= self.left():
+            es = self.entities.create_many(count)
+            self.entities._uncreate(es)
+            assert not self.entities.alive_many(es).any()
+
+    @rule(copied=st.sampled_from([deepcopy, lambda e: pickle.loads(pickle.dumps(e))]))
+    def copy(self, copied: Callable[[EntityManager], EntityManager]) -> None:
+        self.entities = copied(self.entities)
+
+    @invariant()
+    def the_living_agree(self) -> None:
+        em = self.entities
+        assert len(em) == len(self.alive)
+        assert list(em) == sorted(self.alive, key=em.index)
+        alive = [entity in self.alive for entity in self.ever]
+        assert em.alive_many(self.ever).tolist() == alive
+        assert [em.alive(entity) for entity in self.ever] == alive
+        assert [entity in em for entity in self.ever[-5:]] == alive[-5:]
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = settings(
+    max_examples=50,
+    stateful_step_count=40,
+    deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
+    report_multiple_bugs=False,
+)
+
+
+def test_handles() -> None:
+    em = EntityManager()
+    entity = em.create()
+    assert entity == 1 << entities.INDEX_BITS
+    assert (em.index(entity), em.generation(entity)) == (0, 1)
+    assert em.create_many(1).dtype == np.uint64
+
+
+def test_what_can_not_be_an_entity_is_not_alive() -> None:
+    em = EntityManager()
+    assert not em.alive(NULL_ENTITY)
+    assert not em.alive_many([NULL_ENTITY]).any()
+    entity = em.create()
+    beyond = 2 ** (entities.INDEX_BITS + entities.GENERATION_BITS)
+    odd = [NULL_ENTITY, entity + 1, -1, -entity, beyond + entity, 2**64, 2**70]
+    assert not any(em.alive(number) for number in odd)
+    assert not em.alive_many(odd).any()
+    for number in odd:
+        with pytest.raises(StaleEntityError):
+            em.destroy(number)
+        with pytest.raises(StaleEntityError):
+            em.destroy_many([entity, number])
+    assert em.alive(entity)
+    for wrong in (1.0, "1", None):
+        with pytest.raises(TypeError):
+            em.alive(wrong)  # type: ignore[arg-type]  # that it is refused is the point
+
+
+def test_indices_come_back_first_in_first_out() -> None:
+    em = EntityManager()
+    with patch.object(entities, "MIN_FREE", 1):
+        first, second = em.create(), em.create()
+        em.destroy(second)
+        assert em.index(em.create()) == 2 % entities.INDEX_COUNT
+        em.destroy(first)
+        again = em.create()
+    assert em.index(again) == em.index(second)
+    assert em.generation(again) == 2
+    assert not em.alive(second)
+
+
+def test_repeated_entities_are_refused() -> None:
+    em = EntityManager()
+    es = em.create_many(2)
+    with pytest.raises(StaleEntityError, match="repeated"):
+        em.destroy_many([es[0], es[1], es[0]])
+    assert em.alive_many(es).all()
+    with pytest.raises(ValueError, match="-1"):
+        em.create_many(-1)
+
+
+def test_taking_back_after_others_came() -> None:
+    em = EntityManager()
+    es = em.create_many(2)
+    other = em.create()
+    em._uncreate(es)
+    assert list(em) == [other]
+    assert not em.alive_many(es).any()
+    with patch.object(entities, "MIN_FREE", 0):
+        assert em.create_many(2).tolist() == es.tolist()
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 129])
+def test_room_for_all(count: int) -> None:
+    em = EntityManager()
+    count = min(count, entities.INDEX_COUNT - 1)
+    es = em.create_many(count).tolist()
+    es.append(em.create())
+    assert list(em) == es
+
+
+@pytest.mark.parametrize("as_many", [False, True])
+def test_an_index_without_generations_is_retired(as_many: bool) -> None:
+    em = EntityManager()
+    with (
+        patch.object(entities, "MIN_FREE", 0),
+        patch.object(entities, "LAST_GENERATION", 1 << entities.INDEX_BITS),
+    ):
+        entity = em.create()  # its index is 0, so this is the first of the last
+        if as_many:
+            em.destroy_many([entity])
+        else:
+            em.destroy(entity)
+        assert not em.alive(entity)
+        assert em.index(em.create()) == 1
+    assert len(em) == 1
+
+
+def test_queued_indices_count_as_memory() -> None:
+    em = EntityManager()
+    es = em.create_many(min(500, entities.INDEX_COUNT))
+    before = em.nbytes
+    em.destroy_many(es)
+    assert em.nbytes >= max(before, 8 * len(es) + 4 * len(es))
+
+
+def test_the_state_of_other_handles_is_refused() -> None:
+    em = EntityManager()
+    with pytest.raises(ValueError, match="bits"):
+        em.__setstate__(em.__getstate__() | {"bits": (1, 1)})
+
+
+def test_callbacks_hear_who_died() -> None:
+    em = EntityManager()
+    es = em.create_many(2)
+    died: list[list[int]] = []
+    subscription = em.on_destroy(lambda gone: died.append(gone.tolist()))
+    em.destroy_many(es[::-1])
+    assert died == [es[::-1].tolist()]
+    entity = em.create()
+    em.destroy(entity)
+    assert died[1:] == [[entity]]
+    subscription.cancel()
+    em.destroy(em.create())
+    em.destroy_many([])
+    assert len(died) == 2
+
+
+def test_callbacks_can_change_no_handles() -> None:
+    em = EntityManager()
+    es = em.create_many(3)
+    heard: list[Any] = []
+
+    def listen(gone: Any) -> None:
+        heard.append(gone)
+        if len(heard) == 1:
+            em.destroy(es[2])
+
+    em.on_destroy(listen)
+    two = es[:2].copy()
+    em.destroy_many(two)
+    assert [gone.tolist() for gone in heard] == [two.tolist(), [es[2]]]
+    assert not any(gone.flags.writeable for gone in heard)
+    assert two.flags.writeable
+
+
+class _Guard:
+    """What managers have that destroy their rows together with the entity."""
+
+    def __init__(self) -> None:
+        self.refuses = True
+        self.heard: list[list[int]] = []
+
+    def before(self) -> None:
+        if self.refuses:
+            raise StructureLockedError("not now")
+
+    def after(self, gone: Any) -> None:
+        self.heard.append(gone.tolist())
+
+
+def test_nobody_dies_while_a_manager_refuses() -> None:
+    em, guard = EntityManager(), _Guard()
+    em._attach(guard.before, guard.after)
+    es = em.create_many(2)
+    for call, given in ((em.destroy, es[0]), (em.destroy_many, es)):
+        with pytest.raises(StructureLockedError):
+            call(given)
+    assert em.alive_many(es).all()
+    assert guard.heard == []
+
+
+def test_nobody_queued_dies_while_a_manager_refuses() -> None:
+    em, guard = EntityManager(), _Guard()
+    em._attach(guard.before, guard.after)
+    first, second = em.create_many(2).tolist()
+    guard.refuses = False
+
+    def refuse(gone: Any) -> None:
+        em.destroy(second)
+        guard.refuses = True
+
+    em.on_destroy(refuse)
+    with pytest.raises(ExceptionGroup) as caught:
+        em.destroy(first)
+    assert list(map(type, caught.value.exceptions)) == [StructureLockedError]
+    assert em.alive(second)
+    assert guard.heard == [[first]]
+
+
+def test_callbacks_that_fail_lose_nothing() -> None:
+    em = EntityManager()
+    died: list[list[int]] = []
+
+    def fail(gone: object) -> None:
+        raise ZeroDivisionError
+
+    em.on_destroy(fail)
+    em.on_destroy(lambda gone: died.append(gone.tolist()))
+    em.on_destroy(fail)
+    entity = em.create()
+    with pytest.raises(ExceptionGroup) as caught:
+        em.destroy(entity)
+    assert list(map(type, caught.value.exceptions)) == [ZeroDivisionError] * 2
+    assert died == [[entity]]
+    assert not em.alive(entity)
+
+
+def test_entities_destroyed_in_a_callback_wait_for_their_turn() -> None:
+    em = EntityManager()
+    first, second = em.create(), em.create()
+    order: list[list[int]] = []
+
+    def destroy_second(gone: Any) -> None:
+        if em.alive(second):
+            em.destroy(second)
+            em.destroy_many([second])
+            assert em.alive(second)
+            assert not em.alive(first)
+        order.append(gone.tolist())
+
+    em.on_destroy(destroy_second)
+    em.destroy(first)
+    assert order == [[first], [second]]
+    assert len(em) == 0

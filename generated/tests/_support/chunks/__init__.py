@@ -1,0 +1,1 @@
+"""The pieces of components whose rows live in chunks."""

@@ -1,0 +1,41 @@
+"""Children whose parent goes become roots."""
+
+from __future__ import annotations
+
+from ..package import NIL
+from . import hierarchy
+
+
+class Rules(hierarchy.Rules):
+    """Nobody goes with a parent."""
+
+
+class Cases(hierarchy.Cases):
+    """Parents go, one and many."""
+
+    def test_children_become_roots(self) -> None:
+        _, m, owners = self.family([NIL, 0, 0, 1])
+        m.destroy(0)
+        assert len(m) == 3
+        rows = [self.found(m, owner) for owner in owners[1:]]
+        assert [m.parent(row) for row in rows] == [NIL, NIL, rows[0]]
+        assert m.roots().tolist() == sorted(rows[:2])
+        for row in rows[:2]:
+            assert m.next_sibling(row) == m.previous_sibling(row) == NIL
+        m.set_parent(rows[1], rows[0])
+        self.check_children(m, rows[0], [rows[2], rows[1]])
+
+    def test_children_of_many_become_roots(self) -> None:
+        _, m, owners = self.family([NIL, 0, 1, 2, 3, 0])
+        m.destroy_many([0, 2])
+        rows = [self.found(m, owners[k]) for k in (1, 3, 4, 5)]
+        assert [m.parent(row) for row in rows] == [NIL, NIL, rows[1], NIL]
+        m.destroy_many([rows[1], rows[2]])
+        assert len(m) == 2
+        assert m.data.parent.tolist() == [NIL, NIL]
+
+    def test_a_large_family_is_left(self) -> None:
+        _, m, owners = self.family([NIL] + [0] * 200)
+        m.destroy_many([0, 5])
+        assert m.data.parent.tolist() == [NIL] * 199
+        assert self.found(m, owners[5]) == NIL

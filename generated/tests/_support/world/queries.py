@@ -1,0 +1,323 @@
+"""Queries: equal to the definition by sets, whatever happens to the managers."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
+from copy import deepcopy
+from itertools import permutations, product
+from random import Random
+from typing import Any, ClassVar
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ..package import NIL, CapacityError, EntityManager, StructureLockedError
+from ..subject import Subject
+
+Clauses = Mapping[str, tuple[str, ...]]
+"""The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
+
+FEW: dict[str, Any] = {
+    "_JOINED": 3,
+    "_STREWN": 0,
+    "_STEP": 2,
+    "_SAMPLES": 2,
+    "_SAMPLE": 2,
+    "_NEAR": 0,
+    "_PLAIN": (),
+}
+"""Instead of the sizes from which on it is worth while to go about it in another way."""
+
+
+def as_if_large() -> Any:
+    """Let a few rows be joined and gathered as very many are."""
+    runtime = f"{EntityManager.__module__.rpartition('.')[0]}._runtime"
+    return patch.multiple(runtime, **FEW)
+
+
+class Cases:
+    """The queries of a world."""
+
+    world: ClassVar[Any]
+    subjects: ClassVar[Mapping[str, Subject]]
+    """By the attribute of the world that holds the manager."""
+    queries: ClassVar[Mapping[str, Clauses]]
+
+    def concerned(self, *queries: str) -> list[str]:
+        """Return the components that matter to queries, without names: to all of them."""
+        clauses = [self.queries[query] for query in queries or self.queries]
+        return sorted({name for c in clauses for names in c.values() for name in names})
+
+    def expected(self, w: Any, clauses: Clauses) -> dict[int, list[int]]:
+        """Return the entities, and their rows in `all` and `optional`, by the definition."""
+        found = {}
+        for e in w.entities:
+            row = {
+                name: int(getattr(w, name).lookup(e))
+                for names in clauses.values()
+                for name in names
+            }
+            some = [row[name] != NIL for name in clauses["any"]]
+            if (
+                all(row[name] != NIL for name in clauses["all"])
+                and all(row[name] == NIL for name in clauses["none"])
+                and (any(some) or not some)
+            ):
+                found[e] = [row[n] for n in (*clauses["all"], *clauses["optional"])]
+        return found
+
+    def check(self, w: Any) -> None:
+        """Compare the queries in all their forms with the definition."""
+        for name, clauses in self.queries.items():
+            query = getattr(w, name)
+            arrays = query.rows()
+            lists = [array.tolist() for array in arrays]
+            found = {e: rows for e, *rows in zip(*lists, strict=True)}
+            assert found == self.expected(w, clauses)
+            assert len(found) == len(lists[0]) == len(query)
+            assert [tuple(row) for row in query] == list(zip(*lists, strict=True))
+            assert arrays._fields[0] == "entity"
+            assert arrays._fields[1:] == (*clauses["all"], *clauses["optional"])
+            assert arrays.entity.dtype == np.uint64
+            assert all(array.dtype == np.intp for array in arrays[1:])
+
+    def change(self, w: Any, random: Random) -> None:
+        """Change something in some way."""
+        entities = list(w.entities)
+        manager = getattr(w, random.choice(self.concerned()))
+        kind = random.randrange(8) if entities else 0
+        if kind == 0:
+            wanted = self.concerned(random.choice(list(self.queries)))
+            names = random.sample(wanted, random.randrange(len(wanted) + 1))
+            w.spawn(random.choice([1, 2, 9]), **{name: {} for name in names})
+        elif kind == 1:
+            w.destroy(random.choice(entities))
+        elif kind == 2:
+            w.destroy_many(random.sample(entities, len(entities) // 2))
+        elif kind == 3:
+            w.collect()
+        elif kind == 4:
+            manager.remove(random.choice(entities))
+        elif kind == 5 and hasattr(manager, "first"):
+            manager.create_many(random.choices(entities, k=3))
+        else:
+            manager.ensure(random.choice(entities))
+
+    @settings(max_examples=30, deadline=None)
+    @given(st.integers(0, 1 << 32), st.integers(1, 20), st.booleans())
+    def test_equal_to_the_definition(
+        self, seed: int, changes: int, is_large: bool
+    ) -> None:
+        w, random = self.world(), Random(seed)
+        with as_if_large() if is_large else nullcontext():
+            for _ in range(changes):
+                try:
+                    self.change(w, random)
+                except CapacityError:  # the handles of this project are small
+                    break
+                self.check(w)
+
+    def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
+        """For each query: a world of entities that fulfil it, and of some that lack something."""
+        for query, clauses in self.queries.items():
+            w = self.world()
+            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
+            for left_out in ("", "", *modules):
+                kept = [name for name in modules if name != left_out]
+                columns = {name: self.subjects[name].samples(2) for name in kept}
+                try:
+                    w.spawn(2, **columns)
+                except CapacityError:
+                    pytest.skip("the handles of this project are too small")
+            yield query, clauses, w
+
+    def test_each_component_matters(self) -> None:
+        for query, _, w in self.populated():
+            self.check(w)
+            for module in self.concerned(query):
+                entities = list(w.entities)
+                getattr(w, module).remove(entities[0])
+                self.check(w)
+                getattr(w, module).ensure(entities[1])
+                getattr(w, module).ensure(entities[0])
+                self.check(w)
+
+    def test_several_instances_count_once(self) -> None:
+        for query, clauses, w in self.populated():
+            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
+            for module in modules:
+                manager = getattr(w, module)
+                if not hasattr(manager, "first"):
+                    continue
+                first, second = getattr(w, query).rows().entity[:2]
+                w.spawn(9, **{name: {} for name in modules if name != module})
+                manager.create_many([first, first, second, first])
+                self.check(w)
+                manager.reorder(np.arange(len(manager))[::-1])
+                self.check(w)
+
+    def test_first_instances_in_any_order(self) -> None:
+        """From the smallest manager as from others, rows of the dead among the rest."""
+        for query, clauses in self.queries.items():
+            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
+            lists = [m for m in modules if hasattr(self.subjects[m].manager, "first")]
+            for module, others in product(lists, (0, 4)):
+                w = self.world()
+                manager = getattr(w, module)
+                try:
+                    _, twice, dead = w.spawn(3, **{name: {} for name in modules})
+                    w.spawn(others, **{m: {} for m in modules if m != module})
+                except CapacityError:
+                    pytest.skip("the handles of this project are too small")
+                manager.create(twice)
+                w.destroy(dead)
+                for order in permutations(range(len(manager))):
+                    manager.reorder(order)
+                    self.check(w)
+                    if module not in clauses["any"]:
+                        rows = getattr(getattr(w, query).rows(), module)
+                        assert all(
+                            manager.previous(r) == NIL for r in rows[rows != NIL]
+                        )
+
+    def test_dead_entities_are_missed_at_once(self) -> None:
+        for query, _, w in self.populated():
+            assert len(getattr(w, query)) > 0
+            for e in list(w.entities):
+                w.destroy(e)
+                self.check(w)
+            assert len(getattr(w, query)) == 0
+
+    def test_kept_while_nothing_changes(self) -> None:
+        for name, _, w in self.populated():
+            query = getattr(w, name)
+            rows = query.rows()
+            w.entities.create()
+            again = query.rows()
+            assert all(old is new for old, new in zip(rows, again, strict=True))
+            assert not any(array.flags.writeable for array in rows)
+
+    def test_copies_have_queries_of_their_own(self) -> None:
+        for query, _, w in self.populated():
+            self.check(w)
+            for other in (deepcopy(w), pickle.loads(pickle.dumps(w))):
+                self.check(other)
+                other.destroy_many(getattr(other, query).rows().entity[:2])
+                self.check(other)
+                self.check(w)
+
+    def test_columns_are_those_of_the_rows(self) -> None:
+        for name, _, w in self.populated():
+            self.check_columns(w, name)
+            self.shuffle(w)
+            self.check_columns(w, name)
+
+    def test_columns_of_many_rows(self) -> None:
+        with as_if_large():
+            self.test_columns_are_those_of_the_rows()
+
+    @pytest.mark.parametrize(
+        "order", [[3, 4, 5, 0, 1, 2], [5, 3, 4, 0, 2, 1], [5, 4, 3, 2, 1, 0]]
+    )
+    def test_columns_of_all_rows(self, order: list[int]) -> None:
+        """No row between those of the query, but not all in the order of another component."""
+        for name, clauses in self.queries.items():
+            w = self.with_all(clauses)
+            for module in clauses["all"][1:]:
+                self.reorder(getattr(w, module), order)
+            with as_if_large():
+                self.check(w)
+                self.check_columns(w, name)
+
+    def test_columns_of_rows_among_others(self) -> None:
+        """Others' rows between those of the query, and backwards in all components but one."""
+        for name, clauses in self.queries.items():
+            w = self.with_all(clauses)
+            for module in clauses["all"]:
+                self.spawn_six(w, [module])
+            for module in clauses["all"][1:]:
+                order = [6, 5, 7, 4, 8, 3, 9, 2, 10, 1, 11, 0]
+                self.reorder(getattr(w, module), order)
+            with as_if_large():
+                self.check(w)
+                self.check_columns(w, name)
+
+    def with_all(self, clauses: Clauses) -> Any:
+        """Return a world of six entities with all that a query asks for."""
+        w = self.world()
+        self.spawn_six(w, [*clauses["all"], *clauses["any"]])
+        return w
+
+    def spawn_six(self, w: Any, modules: list[str]) -> None:
+        """Spawn entities with samples of some components."""
+        try:
+            w.spawn(6, **{m: self.subjects[m].samples(6) for m in modules})
+        except CapacityError:
+            pytest.skip("the handles of this project are too small")
+
+    def check_columns(self, w: Any, name: str) -> None:
+        """Read and write all columns of a query."""
+        query = getattr(w, name)
+        for module in self.queries[name]["all"]:
+            rows = getattr(query.rows(), module)
+            data = getattr(w, module).data
+            for field in self.subjects[module].whole:
+                wanted = getattr(data, field.name).copy()
+                cells = getattr(getattr(query, module), field.name).copy()
+                assert same_cells(cells, wanted[rows])
+                setattr(getattr(query, module), field.name, cells[::-1])
+                wanted[rows] = cells[::-1]
+                assert same_cells(getattr(data, field.name), wanted)
+
+    def shuffle(self, w: Any) -> None:
+        """Let the managers' orders differ, where they have one."""
+        for seed, module in enumerate(self.concerned()):
+            manager = getattr(w, module)
+            order = np.random.default_rng(seed).permutation(manager.data.n)
+            self.reorder(manager, order)
+
+    def reorder(self, manager: Any, order: Any) -> None:
+        """Change the order of a manager's rows, if it has one of its own."""
+        if hasattr(manager, "reorder") and not hasattr(manager, "is_active"):
+            with suppress(StructureLockedError):  # a member of a group
+                manager.reorder(order)
+
+    def test_one_absent_component(self) -> None:
+        for name, clauses in self.queries.items():
+            w = self.world()
+            w.spawn(1, **{module: {} for module in (*clauses["all"], *clauses["any"])})
+            for module in {*clauses["optional"]} - {*clauses["any"]}:
+                assert getattr(getattr(w, name).rows(), module).tolist() == [NIL]
+                columns = getattr(getattr(w, name), module)
+                for field in self.subjects[module].whole:
+                    assert len(getattr(columns, field.name)) == 1
+
+    def test_absent_components_are_skipped(self) -> None:
+        for name, clauses, w in self.populated():
+            for module in clauses["optional"]:
+                rows = getattr(getattr(w, name).rows(), module)
+                absent = rows == NIL
+                assert absent.any()
+                columns = getattr(getattr(w, name), module)
+                data = getattr(w, module).data
+                for field in self.subjects[module].whole:
+                    cells = getattr(columns, field.name)
+                    assert same_cells(
+                        cells[~absent], getattr(data, field.name)[rows[~absent]]
+                    )
+                    assert len({repr(cell) for cell in cells[absent].tolist()}) == 1
+                    setattr(columns, field.name, cells)
+                    assert same_cells(getattr(columns, field.name), cells)
+
+
+def same_cells(found: NDArray[Any], wanted: NDArray[Any]) -> bool:
+    """Return whether cells are the same, bit for bit; objects themselves."""
+    if found.dtype == np.object_:
+        return [id(value) for value in found] == [id(value) for value in wanted]
+    return found.shape == wanted.shape and found.tobytes() == wanted.tobytes()

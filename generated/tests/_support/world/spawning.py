@@ -1,0 +1,202 @@
+"""Spawning when something is in the way: values that move, rows that go, failures."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import permutations
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from .. import package
+from ..subject import born, same
+from . import base
+
+
+def fail(*_: object) -> None:
+    """Do what callbacks and managers may do."""
+    raise MemoryError
+
+
+class Cases(base.Cases):
+    """A spawn is done as a whole, or not at all."""
+
+    def everything(self) -> dict[str, Any]:
+        """Return what a spawn takes to give an entity every component."""
+        return {module: {} for module in self.subjects}
+
+    def releasing(self, w: Any) -> list[str]:
+        """Return the modules whose rows of dead entities wait, and are announced as they go."""
+        return [
+            module
+            for module, manager in self.managers(w).items()
+            if hasattr(manager, "collect") and hasattr(manager, "on_release")
+        ]
+
+    def locks(self, w: Any, first: str, module: str) -> bool:
+        """Return whether a manager is locked with another, whose rows move with its own."""
+        with getattr(w, first).locked():
+            try:
+                getattr(w, module).clear()
+            except package.StructureLockedError:
+                return True
+        return False
+
+    def makes_way(self, module: str) -> bool:
+        """Return whether a row of the dead goes when its entity has a successor."""
+        w = self.world()
+        (entity,) = w.spawn(1, **{module: {}}).tolist()
+        self.succeed(w, entity, **{module: {}})
+        return entity not in getattr(w, module)
+
+    def succeed(self, w: Any, entity: int, /, **components: Any) -> int:
+        """Let an entity die, and spawn another of the same index."""
+        w.destroy(entity)
+        with patch.object(package.entities, "MIN_FREE", 0):
+            successor: int = w.spawn(1, **components).tolist()[0]
+        return successor
+
+    def test_own_columns_can_be_spawned(self) -> None:
+        for module, subject in self.subjects.items():
+            w = self.world()
+            manager = getattr(w, module)
+            if subject.reserve:  # it does not grow, and two more must fit
+                self.spawn(w, min(64, subject.reserve - 2), [module])
+            else:
+                self.spawn(w, 64, [module])
+                self.spawn(w, manager.capacity - len(manager), [module])
+            expected = [manager.row(0), manager.row(1)]
+            columns = subject.own_columns(manager, slice(0, 2))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                es = w.spawn(2, **{module: columns})
+            rows = manager.require_many(es)
+            assert same([manager.row(row) for row in rows], expected)
+
+    def test_columns_of_another_can_be_spawned(self) -> None:
+        """Also while it grows: the call's own arguments are no views held outside."""
+        for (module, subject), (other, source) in permutations(
+            self.subjects.items(), 2
+        ):
+            kinds = {
+                (f.dtype, f.shape): f.name for f in source.whole if f.dtype[0] == "f"
+            }
+            for field in subject.whole[: 0 if source.reserve else None]:
+                if (name := kinds.get((field.dtype, field.shape))) is None:
+                    continue
+                w = self.world()
+                manager = getattr(w, other)
+                self.spawn(w, manager.capacity or 64, [other])
+                self.spawn(w, manager.capacity - len(manager), [other])
+                column = getattr(manager.data, name)[:2]
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    w.spawn(2, **{other: {}, module: {field.name: column}})
+                break
+
+    def test_columns_whose_rows_go_can_be_spawned(self) -> None:
+        for module, subject in self.subjects.items():
+            w = self.world()
+            es = self.spawn(w, 3, [module])
+            manager = getattr(w, module)
+            expected = manager.row(0)
+            own = subject.own_columns(manager, slice(0, 1))
+            if hasattr(manager, "collect"):
+                successor = self.succeed(w, es[0], **{module: own})
+                assert same(manager.row(manager.require(successor)), expected)
+
+    def test_values_are_those_given(self) -> None:
+        w = self.world()
+        for first in self.releasing(w):
+            for module in sorted({*self.subjects} - {first}):
+                w, subject = self.world(), self.subjects[module]
+                (entity,) = w.spawn(1, **{first: {}}).tolist()
+                both = {
+                    f.name: f.array([f.sample(0), f.sample(1)]) for f in subject.fields
+                }
+
+                def swap(_: object, arrays: Any = both) -> None:
+                    for array in arrays.values():
+                        array[:] = array[::-1].copy()
+
+                getattr(w, first).on_release(swap)
+                columns = {name: array[:1] for name, array in both.items()}
+                successor = self.succeed(w, entity, **{first: {}, module: columns})
+                manager = getattr(w, module)
+                row = manager.row(manager.require(successor))
+                assert same(row, subject.read(subject.sample(0)))
+
+    def test_callbacks_may_use_the_room(self) -> None:
+        w = self.world()
+        for first in self.releasing(w):
+            growing = {m for m, subject in self.subjects.items() if not subject.reserve}
+            for module in sorted(growing - {first}):
+                w = self.world()
+                if self.locks(w, first, module):
+                    continue
+                (entity,) = w.spawn(1, **{first: {}}).tolist()
+                manager = getattr(w, module)
+                manager.reserve(1)
+                others = born(w.entities, manager.capacity)
+
+                def fill(_: object, m: Any = manager, es: Any = others) -> None:
+                    m.create_many(es[m.data.n :])
+
+                getattr(w, first).on_release(fill)
+                parts: dict[str, Any] = {first: {}, module: {}}
+                successor = self.succeed(w, entity, **parts)
+                for part in parts:
+                    assert successor in getattr(w, part)
+                assert manager.data.n <= manager.capacity
+                assert manager.entity(manager.require(successor)) == successor
+
+    def test_rows_that_make_way_fail_after_the_spawn(self) -> None:
+        w = self.world()
+        for module in self.releasing(w):
+            if not self.makes_way(module):
+                continue
+            w = self.world()
+            (entity,) = w.spawn(1, **{module: {}}).tolist()
+            getattr(w, module).on_release(fail)
+            with pytest.raises(ExceptionGroup):
+                self.succeed(w, entity, **self.everything())
+            (successor,) = w.entities
+            assert len(w.components(successor)) == len(self.subjects)
+
+    @pytest.mark.parametrize("method", ["gc", "collect"])
+    def test_failing_callbacks_stop_no_sweep(self, method: str) -> None:
+        w = self.world()
+        for module in self.releasing(w):
+            w = self.world()
+            w.destroy_many(w.spawn(4, **self.everything()))
+            getattr(w, module).on_release(fail)
+            with pytest.raises(ExceptionGroup):
+                getattr(w, method)()
+            left = [len(m) for m in self.managers(w).values() if hasattr(m, "collect")]
+            assert max(left) < 4
+
+    def test_a_failure_on_the_way_leaves_nothing(self) -> None:
+        for subject in self.subjects.values():
+            w = self.world()
+            managers = self.managers(w).values()
+            with (
+                patch.object(subject.manager, "_append_many", fail),
+                pytest.raises(MemoryError),
+            ):
+                w.spawn(2, **self.everything())
+            assert [len(manager) for manager in managers] == [0] * len(managers)
+            assert len(w.entities) == 0
+            assert w.entities.create() == self.world().entities.create()
+
+    def test_without_room_nothing_begins(self) -> None:
+        for subject in self.subjects.values():
+            w = self.world()
+            managers = self.managers(w).values()
+            with (
+                patch.object(subject.manager, "_make_room", fail),
+                pytest.raises(MemoryError),
+            ):
+                w.spawn(2, **self.everything())
+            assert [manager.version for manager in managers] == [0] * len(managers)
+            assert w.entities.create() == self.world().entities.create()

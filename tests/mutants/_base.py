@@ -1,0 +1,97 @@
+"""What a mutant is, and how a group of them says which generated files it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ecsgen import features, world_features
+from ecsgen.model import Component, Project
+
+Targets = Mapping[str, tuple[str, ...]]
+"""Files to break → files of the tests' folder that must notice; none means all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A way to break a generated file that its generated tests must notice.
+
+    `old` is a regular expression over the file; each match, replaced by `new`, is one mutant.
+    """
+
+    says: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Mutants of the same files."""
+
+    of: str  # these files, in words
+    targets: Callable[[Project], Targets]  # a file that the package does not have is passed over
+    mutants: tuple[Mutant, ...]
+
+
+def managers(policy: str, *mutants: Mutant) -> Group:
+    """Break every manager whose component has a storage policy."""
+
+    def targets(project: Project) -> Targets:
+        return {f"{c.module}.py": _tests([c]) for c in _having(policy, project)}
+
+    return Group(f"managers, {policy}", targets, mutants)
+
+
+def every_manager(*mutants: Mutant) -> Group:
+    """Break every manager, whatever its policies are."""
+
+    def targets(project: Project) -> Targets:
+        return {f"{c.module}.py": _tests([c]) for c in _managed(project)}
+
+    return Group("every manager", targets, mutants)
+
+
+def chunked_components(*mutants: Mutant) -> Group:
+    """Break the modules of all components whose rows live in chunks."""
+
+    def targets(project: Project) -> Targets:
+        return {f"{c.module}.py": ("test_archetypes.py",) for c in project.components if c.chunk}
+
+    return Group("components in chunks", targets, mutants)
+
+
+def world(feature: str, *mutants: Mutant) -> Group:
+    """Break what a feature adds to the world."""
+
+    def targets(project: Project) -> Targets:
+        names = {f.name for f in world_features.active(project)}
+        return {"world.py": ("test_world.py",)} if feature in names else {}
+
+    return Group(f"world.py, {feature}", targets, mutants)
+
+
+def module(path: str, tests: tuple[str, ...], *mutants: Mutant) -> Group:
+    """Break a file that is the same for all components."""
+    return Group(path, lambda project: {path: tests}, mutants)
+
+
+def module_of(policy: str, path: str, *mutants: Mutant) -> Group:
+    """Break a file that all managers with a storage policy share; the tests of any must notice."""
+
+    def targets(project: Project) -> Targets:
+        having = _having(policy, project)
+        return {path: _tests(having)} if having else {}
+
+    return Group(f"{path}, {policy}", targets, mutants)
+
+
+def _managed(project: Project) -> list[Component]:
+    return [component for component in project.components if not component.chunk]
+
+
+def _having(policy: str, project: Project) -> list[Component]:
+    return [c for c in _managed(project) if policy in {f.name for f in features.active(c)}]
+
+
+def _tests(components: list[Component]) -> tuple[str, ...]:
+    return (*(f"test_{component.module}.py" for component in components), "test_world.py")

@@ -1,0 +1,66 @@
+"""Ways to break the entity manager."""
+
+from tests.mutants._base import Mutant, module
+
+GROUPS = (
+    module(
+        "entities.py",
+        ("test_entities.py",),
+        Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
+        Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1", "pass"),
+        Mutant(
+            "used-up indices stay alive",
+            r"cells\[exhausted\] = .*",
+            "cells[exhausted] = es[exhausted]",
+        ),
+        Mutant("the retired are not counted", r"self\._n_retired \+= .*", "pass"),
+        Mutant(
+            "an index is reused too early",
+            r"free\.count > MIN_FREE",
+            "free.count >= MIN_FREE",
+        ),
+        Mutant(
+            "many reuse indices too late",
+            r"self\._free\.count - MIN_FREE",
+            "self._free.count - MIN_FREE - 1",
+        ),
+        Mutant(
+            "many reuse all indices first",
+            r"parts = \(reused\[:early\], created, reused\[early:\]\)",
+            "parts = (reused, created, reused[:0])",
+        ),
+        Mutant("reused indices stay free", r"self\._free\.drop\(n_reused\)", "pass"),
+        Mutant("a freed index is lost", r"self\._free\.push\(index\)", "pass"),
+        Mutant("used indices are given out again", r"self\._n_used \+= fresh", "pass"),
+        Mutant("no index is ever missing", r"n_reused > self\._free\.count", "False"),
+        Mutant("a missing index is not noticed", r"if not free\.count:", "if False:"),
+        Mutant(
+            "a generation is skipped",
+            r"\(e \+ ONE_GENERATION\) \^ 1",
+            "(e + 2 * ONE_GENERATION) ^ 1",
+        ),
+        Mutant("the dead stay alive", r"cells \^= 1$", "pass"),
+        Mutant("null is alive at first", r"handles\[0\] = ONE_GENERATION \| 1", "pass"),
+        Mutant("the living are every other one", r"alive\[::2\] \^= True", "pass"),
+        Mutant("handles are lost when they grow", r"handles\[: self\._n_cells\] = .*", "pass"),
+        Mutant("it grows an entity too late", r"n > self\._n_cells", "n > self._n_cells + 1"),
+        Mutant("queued indices take no memory", r" \+ self\._free\.nbytes", ""),
+        Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
+        Mutant("the dead among many are accepted", r"if not alive\.all\(\):", "if False:"),
+        Mutant("nobody is told", r"self\._callbacks\.run\(es, .*\)", "pass"),
+        Mutant("nobody is asked first", r"self\._callbacks\.check\(\)", "pass"),
+        Mutant(
+            "one callback's changes are seen by others", r"es\.flags\.writeable = False", "pass"
+        ),
+        Mutant("the caller's array becomes read-only", r"\(es\.copy\(\)\)", "(es)"),
+        Mutant("nothing waits for its turn", r"if self\.dispatch\.depth:", "if False:"),
+        Mutant("the queued die again", r"es = es\[are_held\(.*\)\]", "pass"),
+        Mutant("what was taken back is not free", r"self\._free\.put_back\(.*\)", "pass"),
+        Mutant("what was taken back counts as used", r"self\._n_used = n_before", "pass"),
+        Mutant("what was taken back stays alive", r"= es \^ 1", "= es"),
+        Mutant("others' indices are taken back", r"\) >= n_before:", ") >= 0:"),
+        Mutant("saving loses the retired", r"self\._n_retired = state.*", "pass"),
+        Mutant("saving loses free indices", r"self\._free\.push_many\(state.*\)", "pass"),
+        Mutant("handles of other bits are loaded", r'if state\["bits"\] != bits:', "if False:"),
+    ),
+)

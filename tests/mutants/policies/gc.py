@@ -1,0 +1,21 @@
+"""Ways to break what `gc` does."""
+
+from tests.mutants._base import Mutant, managers
+
+GROUPS = (
+    managers(
+        "gc",
+        Mutant("three alive in a row are enough", r"alive_in_row < 4", "alive_in_row < 3"),
+        Mutant("five alive in a row are needed", r"alive_in_row < 4", "alive_in_row <= 4"),
+        Mutant("the alive need not be in a row", r"^( +)alive_in_row = 0$", r"\1pass"),
+        Mutant("rows are counted twice", r"collected \+= self", "collected += 1 + self"),
+        Mutant(
+            "the last row is never picked", r"pick\(\) \* data\._n\)", "pick() * (data._n - 1))"
+        ),
+        Mutant("the alive are collected", r"~alive", "alive"),
+        Mutant("saving loses the generator", r"self\._rng\.setstate\(.*\)", "pass"),
+        Mutant(
+            "the generator given is not used", r"self\._rng if rng is None else rng", "self._rng"
+        ),
+    ),
+)

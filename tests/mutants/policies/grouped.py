@@ -1,0 +1,60 @@
+"""Ways to break what `grouped` does."""
+
+from tests.mutants._base import Mutant, managers
+
+GROUPS = (
+    managers(
+        "grouped",
+        Mutant("mates do not let one leave", r"mate\._leave_group\(row\)", "pass"),
+        Mutant("mates do not let many leave", r"mate\._leave_group_many\(leaving\)", "pass"),
+        Mutant(
+            "who has all does not join",
+            r"row = self\._join_group\(row, entity\)",
+            "pass",
+        ),
+        Mutant(
+            "many that have all do not join",
+            r"rows = self\._join_group_many\(rows, entities\)",
+            "pass",
+        ),
+        Mutant("the group stays when a row goes", r"data\._n_grouped = row = last", "row = last"),
+        Mutant(
+            "the group stays when rows go",
+            r"data\._n_grouped = bound - len\(leaving\)",
+            "pass",
+        ),
+        Mutant(
+            "holes of the group are filled from behind it",
+            r"fill_parts\(gone, bound, n\)",
+            "fill_parts(gone, n, n)",
+        ),
+        Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1", "pass"),
+        Mutant(
+            "the group does not count the many who enter",
+            r"data\._n_grouped \+= len\(rows\)",
+            "pass",
+        ),
+        Mutant("the group still counts who left", r"data\._n_grouped = last$", "pass"),
+        Mutant("the group still counts the many who left", r"data\._n_grouped = start$", "pass"),
+        Mutant("rows stay where they are", r"self\._swap\(row, last\)", "pass"),
+        Mutant("a swap is half a swap", r"self\._move\(spare, other\)", "pass"),
+        Mutant("mates do not count the change", r"mate\._version \+= 1", "pass"),
+        Mutant("a lock is for one alone", r"mate\._locks \+= 1", "pass"),
+        Mutant("nobody holds a lock", r"self\._holds \+= 1", "pass"),
+        Mutant("who locked once holds it forever", r"self\._holds -= 1", "pass"),
+        Mutant("a lock never ends", r"mate\._locks -= 1", "pass"),
+        Mutant("where rows went is not told", r"return Remap\(.*\)\(rows\)", "return rows"),
+        Mutant("members are sorted on their own", r"raise sorted_by_group\(.*\)", "pass"),
+        Mutant(
+            "the group is permuted the wrong way",
+            r"self\._move_many\(src, np\.arange\(len\(src\)\)\)",
+            "self._move_many(np.arange(len(src)), src)",
+        ),
+        Mutant(
+            "grouped columns are whole columns",
+            r"(data\._\w+_column)\[: data\._n_grouped\]",
+            r"\1[: data._n]",
+        ),
+        Mutant("loading finds mates again", r"self\.data\._n_grouped = n$", "pass"),
+    ),
+)

@@ -1,0 +1,14 @@
+"""Ways to break what `hash` does."""
+
+from tests.mutants._base import Mutant, managers
+
+GROUPS = (
+    managers(
+        "hash",
+        Mutant("the map is not told", r"^( +)self\._rows\[.*\] = .*", r"\1pass"),
+        Mutant("the map does not forget", r"^( +)del self\._rows\[.*\]", r"\1pass"),
+        Mutant("the map is not told of many", r"^( +)remember\(.*\)", r"\1pass"),
+        Mutant("the map does not forget many", r"^( +)forget\(.*\)", r"\1pass"),
+        Mutant("saving loses the map", r'dict\(state\["rows"\]\)', "{}"),
+    ),
+)

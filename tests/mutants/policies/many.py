@@ -1,0 +1,26 @@
+"""Ways to break what `many` does."""
+
+from tests.mutants._base import Mutant, managers
+
+GROUPS = (
+    managers(
+        "many",
+        Mutant("a link is not set", r"^( +)(?:nexts|previous)\[.+\] = .+", r"\1pass"),
+        Mutant("every row counts as the first", r"if nexts\[before\] == NIL:", "if True:"),
+        Mutant("no row counts as the first", r"if nexts\[before\] == NIL:", "if False:"),
+        Mutant(
+            "the last row counts as before the first",
+            r"NIL if data\._next_cells\[before\] == NIL else ",
+            "",
+        ),
+        Mutant("new rows do not join the old", r"^( +)join\(.*\)", r"\1pass"),
+        Mutant(
+            "rows leave in the order of the list",
+            r"np\.sort\(self\._rows_from\(first\)\)",
+            "self._rows_from(first)",
+        ),
+        Mutant("the list is not told of moves", r"^( +)self\._relink_rows?\(.*\)", r"\1pass"),
+        Mutant("the list is not told who goes", r"^( +)self\._unlink_rows?\(.*\)", r"\1pass"),
+        Mutant("the only row is not recognised", r"if before == row:", "if False:"),
+    ),
+)

@@ -1,0 +1,17 @@
+"""Ways to break what `one` does."""
+
+from tests.mutants._base import Mutant, managers
+
+GROUPS = (
+    managers(
+        "one",
+        Mutant("a second instance is accepted", r"raise duplicate_instance\(.*\)", "pass"),
+        Mutant("repeated entities are accepted", r"first_repeated\(.*\)", "pass"),
+        Mutant("second instances of many are accepted", r"first_present\(.*\)", "pass"),
+        Mutant(
+            "a repeated entity is removed twice",
+            r"np\.unique\(rows\[rows != NIL\]\)",
+            "np.sort(rows[rows != NIL])",
+        ),
+    ),
+)

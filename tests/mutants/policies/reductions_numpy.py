@@ -1,0 +1,11 @@
+"""Ways to break what `reductions_numpy` does."""
+
+from tests.mutants._base import Mutant, managers
+
+GROUPS = (
+    managers(
+        "reductions_numpy",
+        Mutant("a part is forgotten", r"_parts\.append\((.*)\)$", r"_parts[:] = [\1]"),
+        Mutant("sums are in single precision", r"dtype=np\.float64\)", "dtype=np.float32)"),
+    ),
+)

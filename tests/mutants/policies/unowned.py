@@ -1,0 +1,30 @@
+"""Ways to break what `unowned` does."""
+
+from tests.mutants._base import Mutant, managers
+
+GROUPS = (
+    managers(
+        "unowned",
+        Mutant(
+            "the slot is returned as the id",
+            r"return Id\(data\._id_generation_cells\[_taken\] << SLOT_BITS \| _taken\)",
+            "return Id(_taken)",
+        ),
+        Mutant(
+            "ids of many are those of the first slots",
+            r"return ids_of\(taken, ",
+            "return ids_of(np.arange(count), ",
+        ),
+        Mutant("counts are not checked", r"count = whole_count\(MANAGER, count\)", "pass"),
+        Mutant(
+            "whatever is a number is contained",
+            r"is_integer\(id\) and .* != NIL$",
+            "is_integer(id)",
+        ),
+        Mutant(
+            "ids come in another order",
+            r"self\.id_of_many\(np\.arange\(self\.data\._n\)\)",
+            "self.id_of_many(np.arange(self.data._n)[::-1])",
+        ),
+    ),
+)

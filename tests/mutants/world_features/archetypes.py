@@ -1,0 +1,108 @@
+"""Ways to break what `archetypes` does."""
+
+from tests.mutants._base import Mutant, chunked_components, module, world
+
+GROUPS = (
+    world(
+        "archetypes",
+        Mutant("spawned rows are forgotten", r"_parts\.append\(\(_rows, \{\}\)\)", "pass"),
+    ),
+    chunked_components(
+        Mutant("chunks: cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
+        Mutant(
+            "chunks: an old view passes for the rows",
+            r"values is not view or len\(view\) != n",
+            "values is not view",
+        ),
+        Mutant("chunks: two columns are one", r"_column = columns\[1\]$", "_column = columns[0]"),
+        Mutant("chunks: a field is not set", r'^        if "\w+" in values:', "        if False:"),
+        Mutant("chunks: all rows get one value", r"_(\w+)_column\[:n\] =", r"_\1_column[:1] ="),
+    ),
+    module(
+        "archetypes.py",
+        ("test_archetypes.py",),
+        Mutant("archetypes: bits of a chunk are mixed up", r"self\._parts\[1\]", "self._parts[0]"),
+        Mutant(
+            "archetypes: what is given is forgotten", r"given = \{0: (\w+), ", r"given = {0: None, "
+        ),
+        Mutant("archetypes: nothing is loaded", r"^        self\._load\(state\)", "        pass"),
+    ),
+    module(
+        "_runtime.py",
+        ("test_archetypes.py",),
+        Mutant("archetypes: a hole stays", r"target\[place\] = source\[row\]", "pass"),
+        Mutant(
+            "archetypes: a row that moved is not found", r"self\.places\.set\(moved, .*\)", "pass"
+        ),
+        Mutant(
+            "archetypes: rows that moved are not found",
+            r"self\.settle\(number, moved, positions\)",
+            "pass",
+        ),
+        Mutant("archetypes: an object is kept", r"chunk\._columns\[column\]\[row\] = None", "pass"),
+        Mutant("archetypes: objects are kept", r"chunk\._columns\[column\]\[rows\] = None", "pass"),
+        Mutant("archetypes: a row loses the rest", r"chunk\._cells\[there\]\[row\] = .*", "pass"),
+        Mutant("archetypes: rows lose the rest", r"target\.paste\(there, start, items\)", "pass"),
+        Mutant(
+            "archetypes: stale handles find a row", r"self\._owner_cells\[index\] == entity", "True"
+        ),
+        Mutant("archetypes: stale handles find rows", r"np\.putmask\(places, others, .*\)", "pass"),
+        Mutant(
+            "archetypes: empty chunks are lost",
+            r"self\._pool\.give\(self\.chunks\.pop\(\)\)",
+            "self.chunks.pop()",
+        ),
+        Mutant(
+            "archetypes: a chunk keeps the columns of another archetype",
+            r"if chunk\._layout is not layout:",
+            "if False:",
+        ),
+        Mutant("archetypes: a lock is not respected", r'raise locked\("Archetypes"\)', "pass"),
+        Mutant("archetypes: a lock is not asked for", r"self\._refuse_locked\(\)$", "pass"),
+        Mutant("archetypes: `any` is ignored", r"\(not any or ", "(True or "),
+        Mutant("archetypes: `none` is ignored", r"and not archetype\.layout\.bits & none", ""),
+        Mutant(
+            "archetypes: columns overlap",
+            r"offset \+= _whole_lines\(capacity \* column\.nbytes\)",
+            "offset += 64",
+        ),
+        Mutant(
+            "archetypes: columns start anywhere",
+            r"return -\(-nbytes // CACHE_LINE\) \* CACHE_LINE",
+            "return nbytes",
+        ),
+        Mutant(
+            "archetypes: values go to others",
+            r"return values\[which\] if each",
+            "return values if each",
+        ),
+        Mutant(
+            "archetypes: the dead keep their rows",
+            r"^        self\._drop_many\(entities\)$",
+            "        pass",
+        ),
+        Mutant(
+            "archetypes: positions do not ascend",
+            r"order = np\.argsort\(places\)",
+            "order = np.arange(len(places))",
+        ),
+        Mutant(
+            "archetypes: columns are not loaded", r"archetype\.write\(column, 0, values\)", "pass"
+        ),
+        Mutant("archetypes: a chunk does not shrink", r"chunk\._rows\.n = rows\.start", "pass"),
+        Mutant("archetypes: repeats are accepted", r"lacking \|= _is_repeat\(entities\)", "pass"),
+        Mutant(
+            "archetypes: a change is not noticed", r"if self\._version != version:", "if False:"
+        ),
+        Mutant(
+            "archetypes: views are not copied",
+            r"array if array\.base is None else array\.copy\(\)",
+            "array",
+        ),
+        Mutant(
+            "archetypes: a failing creation leaves entities",
+            r"self\._entities\._uncreate\(entities\)",
+            "pass",
+        ),
+    ),
+)

@@ -1,0 +1,44 @@
+"""Ways to break what `chunk_queries` does."""
+
+from tests.mutants._base import Mutant, module, world
+
+GROUPS = (
+    world(
+        "chunk_queries",
+        Mutant(
+            "a component that they must have is forgotten",
+            r"_ALL(.*) = \(\w+, (\w+)\)",
+            r"_ALL\1 = (\2,)",
+        ),
+        Mutant("those that it may have do not matter", r"^    _ANY: ClassVar = .*", "    pass"),
+        Mutant("those that it must not have do not matter", r"_NONE: ClassVar = .*", "pass"),
+        Mutant("other entities", r"Rows\(self\._owners\(\)\)", "Rows(self._owners()[1:])"),
+    ),
+    module(
+        "_runtime.py",
+        ("test_world.py",),
+        Mutant(
+            "queries of chunks: entities are not looked for again",
+            r"if self\._version != self\._store\.version:",
+            "if self._version < 0:",
+        ),
+        Mutant(
+            "queries of chunks: a copy asks for others' chunks",
+            r"return type\(self\), \(self\._store,\)",
+            "return type(self), (self._store.__class__(self._store._entities),)",
+        ),
+        Mutant(
+            "queries of chunks: entities can be overwritten",
+            r"self\._entities\.flags\.writeable = False",
+            "pass",
+        ),
+        Mutant(
+            "queries of chunks: new archetypes are not found", r"self\._found\.clear\(\)", "pass"
+        ),
+        Mutant(
+            "queries of chunks: only the first archetype counts",
+            r"sum\(archetype\.n for archetype in self\._archetypes\(\)\)",
+            "sum(archetype.n for archetype in self._archetypes()[:1])",
+        ),
+    ),
+)
