@@ -20,7 +20,7 @@ POLICY = Policy(
     calls={
         "admit_one": """
             if row < data._allocated and data._id_generation_cells[row] == LAST_GENERATION:
-                raise worn_out(MANAGER, row)
+                raise worn_out(data.MANAGER, row)
         """,
         "appended_one": """
             data._id_generation_cells[row] += 1

@@ -14,14 +14,10 @@ POLICY = Policy(
     role="owner",
     is_default=True,
     applies=lambda c: True,
-    order=96,
+    order=5,
     base="Owned",
     rows="OwnedRows",
     state=("_entities",),
     columns=_columns,
     raises=("StaleEntityError: the entity is dead.",),
-    calls={
-        "appended_one": "data._entity_cells[row] = entity",
-        "appended_many": "data._entity_column[span] = entities",
-    },
 )

@@ -30,7 +30,7 @@ POLICY = Policy(
     role="placement",
     is_default=True,
     applies=lambda c: True,
-    order=95,
+    order=0,
     base="Packed",
     calls={
         **AT_THE_END,

@@ -6,7 +6,7 @@ POLICY = Policy(
     name="unowned",
     role="owner",
     applies=lambda c: c.owner == "none",
-    order=94,
+    order=5,
     base="Unowned",
     state=("_failures",),
 )

@@ -27,7 +27,6 @@ class ColdColumn(Spelling):
     __slots__ = ()
     holder = "data._cold"
     place = "_place"
-    layout = "COLD_COLUMNS"
 
     @property
     def own(self) -> str:
@@ -136,8 +135,7 @@ class _Field(Spelling):
         if self.is_packed:
             values = f"picked({', '.join(arguments)})"
             column = f"self._{self.name}"
-            items = [f"{column}_column", f"{column}_items", "span", values]
-            return call("put_cells", items, 8)
+            return call("put_cells", [f"{column}_column", "span", values], 8)
         return call(f"self._{self.name}_column[span] = picked", arguments, 8)
 
 
@@ -211,7 +209,7 @@ class ColdSpelling:
     @property
     def row_slots(self) -> str:
         """The statement that declares its attributes."""
-        return slots_lines(cell_attributes([*self.columns]))
+        return slots_lines(cell_attributes([*self.columns], are_moved=True))
 
     @property
     def objects_line(self) -> str:

@@ -93,6 +93,11 @@ class ColumnSpelling:
         return not self.is_object and not self.column.scalar.startswith("S")
 
     @property
+    def has_items(self) -> bool:
+        """Whether each shaped cell is seen as one opaque item as well, to be moved in bulk."""
+        return bool(self.column.shape)
+
+    @property
     def has_words(self) -> bool:
         """Whether a memoryview shows each shaped cell as one unsigned integer."""
         return bool(self.column.shape) and not self.is_object and self.nbytes in WORDS

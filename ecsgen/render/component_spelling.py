@@ -10,7 +10,7 @@ from ecsgen.layout import Layout, layout
 from ecsgen.model import Base, Component
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
-from ecsgen.render.calls import call, collection
+from ecsgen.render.calls import call, collection, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.spelling import Spelling, cell_attributes, objects_line, slots_lines
@@ -108,7 +108,7 @@ class ComponentSpelling:
         """The statement that declares the attributes of the class of its columns."""
         names = [name for policy in self._policies for name in policy.row_state]
         flat = [f"_{name}_flat" for name in self.flat_columns]
-        return slots_lines([*cell_attributes(self.columns), *names, *flat])
+        return slots_lines([*cell_attributes(self.columns, self.is_packed), *names, *flat])
 
     @property
     def flat_columns(self) -> list[str]:
@@ -176,17 +176,34 @@ class ComponentSpelling:
             lines.append("ValueError, TypeError, OverflowError: a value does not fit its field.")
         return [*lines, "StructureLockedError: the manager is locked."]
 
+    def head(self, method: str) -> str:
+        """The lines that begin a method which takes an entity and a row's values."""
+        whom = ["entity: Entity", "/"] if self.owned else []
+        return self._head(method, [*whom, *self.parameters], self.handle)
+
+    @property
+    def head_many(self) -> str:
+        """The lines that begin `create_many`."""
+        whom = ["entities: ArrayLike" if self.owned else "count: int", "/"]
+        return self._head("create_many", [*whom, *self.parameters_many], self.handles)
+
+    def _head(self, method: str, parameters: list[str], returns: str) -> str:
+        if not self.fields:
+            return signature(method, ["self", *parameters], returns, 4)
+        lines = "".join(f"        {one},\n" for one in ["self", *parameters])
+        return f"    def {method}(\n{lines}    ) -> {returns}:"
+
     @property
     def parameters(self) -> list[str]:
         """The fields as keyword parameters of one row's values."""
-        named = [f"{s.name}: {s.write_type} = {s.default}," for s in self.fields]
-        return ["*,", *named] if named else []
+        named = [f"{s.name}: {s.write_type} = {s.default}" for s in self.fields]
+        return ["*", *named] if named else []
 
     @property
     def parameters_many(self) -> list[str]:
         """The fields as keyword parameters of columns."""
-        named = [f"{s.name}: {s.many_type} = {s.default}," for s in self.fields]
-        return ["*,", *named] if named else []
+        named = [f"{s.name}: {s.many_type} = {s.default}" for s in self.fields]
+        return ["*", *named] if named else []
 
     @property
     def checked_fields(self) -> list[Spelling]:

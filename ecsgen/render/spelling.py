@@ -23,8 +23,6 @@ class Spelling(ColumnSpelling):
     """The expression for what has the column."""
     place: ClassVar[str] = "row"
     """The expression for the place of a cell in it."""
-    layout: ClassVar[str] = "COLUMNS"
-    """The constant that says where the column lies."""
 
     # --- the default -----------------------------------------------------------------------------
 
@@ -146,27 +144,25 @@ class Spelling(ColumnSpelling):
         values = f'columns["{self.name}"]'
         if self.is_packed:
             column = f"data._{self.name}"
-            arguments = [f"{column}_column", f"{column}_items", "span", values]
-            return call("put_cells", arguments, indent)
+            return call("put_cells", [f"{column}_column", "span", values], indent)
         return f"{' ' * indent}data._{self.name}_column[span] = {values}"
 
-    def place_lines(self, index: int) -> str:
-        """The statements that cut the column out of a buffer, with the views beside it."""
+    def place_lines(self, number: int, is_moved: bool) -> str:
+        """The statements that cut the column out of the buffer, with the views beside it."""
         column = f"self._{self.name}_column"
-        made = [(f"{self.name}_column", self.array_type, "cut", f"buffer, {self.layout}[{index}], capacity")]
-        if self.column.shape:
-            made.append((f"{self.name}_items", "NDArray[Any]", "items", column))
+        made = [("column", self.array_type, f"self._cut({number})")]
+        if self.has_items and is_moved:
+            made.append(("items", "NDArray[Any]", f"items({column})"))
         if self.has_words:
-            made.append((f"{self.name}_words", "memoryview[int]", "cells", f"self._{self.name}_items"))
+            made.append(("words", "memoryview[int]", f"cells(items({column}))"))
         if self.has_cells:
-            view = "flat_cells" if self.is_packed else "cells"
-            made.append((f"{self.name}_cells", f"memoryview[{self.cell_type}]", view, column))
-        lines = []
-        for name, kind, function, arguments in made:
-            # Columns of policies are declared where the policies are.
-            target = f"self._{name}: {kind}" if self.field else f"self._{name}"
-            lines.append(call(f"{target} = {function}", arguments.split(", "), 8))
-        return "\n".join(lines)
+            made.append(("cells", f"memoryview[{self.cell_type}]", f"cells({column})"))
+        # Columns of policies are declared where the policies are.
+        kinds = [f": {kind}" if self.field else "" for _, kind, _ in made]
+        return "\n".join(
+            f"        self._{self.name}_{view}{kind} = {value}"
+            for (view, _, value), kind in zip(made, kinds, strict=True)
+        )
 
     def store(self, value: str, indent: int) -> str:
         """The statement that writes one converted value into one cell of `row`."""
@@ -191,13 +187,13 @@ class Spelling(ColumnSpelling):
         return f"{self.holder}._{self.name}_cells"
 
 
-def cell_attributes(columns: list[Spelling]) -> list[str]:
-    """Return the columns' attributes in a data class."""
+def cell_attributes(columns: list[Spelling], are_moved: bool) -> list[str]:
+    """Return the columns' attributes in a class whose rows move, or do not."""
     names: list[str] = []
     for s in columns:
         names += [f"_{s.name}_cells"] if s.has_cells else []
         names += [f"_{s.name}_column"]
-        names += [f"_{s.name}_items"] if s.column.shape else []
+        names += [f"_{s.name}_items"] if s.has_items and are_moved else []
         names += [f"_{s.name}_words"] if s.has_words else []
     return sorted(names)
 

@@ -14,6 +14,7 @@ from .buffers import (
     Column,
     allocate,
     copy_rows,
+    cut,
     grown_capacity,
     load_rows,
     saved_rows,
@@ -25,7 +26,8 @@ from .buffers import (
 class Rows(ABC):
     """The columns of a manager. A full buffer is replaced by one of twice the size.
 
-    A view of a column is good until rows are added or removed.
+    A view of a column is good until rows are added or removed. Assigning to a column writes
+    its rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
     """
 
     __slots__ = ("_allocated", "_buffer", "_n")
@@ -66,8 +68,12 @@ class Rows(ABC):
         return self._buffer
 
     @abstractmethod
-    def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
-        """Cut the columns out of a buffer; O(1)."""
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+
+    def _cut(self, number: int) -> NDArray[Any]:
+        """Return a column of the buffer, all rows that fit into it."""
+        return cut(self._buffer, self.LAYOUT[number], self._allocated)
 
     def _start(self) -> None:
         """Set what policies know of the rows when there are none."""
@@ -76,7 +82,7 @@ class Rows(ABC):
         """Let the columns lie in a buffer."""
         self._buffer = buffer
         self._allocated = capacity
-        self._place(buffer, capacity)
+        self._place()
         self._forget_views()
 
     def _forget_views(self) -> None:

@@ -7,7 +7,6 @@ next[previous[row]] is NIL. The map holds each entity's first row.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
 from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ..owners.owned import Owned
+from ..maps.mapped import Mapped
 from ..state import NO_SLOTS
 from .chains import chain_lengths, chain_rows, join, link, remap_links, unlink, walk
 
@@ -31,7 +30,7 @@ class LinkedRows(OwnedRows):
     _previous_cells: memoryview[Instance]
 
 
-class Many(Owned):
+class Many(Mapped):
     """A manager with any number of instances per entity."""
 
     __slots__ = NO_SLOTS
@@ -81,30 +80,6 @@ class Many(Owned):
         data = self.data
         owners = data._entity_column[: data._n]
         return chain_lengths(data._next_column, owners, given, self.lookup_many(given))
-
-    @abstractmethod
-    def _enter(self, entity: Entity, row: Instance) -> None:
-        """Let the map have an entity's first row."""
-
-    @abstractmethod
-    def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
-        """Let the map have the first rows of k entities."""
-
-    @abstractmethod
-    def _first_of(self, entity: Entity) -> Instance:
-        """Return the first row of an entity that is in the map."""
-
-    @abstractmethod
-    def _firsts_of(self, entities: EntityArray) -> RowArray:
-        """Return the first rows of k entities that are in the map."""
-
-    @abstractmethod
-    def _forget(self, entity: Entity) -> None:
-        """Take an entity out of the map."""
-
-    @abstractmethod
-    def _forget_many(self, entities: EntityArray) -> None:
-        """Take k entities out of the map."""
 
     def _rows_from(self, first: int) -> RowArray:
         """Return the rows of the list that begins at `first`, in its order."""

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities
 from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ..owners.owned import Owned
 from ..placement.rows import is_integer
 from ..state import NO_SLOTS
+from .mapped import Mapped
 
 
-class Hash(Owned):
+class Hash(Mapped):
     """A manager that finds rows in a dict by handle; those of the dead are in nobody's way."""
 
     __slots__ = NO_SLOTS

@@ -12,14 +12,14 @@ from ..columns.buffers import cells, whole_rows
 from ..entities.arrays import as_entities
 from ..entities.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..entities.layout import INDEX_MASK
-from ..owners.owned import Owned
 from ..state import NO_SLOTS
+from .mapped import Mapped
 
 BLOCK: Final = 16_384
 """Entities per step of a bulk lookup: the scratch stays in the second-level cache."""
 
 
-class Sparse(Owned):
+class Sparse(Mapped):
     """A manager that finds rows in an array by entity index.
 
     Rows of dead entities stay in it until their index is used again.

@@ -59,6 +59,13 @@ class Direct(Owned):
         owners = self.data.entity
         return iter(owners[owners != NULL_ENTITY].tolist())
 
+    def entity(self, row: Instance, /) -> Entity:
+        """Return the owner of a row; O(1)."""
+        data = self.data
+        if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
+            row = self._row(row)
+        return data._entity_cells[row]
+
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; O(1)."""
         if type(entity) is not int:

@@ -15,7 +15,10 @@ _Cell = TypeVar("_Cell", bound=np.generic)
 
 
 class QueryColumns:
-    """The columns of one component in the rows of a query: one cell per entity."""
+    """The columns of one component in the rows of a query: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to write.
+    """
 
     __slots__ = ("_join", "_place")
 
