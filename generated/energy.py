@@ -46,6 +46,8 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.errors import StaleViewWarning
 from ._runtime.maps.sparse import (
     grown_map,
@@ -72,7 +74,6 @@ from ._runtime.placement.rows import (
 )
 from ._runtime.placement.sorting import key_values, sort_key, sort_order
 from ._runtime.queries.columns import QueryColumn, QueryColumns
-from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "EnergyManager"
 ROW_BYTES: Final = 12

@@ -81,6 +81,8 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.errors import StaleViewWarning
 from ._runtime.maps.sparse import (
     grown_map,
@@ -106,7 +108,6 @@ from ._runtime.placement.rows import (
     rows_in_use,
 )
 from ._runtime.placement.sorting import key_values, sort_key, sort_order
-from .entities import INDEX_MASK, EntityManager
 from .enums import Access, Mode
 
 MANAGER: Final = "EveryTypeManager"

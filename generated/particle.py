@@ -54,6 +54,8 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.errors import StaleViewWarning
 from ._runtime.kernels.blocks import Blocks, Cells, rows_last
 from ._runtime.kernels.reductions import added
@@ -81,7 +83,6 @@ from ._runtime.placement.rows import (
     rows_in_use,
 )
 from ._runtime.placement.sorting import key_values, sort_key, sort_order
-from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "ParticleManager"
 ROW_BYTES: Final = 32

@@ -55,6 +55,8 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.errors import StaleViewWarning
 from ._runtime.kernels.blocks import Blocks, Cells, rows_last
 from ._runtime.maps.hash import dict_bytes, forget, hash_lookup, remember
@@ -77,7 +79,6 @@ from ._runtime.placement.rows import (
 from ._runtime.placement.sorting import key_values, sort_key, sort_order
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedBlocks
-from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "PointMassManager"
 ROW_BYTES: Final = 72

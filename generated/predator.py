@@ -43,6 +43,8 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.errors import StaleViewWarning
 from ._runtime.maps.sparse import (
     grown_map,
@@ -69,7 +71,6 @@ from ._runtime.placement.rows import (
 )
 from ._runtime.placement.sorting import key_values, sort_key, sort_order
 from ._runtime.queries.columns import QueryColumns
-from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "PredatorManager"
 ROW_BYTES: Final = 8

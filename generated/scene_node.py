@@ -56,6 +56,8 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.errors import StaleViewWarning
 from ._runtime.hierarchy.links import (
     FamilyLinks,
@@ -103,7 +105,6 @@ from ._runtime.placement.rows import (
     unused,
 )
 from ._runtime.placement.sorting import key_values, sort_key, sort_order
-from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "SceneNodeManager"
 ROW_BYTES: Final = 152

@@ -58,6 +58,8 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.errors import StaleViewWarning
 from ._runtime.groups.group import (
     GroupMember,
@@ -91,7 +93,6 @@ from ._runtime.placement.rows import (
     rows_in_use,
 )
 from ._runtime.placement.sorting import key_values, sort_key, sort_order
-from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "SkinnedMeshManager"
 ROW_BYTES: Final = 31

@@ -57,6 +57,8 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.errors import StaleViewWarning
 from ._runtime.instances.chains import (
     chain_lengths,
@@ -82,7 +84,6 @@ from ._runtime.placement.rows import (
     rows_in_use,
 )
 from ._runtime.placement.sorting import key_values, sort_key, sort_order
-from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "SoundSourceManager"
 ROW_BYTES: Final = 81

@@ -48,9 +48,9 @@ from ._runtime.entities.arrays import as_entities
 from ._runtime.entities.handles import NIL, Columns, Id, IdArray, Instance, RowArray
 from ._runtime.errors import StaleViewWarning
 from ._runtime.ids.slots import (
-    LAST_GENERATION,
     SLOT_BITS,
     SLOT_MASK,
+    WORN_OUT,
     ids_of,
     resolve_ids,
     rows_of_ids,
@@ -299,7 +299,7 @@ class TextureData:
 
     def _give_slot(self, slot: int) -> None:
         """Free the slot of a row that is gone, or retire it after its last generation."""
-        if self._id_generation_cells[slot] == LAST_GENERATION:
+        if self._id_generation_cells[slot] == WORN_OUT:
             self._slots -= 1
             self._id_slot_cells[self._n] = self._id_slot_cells[self._slots]
             return
@@ -308,7 +308,7 @@ class TextureData:
 
     def _give_slots(self, slots: NDArray[np.uint32]) -> None:
         """Free the slots of the rows that are gone, but retire those that are worn out."""
-        fresh = slots[self._id_generation_column[slots] != LAST_GENERATION]
+        fresh = slots[self._id_generation_column[slots] != WORN_OUT]
         self._id_generation_column[fresh] += 1
         worn = len(slots) - len(fresh)
         n, end = self._n, self._n + len(fresh)

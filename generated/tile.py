@@ -53,11 +53,13 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.growth.reserved import beyond_reserve, give_back, reserve_pages
 from ._runtime.ids.slots import (
-    LAST_GENERATION,
     SLOT_BITS,
     SLOT_MASK,
+    WORN_OUT,
     first_worn_out,
     ids_of,
     resolve_ids,
@@ -84,7 +86,6 @@ from ._runtime.placement.rows import (
     locked,
     missing,
 )
-from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "TileManager"
 ROW_BYTES: Final = 26
@@ -638,7 +639,7 @@ class TileManager:
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
             raise duplicate_instance(MANAGER, entity)
-        if row < data._allocated and data._id_generation_cells[row] == LAST_GENERATION:
+        if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
             raise worn_out(MANAGER, row)
         if row >= data._allocated:
             raise beyond_reserve(MANAGER, data._allocated)

@@ -53,6 +53,8 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.errors import StaleViewWarning
 from ._runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
 from ._runtime.kernels.reductions import averaged
@@ -77,7 +79,6 @@ from ._runtime.placement.rows import (
 )
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedBlocks
-from .entities import INDEX_MASK, EntityManager
 
 MANAGER: Final = "TransformManager"
 ROW_BYTES: Final = 48

@@ -15,6 +15,8 @@ from ._runtime.columns.field_names import known_fields
 from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.arrays import as_entities
 from ._runtime.entities.handles import Columns, Entity, EntityArray, Instance, RowArray
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
 from ._runtime.queries.chunks import QueriedChunks
@@ -36,7 +38,6 @@ from .armor import Armor, ArmorFields
 from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
-from .entities import INDEX_MASK, EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
 from .health import Health, HealthFields
 from .kin import Kin, KinColumns, KinFields, KinManager

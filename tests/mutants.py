@@ -250,7 +250,7 @@ WORLD_RUNTIME = (
 )
 
 SHARED = (
-    Shared("entities.py", ENTITIES, ("test_entities.py",)),
+    Shared("_runtime/entities", ENTITIES, ("test_entities.py",)),
     Shared("world.py", WORLD, ("test_world.py",)),
     Shared("_runtime", RUNTIME, ()),
     Shared("_runtime", WORLD_RUNTIME, ("test_world.py",)),

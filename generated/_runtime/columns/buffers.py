@@ -206,13 +206,17 @@ def warn_if_viewed(
 
 def _outside_level() -> int:
     """Return the warning's stacklevel of the first frame outside this package's own modules."""
-    package = os.path.dirname(__file__)
     level = 2
     frame = sys._getframe(level)
-    while (
-        frame.f_back is not None
-        and os.path.dirname(frame.f_code.co_filename) == package
-    ):
+    while frame.f_back is not None and _is_own(frame.f_code.co_filename):
         frame = frame.f_back
         level += 1
     return level
+
+
+def _is_own(file: str) -> bool:
+    """Whether a module is the package's own, not one of the tests that may lie inside it."""
+    runtime = os.path.dirname(os.path.dirname(__file__))
+    folder = os.path.dirname(file)
+    inside = f"{folder}{os.sep}".startswith(f"{runtime}{os.sep}")
+    return inside or folder == os.path.dirname(runtime)
