@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ecsgen import policies
+from ecsgen import policies as storage
 from ecsgen.chunk_picture import draw_chunk
 from ecsgen.drawing import Drawing, text_width
 from ecsgen.layout import PAGE, Layout, layout, type_text
@@ -79,7 +79,7 @@ def counted(number: int, what: str) -> str:
 def kinds(component: Component) -> dict[str, str]:
     """Return what each column of the buffer is: owner, hot, links, ids or cold."""
     found: dict[str, str] = {}
-    for policy in policies.active(component):
+    for policy in storage.active(component):
         for column in policy.columns(component):
             other = "ids" if column.name.startswith("id_") else "links"
             found[column.name] = "owner" if policy.role == "owner" else other

@@ -37,41 +37,30 @@ One buffer of 176 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from operator import index
-from random import Random
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime.callbacks import Callbacks, Subscription
 from ._runtime.columns.buffers import (
     Column,
-    allocate,
     cells,
-    copied_if_view,
-    copy_rows,
-    cut,
-    flat_cells,
-    grown_capacity,
     is_same_view,
     items,
-    load_rows,
     nested,
     put_cells,
-    saved_rows,
-    warn_if_viewed,
-    whole_rows,
     word,
 )
+from ._runtime.columns.rows import OwnedRows
+from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
 from ._runtime.convert.objects import ObjectField
 from ._runtime.convert.text import BytesField, TextField
-from ._runtime.entities.arrays import as_entities
+from ._runtime.destroy.gc import Gc
+from ._runtime.destroy.release import Release
 from ._runtime.entities.handles import (
     NIL,
     NULL_ENTITY,
@@ -81,36 +70,12 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.errors import StaleViewWarning
-from ._runtime.maps.sparse import (
-    grown_map,
-    indices,
-    predecessors,
-    sparse_lookup,
-    sparse_map,
-)
-from ._runtime.placement.rows import (
-    distinct,
-    duplicate_instance,
-    fill,
-    first_missing,
-    first_present,
-    first_repeated,
-    has_row,
-    integers,
-    is_integer,
-    locked,
-    missing,
-    permutation,
-    row_in_use,
-    rows_in_use,
-)
-from ._runtime.placement.sorting import key_values, sort_key, sort_order
-from .entities import INDEX_MASK, EntityManager
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.instances.one import One
+from ._runtime.maps.sparse import Sparse, grown_map, indices
+from ._runtime.placement.rows import duplicate_instance, fill
 from .enums import Access, Mode
 
-MANAGER: Final = "EveryTypeManager"
-ROW_BYTES: Final = 176
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("flag", np.dtype(np.bool_), (), 1, ("hot",), 8),
@@ -200,25 +165,33 @@ TITLE_DEFAULT: Final = "Gr\xfc\xdfe"
 TITLE_CELL: Final = _TITLE.one(TITLE_DEFAULT)
 DIGEST_DEFAULT: Final = b"\xde\xad"
 MAGIC_DEFAULT: Final = b"ECS"
-SORT_KEYS: Final = (
-    "flag",
-    "tiny",
-    "small",
-    "medium",
-    "large",
-    "byte",
-    "word",
-    "double_word",
-    "quad_word",
-    "single",
-    "double",
-    "mode",
-    "access",
-    "target",
-    "title",
-    "digest",
-    "magic",
-)
+FIELDS: Final[FieldTable] = {
+    "flag": (_FLAG, FLAG_DEFAULT),
+    "tiny": (_TINY, TINY_DEFAULT),
+    "small": (_SMALL, SMALL_DEFAULT),
+    "medium": (_MEDIUM, MEDIUM_DEFAULT),
+    "large": (_LARGE, LARGE_DEFAULT),
+    "byte": (_BYTE, BYTE_DEFAULT),
+    "word": (_WORD, WORD_DEFAULT),
+    "double_word": (_DOUBLE_WORD, DOUBLE_WORD_DEFAULT),
+    "quad_word": (_QUAD_WORD, QUAD_WORD_DEFAULT),
+    "single": (_SINGLE, SINGLE_DEFAULT),
+    "double": (_DOUBLE, DOUBLE_DEFAULT),
+    "vector": (_VECTOR, VECTOR_DEFAULT),
+    "matrix": (_MATRIX, MATRIX_DEFAULT),
+    "ones": (_ONES, ONES_DEFAULT),
+    "switches": (_SWITCHES, SWITCHES_DEFAULT),
+    "mode": (_MODE, MODE_DEFAULT),
+    "modes": (_MODES, MODES_DEFAULT),
+    "access": (_ACCESS, ACCESS_DEFAULT),
+    "target": (_TARGET, TARGET_DEFAULT),
+    "targets": (_TARGETS, TARGETS_DEFAULT),
+    "title": (_TITLE, TITLE_DEFAULT),
+    "digest": (_DIGEST, DIGEST_DEFAULT),
+    "magic": (_MAGIC, MAGIC_DEFAULT),
+    "payload": (_PAYLOAD, None),
+    "note": (_NOTE, None),
+}
 
 
 class EveryType(NamedTuple):
@@ -373,18 +346,12 @@ class EveryTypeColdColumns(NamedTuple):
     note: NDArray[np.object_]
 
 
-class EveryTypeData:
-    """The columns of a EveryTypeManager: views of the rows in use.
-
-    A view is good until rows are added or removed. Assigning to a column writes its
-    rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
-    """
+class EveryTypeData(OwnedRows):
+    """The columns of a EveryTypeManager: views of the rows in use."""
 
     __slots__ = (
         "_access_cells",
         "_access_column",
-        "_allocated",
-        "_buffer",
         "_byte_cells",
         "_byte_column",
         "_digest_column",
@@ -410,7 +377,6 @@ class EveryTypeData:
         "_modes_column",
         "_modes_items",
         "_modes_words",
-        "_n",
         "_note_column",
         "_ones_cells",
         "_ones_column",
@@ -441,93 +407,12 @@ class EveryTypeData:
         "_word_cells",
         "_word_column",
     )
-    _n: int
-    _allocated: int
-    _buffer: NDArray[np.uint8]
-    _entity_column: NDArray[np.uint64]
-    _entity_cells: memoryview[Entity]
-    _flag_column: NDArray[np.bool_]
-    _flag_cells: memoryview[bool]
-    _tiny_column: NDArray[np.int8]
-    _tiny_cells: memoryview[int]
-    _small_column: NDArray[np.int16]
-    _small_cells: memoryview[int]
-    _medium_column: NDArray[np.int32]
-    _medium_cells: memoryview[int]
-    _large_column: NDArray[np.int64]
-    _large_cells: memoryview[int]
-    _byte_column: NDArray[np.uint8]
-    _byte_cells: memoryview[int]
-    _word_column: NDArray[np.uint16]
-    _word_cells: memoryview[int]
-    _double_word_column: NDArray[np.uint32]
-    _double_word_cells: memoryview[int]
-    _quad_word_column: NDArray[np.uint64]
-    _quad_word_cells: memoryview[int]
-    _single_column: NDArray[np.float32]
-    _single_cells: memoryview[float]
-    _double_column: NDArray[np.float64]
-    _double_cells: memoryview[float]
-    _vector_column: NDArray[np.float32]
-    _vector_items: NDArray[Any]
-    _vector_cells: memoryview[float]
-    _matrix_column: NDArray[np.float64]
-    _matrix_items: NDArray[Any]
-    _matrix_cells: memoryview[float]
-    _switches_column: NDArray[np.bool_]
-    _switches_items: NDArray[Any]
-    _switches_words: memoryview[int]
-    _switches_cells: memoryview[bool]
-    _mode_column: NDArray[np.uint16]
-    _mode_cells: memoryview[int]
-    _modes_column: NDArray[np.uint16]
-    _modes_items: NDArray[Any]
-    _modes_words: memoryview[int]
-    _modes_cells: memoryview[int]
-    _target_column: NDArray[np.uint64]
-    _target_cells: memoryview[Entity]
-    _targets_column: NDArray[np.uint64]
-    _targets_items: NDArray[Any]
-    _targets_cells: memoryview[Entity]
-    _magic_column: NDArray[np.bytes_]
-    _ones_column: NDArray[np.int16]
-    _ones_items: NDArray[Any]
-    _ones_words: memoryview[int]
-    _ones_cells: memoryview[int]
-    _access_column: NDArray[np.uint8]
-    _access_cells: memoryview[int]
-    _title_column: NDArray[np.bytes_]
-    _digest_column: NDArray[np.bytes_]
+    MANAGER: ClassVar = "EveryTypeManager"
+    LAYOUT: ClassVar = COLUMNS
+    ROW_BYTES: ClassVar = 176
+    OBJECTS: ClassVar = ("_payload_column", "_note_column")
     _payload_column: NDArray[np.object_]
     _note_column: NDArray[np.object_]
-
-    def __init__(self, capacity: int) -> None:
-        self._n = 0
-        self._place(allocate(ROW_BYTES, capacity), capacity)
-        self._payload_column = np.full(capacity, None, np.object_)
-        self._note_column = np.full(capacity, None, np.object_)
-
-    @property
-    def n(self) -> int:
-        """Rows in use."""
-        return self._n
-
-    @property
-    def allocated(self) -> int:
-        """Rows that fit into the buffer."""
-        return self._allocated
-
-    @property
-    def buffer(self) -> NDArray[np.uint8]:
-        """The one buffer that all columns but the objects are cut from."""
-        return self._buffer
-
-    @property
-    def entity(self) -> EntityArray:
-        """The owner of each row, shape (n,); read-only."""
-        column = self._entity_column[: self._n]
-        column.flags.writeable = False
-        return column
 
     @property
     def flag(self) -> NDArray[np.bool_]:
@@ -821,97 +706,91 @@ class EveryTypeData:
             )
         raise ValueError(f"EveryType has no tag {tag!r}; it has hot, render, cold")
 
-    def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
-        """Cut the columns out of a buffer; O(1)."""
-        self._buffer = buffer
-        self._allocated = capacity
-        self._entity_column = cut(buffer, COLUMNS[0], capacity)
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+        self._entity_column = self._cut(0)
         self._entity_cells = cells(self._entity_column)
-        self._flag_column = cut(buffer, COLUMNS[1], capacity)
-        self._flag_cells = cells(self._flag_column)
-        self._tiny_column = cut(buffer, COLUMNS[2], capacity)
-        self._tiny_cells = cells(self._tiny_column)
-        self._small_column = cut(buffer, COLUMNS[3], capacity)
-        self._small_cells = cells(self._small_column)
-        self._medium_column = cut(buffer, COLUMNS[4], capacity)
-        self._medium_cells = cells(self._medium_column)
-        self._large_column = cut(buffer, COLUMNS[5], capacity)
-        self._large_cells = cells(self._large_column)
-        self._byte_column = cut(buffer, COLUMNS[6], capacity)
-        self._byte_cells = cells(self._byte_column)
-        self._word_column = cut(buffer, COLUMNS[7], capacity)
-        self._word_cells = cells(self._word_column)
-        self._double_word_column = cut(buffer, COLUMNS[8], capacity)
-        self._double_word_cells = cells(self._double_word_column)
-        self._quad_word_column = cut(buffer, COLUMNS[9], capacity)
-        self._quad_word_cells = cells(self._quad_word_column)
-        self._single_column = cut(buffer, COLUMNS[10], capacity)
-        self._single_cells = cells(self._single_column)
-        self._double_column = cut(buffer, COLUMNS[11], capacity)
-        self._double_cells = cells(self._double_column)
-        self._vector_column = cut(buffer, COLUMNS[12], capacity)
-        self._vector_items = items(self._vector_column)
-        self._vector_cells = flat_cells(self._vector_column)
-        self._matrix_column = cut(buffer, COLUMNS[13], capacity)
-        self._matrix_items = items(self._matrix_column)
-        self._matrix_cells = flat_cells(self._matrix_column)
-        self._switches_column = cut(buffer, COLUMNS[14], capacity)
-        self._switches_items = items(self._switches_column)
-        self._switches_words = cells(self._switches_items)
-        self._switches_cells = flat_cells(self._switches_column)
-        self._mode_column = cut(buffer, COLUMNS[15], capacity)
-        self._mode_cells = cells(self._mode_column)
-        self._modes_column = cut(buffer, COLUMNS[16], capacity)
-        self._modes_items = items(self._modes_column)
-        self._modes_words = cells(self._modes_items)
-        self._modes_cells = flat_cells(self._modes_column)
-        self._target_column = cut(buffer, COLUMNS[17], capacity)
-        self._target_cells = cells(self._target_column)
-        self._targets_column = cut(buffer, COLUMNS[18], capacity)
-        self._targets_items = items(self._targets_column)
-        self._targets_cells = flat_cells(self._targets_column)
-        self._magic_column = cut(buffer, COLUMNS[19], capacity)
-        self._ones_column = cut(buffer, COLUMNS[20], capacity)
-        self._ones_items = items(self._ones_column)
-        self._ones_words = cells(self._ones_items)
-        self._ones_cells = flat_cells(self._ones_column)
-        self._access_column = cut(buffer, COLUMNS[21], capacity)
-        self._access_cells = cells(self._access_column)
-        self._title_column = cut(buffer, COLUMNS[22], capacity)
-        self._digest_column = cut(buffer, COLUMNS[23], capacity)
+        self._flag_column: NDArray[np.bool_] = self._cut(1)
+        self._flag_cells: memoryview[bool] = cells(self._flag_column)
+        self._tiny_column: NDArray[np.int8] = self._cut(2)
+        self._tiny_cells: memoryview[int] = cells(self._tiny_column)
+        self._small_column: NDArray[np.int16] = self._cut(3)
+        self._small_cells: memoryview[int] = cells(self._small_column)
+        self._medium_column: NDArray[np.int32] = self._cut(4)
+        self._medium_cells: memoryview[int] = cells(self._medium_column)
+        self._large_column: NDArray[np.int64] = self._cut(5)
+        self._large_cells: memoryview[int] = cells(self._large_column)
+        self._byte_column: NDArray[np.uint8] = self._cut(6)
+        self._byte_cells: memoryview[int] = cells(self._byte_column)
+        self._word_column: NDArray[np.uint16] = self._cut(7)
+        self._word_cells: memoryview[int] = cells(self._word_column)
+        self._double_word_column: NDArray[np.uint32] = self._cut(8)
+        self._double_word_cells: memoryview[int] = cells(self._double_word_column)
+        self._quad_word_column: NDArray[np.uint64] = self._cut(9)
+        self._quad_word_cells: memoryview[int] = cells(self._quad_word_column)
+        self._single_column: NDArray[np.float32] = self._cut(10)
+        self._single_cells: memoryview[float] = cells(self._single_column)
+        self._double_column: NDArray[np.float64] = self._cut(11)
+        self._double_cells: memoryview[float] = cells(self._double_column)
+        self._vector_column: NDArray[np.float32] = self._cut(12)
+        self._vector_items: NDArray[Any] = items(self._vector_column)
+        self._vector_cells: memoryview[float] = cells(self._vector_column)
+        self._matrix_column: NDArray[np.float64] = self._cut(13)
+        self._matrix_items: NDArray[Any] = items(self._matrix_column)
+        self._matrix_cells: memoryview[float] = cells(self._matrix_column)
+        self._switches_column: NDArray[np.bool_] = self._cut(14)
+        self._switches_items: NDArray[Any] = items(self._switches_column)
+        self._switches_words: memoryview[int] = cells(items(self._switches_column))
+        self._switches_cells: memoryview[bool] = cells(self._switches_column)
+        self._mode_column: NDArray[np.uint16] = self._cut(15)
+        self._mode_cells: memoryview[int] = cells(self._mode_column)
+        self._modes_column: NDArray[np.uint16] = self._cut(16)
+        self._modes_items: NDArray[Any] = items(self._modes_column)
+        self._modes_words: memoryview[int] = cells(items(self._modes_column))
+        self._modes_cells: memoryview[int] = cells(self._modes_column)
+        self._target_column: NDArray[np.uint64] = self._cut(17)
+        self._target_cells: memoryview[Entity] = cells(self._target_column)
+        self._targets_column: NDArray[np.uint64] = self._cut(18)
+        self._targets_items: NDArray[Any] = items(self._targets_column)
+        self._targets_cells: memoryview[Entity] = cells(self._targets_column)
+        self._magic_column: NDArray[np.bytes_] = self._cut(19)
+        self._ones_column: NDArray[np.int16] = self._cut(20)
+        self._ones_items: NDArray[Any] = items(self._ones_column)
+        self._ones_words: memoryview[int] = cells(items(self._ones_column))
+        self._ones_cells: memoryview[int] = cells(self._ones_column)
+        self._access_column: NDArray[np.uint8] = self._cut(21)
+        self._access_cells: memoryview[int] = cells(self._access_column)
+        self._title_column: NDArray[np.bytes_] = self._cut(22)
+        self._digest_column: NDArray[np.bytes_] = self._cut(23)
 
-    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
-        """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
-        buffer = allocate(ROW_BYTES, capacity)
-        old, held, rows = self._buffer, self._allocated, self._n
-        old_payload = self._payload_column
-        self._payload_column = np.full(capacity, None, np.object_)
-        self._payload_column[: self._n] = old_payload[: self._n]
-        old_note = self._note_column
-        self._note_column = np.full(capacity, None, np.object_)
-        self._note_column[: self._n] = old_note[: self._n]
-        self._place(buffer, capacity)
-        copy_rows(COLUMNS, old, held, buffer, capacity, rows)
-        try:
-            warn_if_viewed(old, MANAGER, borrowed)
-        except StaleViewWarning:  # made an error by a filter
-            self._place(old, held)
-            self._payload_column = old_payload
-            self._note_column = old_note
-            raise
-
-    def _save(self) -> dict[str, NDArray[Any]]:
-        """Return the rows in use, by column."""
-        rows = saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-        rows["payload"] = self.payload
-        rows["note"] = self.note
-        return rows
-
-    def _load(self, rows: dict[str, NDArray[Any]]) -> None:
-        """Fill the rows in use from what `_save` returned."""
-        self.payload[:] = rows["payload"]
-        self.note[:] = rows["note"]
-        load_rows(COLUMNS, self._buffer, self._allocated, rows)
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._entity_cells[dst] = self._entity_cells[src]
+        self._flag_cells[dst] = self._flag_cells[src]
+        self._tiny_cells[dst] = self._tiny_cells[src]
+        self._small_cells[dst] = self._small_cells[src]
+        self._medium_cells[dst] = self._medium_cells[src]
+        self._large_cells[dst] = self._large_cells[src]
+        self._byte_cells[dst] = self._byte_cells[src]
+        self._word_cells[dst] = self._word_cells[src]
+        self._double_word_cells[dst] = self._double_word_cells[src]
+        self._quad_word_cells[dst] = self._quad_word_cells[src]
+        self._single_cells[dst] = self._single_cells[src]
+        self._double_cells[dst] = self._double_cells[src]
+        self._vector_items[dst] = self._vector_items[src]
+        self._matrix_items[dst] = self._matrix_items[src]
+        self._switches_words[dst] = self._switches_words[src]
+        self._mode_cells[dst] = self._mode_cells[src]
+        self._modes_words[dst] = self._modes_words[src]
+        self._target_cells[dst] = self._target_cells[src]
+        self._targets_items[dst] = self._targets_items[src]
+        self._magic_column[dst] = self._magic_column[src]
+        self._ones_words[dst] = self._ones_words[src]
+        self._access_cells[dst] = self._access_cells[src]
+        self._title_column[dst] = self._title_column[src]
+        self._digest_column[dst] = self._digest_column[src]
+        self._payload_column[dst] = self._payload_column[src]
+        self._note_column[dst] = self._note_column[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -943,121 +822,44 @@ class EveryTypeData:
         self._note_column[dst] = self._note_column[src]
 
 
-class EveryTypeManager:
+class EveryTypeManager(Sparse, One, Gc, Release):
     """Owns every EveryType: lookup sparse, instances one, destroy gc, release.
 
     A column of every type that a field can have.
 
-    Rows are good until the next structural change; `version` counts those. Not
-    thread-safe.
     """
 
-    LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
-
-    __slots__ = (
-        "__weakref__",
-        "_entities",
-        "_locks",
-        "_released",
-        "_rng",
-        "_sparse",
-        "_sparse_cells",
-        "_version",
-        "data",
+    __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")
+    LAYOUT: ClassVar = COLUMNS
+    _ROWS: ClassVar = EveryTypeData
+    _CAPACITY: ClassVar = 64
+    _FIELDS: ClassVar = FIELDS
+    _SORT_KEYS: ClassVar = (
+        "flag",
+        "tiny",
+        "small",
+        "medium",
+        "large",
+        "byte",
+        "word",
+        "double_word",
+        "quad_word",
+        "single",
+        "double",
+        "mode",
+        "access",
+        "target",
+        "title",
+        "digest",
+        "magic",
     )
     data: EveryTypeData
-    _entities: EntityManager
-    _sparse: NDArray[np.uint32]
-    _sparse_cells: memoryview[Instance]
-    _rng: Random
-    _released: Callbacks[RowArray]
-
-    def __init__(self, entities: EntityManager) -> None:
-        self._locks = 0
-        self._version = 0
-        self.data = EveryTypeData(capacity=64)
-        self._entities = entities
-        self._set_map(sparse_map(64))
-        self._rng = Random(0)
-        self._released = Callbacks()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the callbacks, for pickle and deepcopy."""
-        data = self.data
-        return {
-            "version": self._version,
-            "n": data._n,
-            "allocated": data._allocated,
-            "columns": data._save(),
-            "entities": self._entities,
-            "sparse": self._sparse,
-            "rng": self._rng.getstate(),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._locks = 0
-        self._version = state["version"]
-        self.data = data = EveryTypeData(state["allocated"])
-        data._n = state["n"]
-        data._load(state["columns"])
-        self._entities = state["entities"]
-        self._set_map(state["sparse"].copy())
-        self._rng = Random()
-        self._rng.setstate(state["rng"])
-        self._released = Callbacks()
-
-    def __len__(self) -> int:
-        """Return the number of instances; O(1)."""
-        return self.data._n
-
-    def __iter__(self) -> Iterator[Entity]:
-        """Iterate over the owners, one per row, in row order."""
-        return iter(self.data.entity.tolist())
-
-    def __contains__(self, entity: object) -> bool:
-        """Return whether an entity has an instance; O(1)."""
-        return is_integer(entity) and self.lookup(Entity(index(entity))) != NIL
-
-    @property
-    def version(self) -> int:
-        """How many structural changes there were; views and rows are good until the next."""
-        return self._version
-
-    @property
-    def capacity(self) -> int:
-        """Rows that fit before the buffer must grow."""
-        return self.data._allocated
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map; O(1)."""
-        total = self.data._buffer.nbytes
-        total += self._sparse.nbytes
-        total += self.data._payload_column.nbytes
-        total += self.data._note_column.nbytes
-        return total
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Let structural changes raise StructureLockedError inside the `with` block."""
-        self._locks += 1
-        try:
-            yield
-        finally:
-            self._locks -= 1
-
-    def entity(self, row: Instance, /) -> Entity:
-        """Return the owner of a row; O(1)."""
-        data = self.data
-        if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
-        return data._entity_cells[row]
 
     def flag(self, row: Instance, /) -> bool:
         """Truth."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._flag_cells[row]
 
     def set_flag(self, row: Instance, value: bool, /) -> None:
@@ -1065,14 +867,14 @@ class EveryTypeManager:
         _value = _FLAG.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._flag_cells[row] = _value
 
     def tiny(self, row: Instance, /) -> int:
         """Smallest signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._tiny_cells[row]
 
     def set_tiny(self, row: Instance, value: int, /) -> None:
@@ -1080,14 +882,14 @@ class EveryTypeManager:
         _value = _TINY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._tiny_cells[row] = _value
 
     def small(self, row: Instance, /) -> int:
         """Short signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._small_cells[row]
 
     def set_small(self, row: Instance, value: int, /) -> None:
@@ -1095,14 +897,14 @@ class EveryTypeManager:
         _value = _SMALL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._small_cells[row] = _value
 
     def medium(self, row: Instance, /) -> int:
         """Signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._medium_cells[row]
 
     def set_medium(self, row: Instance, value: int, /) -> None:
@@ -1110,14 +912,14 @@ class EveryTypeManager:
         _value = _MEDIUM.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._medium_cells[row] = _value
 
     def large(self, row: Instance, /) -> int:
         """Long signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._large_cells[row]
 
     def set_large(self, row: Instance, value: int, /) -> None:
@@ -1125,14 +927,14 @@ class EveryTypeManager:
         _value = _LARGE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._large_cells[row] = _value
 
     def byte(self, row: Instance, /) -> int:
         """Smallest unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._byte_cells[row]
 
     def set_byte(self, row: Instance, value: int, /) -> None:
@@ -1140,14 +942,14 @@ class EveryTypeManager:
         _value = _BYTE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._byte_cells[row] = _value
 
     def word(self, row: Instance, /) -> int:
         """Short unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._word_cells[row]
 
     def set_word(self, row: Instance, value: int, /) -> None:
@@ -1155,14 +957,14 @@ class EveryTypeManager:
         _value = _WORD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._word_cells[row] = _value
 
     def double_word(self, row: Instance, /) -> int:
         """Unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._double_word_cells[row]
 
     def set_double_word(self, row: Instance, value: int, /) -> None:
@@ -1170,14 +972,14 @@ class EveryTypeManager:
         _value = _DOUBLE_WORD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._double_word_cells[row] = _value
 
     def quad_word(self, row: Instance, /) -> int:
         """Long unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._quad_word_cells[row]
 
     def set_quad_word(self, row: Instance, value: int, /) -> None:
@@ -1185,14 +987,14 @@ class EveryTypeManager:
         _value = _QUAD_WORD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._quad_word_cells[row] = _value
 
     def single(self, row: Instance, /) -> float:
         """Single precision. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._single_cells[row]
 
     def set_single(self, row: Instance, value: float, /) -> None:
@@ -1200,14 +1002,14 @@ class EveryTypeManager:
         _value = _SINGLE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._single_cells[row] = _value
 
     def double(self, row: Instance, /) -> float:
         """Double precision. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._double_cells[row]
 
     def set_double(self, row: Instance, value: float, /) -> None:
@@ -1215,14 +1017,14 @@ class EveryTypeManager:
         _value = _DOUBLE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._double_cells[row] = _value
 
     def vector(self, row: Instance, /) -> tuple[float, float, float]:
         """Three of a kind. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return VECTOR_STRUCT.unpack_from(data._vector_cells, 12 * row)
 
     def set_vector(self, row: Instance, value: ArrayLike, /) -> None:
@@ -1230,7 +1032,7 @@ class EveryTypeManager:
         _value = _VECTOR.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _at = 3 * row
         data._vector_cells[_at] = _value[0]
         data._vector_cells[_at + 1] = _value[1]
@@ -1242,7 +1044,7 @@ class EveryTypeManager:
         """Two rows of three."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         cell = MATRIX_STRUCT.unpack_from(data._matrix_cells, 48 * row)
         return nested(cell, (2, 3))
 
@@ -1251,14 +1053,14 @@ class EveryTypeManager:
         _value = _MATRIX.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_value)
 
     def ones(self, row: Instance, /) -> tuple[tuple[int, int], tuple[int, int]]:
         """A scalar fills the whole shape."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         cell = ONES_STRUCT.unpack_from(data._ones_cells, 8 * row)
         return nested(cell, (2, 2))
 
@@ -1267,7 +1069,7 @@ class EveryTypeManager:
         _value = _ONES.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _at = 4 * row
         data._ones_cells[_at] = _value[0]
         data._ones_cells[_at + 1] = _value[1]
@@ -1278,7 +1080,7 @@ class EveryTypeManager:
         """Several truths."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return SWITCHES_STRUCT.unpack_from(data._switches_cells, 2 * row)
 
     def set_switches(self, row: Instance, value: ArrayLike, /) -> None:
@@ -1286,7 +1088,7 @@ class EveryTypeManager:
         _value = _SWITCHES.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _at = 2 * row
         data._switches_cells[_at] = _value[0]
         data._switches_cells[_at + 1] = _value[1]
@@ -1295,7 +1097,7 @@ class EveryTypeManager:
         """An enum by the name of its member."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return Mode(data._mode_cells[row])
 
     def set_mode(self, row: Instance, value: Mode | int, /) -> None:
@@ -1303,14 +1105,14 @@ class EveryTypeManager:
         _value = _MODE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._mode_cells[row] = _value
 
     def modes(self, row: Instance, /) -> tuple[Mode, Mode]:
         """Several enums."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         cell = MODES_STRUCT.unpack_from(data._modes_cells, 4 * row)
         return nested(map(Mode, cell), (2,))
 
@@ -1319,7 +1121,7 @@ class EveryTypeManager:
         _value = _MODES.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _at = 2 * row
         data._modes_cells[_at] = _value[0]
         data._modes_cells[_at + 1] = _value[1]
@@ -1328,7 +1130,7 @@ class EveryTypeManager:
         """Flags."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return Access(data._access_cells[row])
 
     def set_access(self, row: Instance, value: Access | int, /) -> None:
@@ -1336,14 +1138,14 @@ class EveryTypeManager:
         _value = _ACCESS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._access_cells[row] = _value
 
     def target(self, row: Instance, /) -> Entity:
         """Another entity."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._target_cells[row]
 
     def set_target(self, row: Instance, value: Entity | int, /) -> None:
@@ -1351,14 +1153,14 @@ class EveryTypeManager:
         _value = _TARGET.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._target_cells[row] = _value
 
     def targets(self, row: Instance, /) -> tuple[Entity, Entity]:
         """Two other entities."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return TARGETS_STRUCT.unpack_from(data._targets_cells, 16 * row)
 
     def set_targets(self, row: Instance, value: ArrayLike, /) -> None:
@@ -1366,7 +1168,7 @@ class EveryTypeManager:
         _value = _TARGETS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _at = 2 * row
         data._targets_cells[_at] = _value[0]
         data._targets_cells[_at + 1] = _value[1]
@@ -1375,7 +1177,7 @@ class EveryTypeManager:
         """Text of at most 16 UTF-8 bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return str(data._title_column[row], "utf-8")
 
     def set_title(self, row: Instance, value: str, /) -> None:
@@ -1383,14 +1185,14 @@ class EveryTypeManager:
         _value = _TITLE.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._title_column[row] = _value
 
     def digest(self, row: Instance, /) -> bytes:
         """Four bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return bytes(data._digest_column[row]).ljust(4, b"\0")
 
     def set_digest(self, row: Instance, value: bytes, /) -> None:
@@ -1398,14 +1200,14 @@ class EveryTypeManager:
         _value = _DIGEST.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._digest_column[row] = _value
 
     def magic(self, row: Instance, /) -> bytes:
         """ASCII text, padded with a zero byte."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return bytes(data._magic_column[row]).ljust(4, b"\0")
 
     def set_magic(self, row: Instance, value: bytes, /) -> None:
@@ -1413,42 +1215,42 @@ class EveryTypeManager:
         _value = _MAGIC.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._magic_column[row] = _value
 
     def payload(self, row: Instance, /) -> Any:
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._payload_column[row]
 
     def set_payload(self, row: Instance, value: Any, /) -> None:
         """Set `payload` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._payload_column[row] = value
 
     def note(self, row: Instance, /) -> Any:
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._note_column[row]
 
     def set_note(self, row: Instance, value: Any, /) -> None:
         """Set `note` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._note_column[row] = value
 
     def row(self, row: Instance, /) -> EveryType:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return EveryType(
             data._flag_cells[row],
             data._tiny_cells[row],
@@ -1476,55 +1278,6 @@ class EveryTypeManager:
             data._payload_column[row],
             data._note_column[row],
         )
-
-    def lookup(self, entity: Entity, /) -> Instance:
-        """Return the entity's row, or NIL; O(1)."""
-        if type(entity) is not int:
-            entity = Entity(index(entity))
-        try:
-            row = self._sparse_cells[entity & INDEX_MASK]
-        except IndexError:
-            return NIL
-        if row == NIL or self.data._entity_cells[row] != entity:
-            return NIL
-        return row
-
-    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
-        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        given = as_entities(entities)
-        data = self.data
-        owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
-
-    def has(self, entity: Entity, /) -> bool:
-        """Return whether the entity has an instance; O(1)."""
-        return self.lookup(entity) != NIL
-
-    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
-        """Return which of k entities have an instance, shape (k,); O(k)."""
-        return has_row(self.lookup_many(entities))
-
-    def require(self, entity: Entity, /) -> Instance:
-        """Return the entity's row; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
-        row = self.lookup(entity)
-        if row == NIL:
-            raise missing(MANAGER, entity)
-        return row
-
-    def require_many(self, entities: ArrayLike, /) -> RowArray:
-        """Return each entity's row, shape (k,); O(k).
-
-        Raises:
-            MissingInstanceError: one of them has none.
-        """
-        given = as_entities(entities)
-        rows = self.lookup_many(given)
-        first_missing(MANAGER, given, rows)
-        return rows
 
     def create(
         self,
@@ -1637,7 +1390,7 @@ class EveryTypeManager:
             if magic is not MAGIC_DEFAULT:
                 _magic_ = _MAGIC.one(magic)
         except Exception:
-            self._entities.require(entity)  # death is the graver error
+            self._entities.require(entity)  # a dead entity counts for more
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -1647,7 +1400,7 @@ class EveryTypeManager:
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise locked(MANAGER)
+            raise self._locked()
         data = self.data
         _map = None
         try:
@@ -1655,20 +1408,44 @@ class EveryTypeManager:
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity)
         if data._n == data._allocated:
-            data._allocate(
-                grown_capacity(data._allocated, data._n + 1),
-                (vector, matrix, ones, switches, modes, targets),
-            )
+            data._grow(data._n + 1, (vector, matrix, ones, switches, modes, targets))
         if _map is not None:
             self._set_map(_map)
-        with self._entities.dispatch:
-            if _found != NIL and data._entity_cells[_found] != entity:
-                # a dead entity had the same index
-                self._destroy_rows(np.array([_found]))
-                _found = NIL
-            row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
+        if _found != NIL and data._entity_cells[_found] != entity:
+            with self._dispatch:  # a dead entity had the same index
+                self._evict(_found)
+                return self.create(
+                    entity,
+                    flag=flag,
+                    tiny=tiny,
+                    small=small,
+                    medium=medium,
+                    large=large,
+                    byte=byte,
+                    word=word,
+                    double_word=double_word,
+                    quad_word=quad_word,
+                    single=single,
+                    double=double,
+                    vector=vector,
+                    matrix=matrix,
+                    ones=ones,
+                    switches=switches,
+                    mode=mode,
+                    modes=modes,
+                    access=access,
+                    target=target,
+                    targets=targets,
+                    title=title,
+                    digest=digest,
+                    magic=magic,
+                    payload=payload,
+                    note=note,
+                )
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
+        try:
             data._entity_cells[row] = entity
             data._flag_cells[row] = _flag_
             data._tiny_cells[row] = _tiny_
@@ -1720,7 +1497,10 @@ class EveryTypeManager:
             data._n = row + 1
             self._sparse_cells[_slot] = row
             self._version += 1
-            return row
+        except BaseException:
+            self._break()
+            raise
+        return row
 
     def create_many(
         self,
@@ -1756,165 +1536,49 @@ class EveryTypeManager:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+                `create`; whatever raises changes nothing.
         """
-        _given = as_entities(entities)
-        try:
-            columns = self._convert(
-                len(_given),
-                flag=flag,
-                tiny=tiny,
-                small=small,
-                medium=medium,
-                large=large,
-                byte=byte,
-                word=word,
-                double_word=double_word,
-                quad_word=quad_word,
-                single=single,
-                double=double,
-                vector=vector,
-                matrix=matrix,
-                ones=ones,
-                switches=switches,
-                mode=mode,
-                modes=modes,
-                access=access,
-                target=target,
-                targets=targets,
-                title=title,
-                digest=digest,
-                magic=magic,
-                payload=payload,
-                note=note,
-            )
-        except Exception:
-            self._entities.require_many(entities)  # death is the graver error
-            raise
-        entities = self._entities._require_handles(_given, entities)
-        first_repeated(MANAGER, entities)
-        first_present(MANAGER, entities, self.lookup_many(entities))
-        _borrowed = (
+        return self._create_many(
             entities,
-            flag,
-            tiny,
-            small,
-            medium,
-            large,
-            byte,
-            word,
-            double_word,
-            quad_word,
-            single,
-            double,
-            vector,
-            matrix,
-            ones,
-            switches,
-            mode,
-            modes,
-            access,
-            target,
-            targets,
-            title,
-            digest,
-            magic,
+            {
+                "flag": flag,
+                "tiny": tiny,
+                "small": small,
+                "medium": medium,
+                "large": large,
+                "byte": byte,
+                "word": word,
+                "double_word": double_word,
+                "quad_word": quad_word,
+                "single": single,
+                "double": double,
+                "vector": vector,
+                "matrix": matrix,
+                "ones": ones,
+                "switches": switches,
+                "mode": mode,
+                "modes": modes,
+                "access": access,
+                "target": target,
+                "targets": targets,
+                "title": title,
+                "digest": digest,
+                "magic": magic,
+                "payload": payload,
+                "note": note,
+            },
         )
-        self._make_room(entities, columns, _borrowed)
-        return self._append_many(copied_if_view(entities, self.data._buffer), columns)
-
-    def _convert(
-        self,
-        count: int,
-        /,
-        *,
-        flag: ArrayLike = FLAG_DEFAULT,
-        tiny: ArrayLike = TINY_DEFAULT,
-        small: ArrayLike = SMALL_DEFAULT,
-        medium: ArrayLike = MEDIUM_DEFAULT,
-        large: ArrayLike = LARGE_DEFAULT,
-        byte: ArrayLike = BYTE_DEFAULT,
-        word: ArrayLike = WORD_DEFAULT,
-        double_word: ArrayLike = DOUBLE_WORD_DEFAULT,
-        quad_word: ArrayLike = QUAD_WORD_DEFAULT,
-        single: ArrayLike = SINGLE_DEFAULT,
-        double: ArrayLike = DOUBLE_DEFAULT,
-        vector: ArrayLike = VECTOR_DEFAULT,
-        matrix: ArrayLike = MATRIX_DEFAULT,
-        ones: ArrayLike = ONES_DEFAULT,
-        switches: ArrayLike = SWITCHES_DEFAULT,
-        mode: ArrayLike = MODE_DEFAULT,
-        modes: ArrayLike = MODES_DEFAULT,
-        access: ArrayLike = ACCESS_DEFAULT,
-        target: ArrayLike = TARGET_DEFAULT,
-        targets: ArrayLike = TARGETS_DEFAULT,
-        title: ArrayLike = TITLE_DEFAULT,
-        digest: ArrayLike = DIGEST_DEFAULT,
-        magic: ArrayLike = MAGIC_DEFAULT,
-        payload: object = None,
-        note: object = None,
-    ) -> Columns:
-        """Check columns for `count` new rows: the first part of a creation."""
-        data = self.data
-        columns: Columns = {
-            "flag": _FLAG.many(flag, count, data._buffer),
-            "tiny": _TINY.many(tiny, count, data._buffer),
-            "small": _SMALL.many(small, count, data._buffer),
-            "medium": _MEDIUM.many(medium, count, data._buffer),
-            "large": _LARGE.many(large, count, data._buffer),
-            "byte": _BYTE.many(byte, count, data._buffer),
-            "word": _WORD.many(word, count, data._buffer),
-            "double_word": _DOUBLE_WORD.many(double_word, count, data._buffer),
-            "quad_word": _QUAD_WORD.many(quad_word, count, data._buffer),
-            "single": _SINGLE.many(single, count, data._buffer),
-            "double": _DOUBLE.many(double, count, data._buffer),
-            "vector": _VECTOR.many(vector, count, data._buffer),
-            "matrix": _MATRIX.many(matrix, count, data._buffer),
-            "ones": _ONES.many(ones, count, data._buffer),
-            "switches": _SWITCHES.many(switches, count, data._buffer),
-            "mode": _MODE.many(mode, count, data._buffer),
-            "modes": _MODES.many(modes, count, data._buffer),
-            "access": _ACCESS.many(access, count, data._buffer),
-            "target": _TARGET.many(target, count, data._buffer),
-            "targets": _TARGETS.many(targets, count, data._buffer),
-            "title": _TITLE.many(title, count, data._buffer),
-            "digest": _DIGEST.many(digest, count, data._buffer),
-            "magic": _MAGIC.many(magic, count, data._buffer),
-            "payload": _PAYLOAD.many(payload, count, data._buffer),
-            "note": _NOTE.many(note, count, data._buffer),
-        }
-        if self._locks:
-            raise locked(MANAGER)
-        return columns
-
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        """Let the buffer grow if it must: the second part. `borrowed`: the caller's arguments."""
-        data = self.data
-        needed = data._n + len(entities)
-        if needed > data._allocated:
-            data._allocate(grown_capacity(data._allocated, needed), borrowed)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
-        """Add rows of checked columns: the last part, which only the map can stop."""
+        """Add rows of checked columns, for which there is room."""
         data = self.data
         count = len(entities)
-        if count == 0:
-            return np.empty(0, np.intp)
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
         slots = indices(entities, INDEX_MASK)
-        highest = int(slots.max())
-        if highest >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, highest))
-        with self._entities.dispatch:
-            owners = data._entity_column[: data._n]
-            dead = predecessors(self._sparse, slots, owners, entities)
-            if len(dead):
-                self._destroy_rows(np.sort(self.lookup_many(dead)))
-            n = data._n
-            end = n + count
-            span = slice(n, end)
-            rows = np.arange(n, end)
+        try:
             data._entity_column[span] = entities
             data._flag_column[span] = columns["flag"]
             data._tiny_column[span] = columns["tiny"]
@@ -1927,54 +1591,27 @@ class EveryTypeManager:
             data._quad_word_column[span] = columns["quad_word"]
             data._single_column[span] = columns["single"]
             data._double_column[span] = columns["double"]
-            put_cells(
-                data._vector_column,
-                data._vector_items,
-                span,
-                columns["vector"],
-            )
-            put_cells(
-                data._matrix_column,
-                data._matrix_items,
-                span,
-                columns["matrix"],
-            )
-            put_cells(
-                data._ones_column,
-                data._ones_items,
-                span,
-                columns["ones"],
-            )
-            put_cells(
-                data._switches_column,
-                data._switches_items,
-                span,
-                columns["switches"],
-            )
+            put_cells(data._vector_column, span, columns["vector"])
+            put_cells(data._matrix_column, span, columns["matrix"])
+            put_cells(data._ones_column, span, columns["ones"])
+            put_cells(data._switches_column, span, columns["switches"])
             data._mode_column[span] = columns["mode"]
-            put_cells(
-                data._modes_column,
-                data._modes_items,
-                span,
-                columns["modes"],
-            )
+            put_cells(data._modes_column, span, columns["modes"])
             data._access_column[span] = columns["access"]
             data._target_column[span] = columns["target"]
-            put_cells(
-                data._targets_column,
-                data._targets_items,
-                span,
-                columns["targets"],
-            )
+            put_cells(data._targets_column, span, columns["targets"])
             data._title_column[span] = columns["title"]
             data._digest_column[span] = columns["digest"]
             data._magic_column[span] = columns["magic"]
             data._payload_column[span] = columns["payload"]
             data._note_column[span] = columns["note"]
             data._n = end
-            self._sparse[slots] = rows.astype(np.uint32)
+            self._sparse[slots] = rows
             self._version += 1
-            return rows
+        except BaseException:
+            self._break()
+            raise
+        return rows
 
     def ensure(
         self,
@@ -2045,99 +1682,24 @@ class EveryTypeManager:
             note=note,
         )
 
-    def destroy(self, row: Instance, /) -> None:
-        """Remove one instance; O(1). The last row moves into its place.
-
-        Raises:
-            StaleInstanceError: the row is not in use.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked(MANAGER)
-        data = self.data
-        if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
-        self._destroy_row(row)
-
-    def destroy_many(self, rows: ArrayLike, /) -> None:
-        """Remove k instances, given as distinct rows or as a mask of length n; O(k).
-
-        Raises:
-            StaleInstanceError: a row is not in use, or is given twice.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked(MANAGER)
-        given = rows_in_use(rows, self.data, MANAGER)
-        self._destroy_rows(distinct(given, self.data._n, MANAGER))
-
-    def remove(self, entity: Entity, /) -> int:
-        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
-        if self._locks:
-            raise locked(MANAGER)
-        if type(entity) is not int:
-            entity = Entity(index(entity))
-        try:
-            row = self._sparse_cells[entity & INDEX_MASK]
-        except IndexError:
-            return 0
-        if row == NIL or self.data._entity_cells[row] != entity:
-            return 0
-        return self._destroy_row(row)
-
-    def remove_many(self, entities: ArrayLike, /) -> int:
-        """Remove the instances of k entities and return how many went; O(k)."""
-        if self._locks:
-            raise locked(MANAGER)
-        rows = self.lookup_many(entities)
-        gone = np.unique(rows[rows != NIL])
-        return self._destroy_rows(gone)
-
-    def clear(self) -> None:
-        """Remove every instance; the capacity stays. O(n)."""
-        if self._locks:
-            raise locked(MANAGER)
-        self._destroy_rows(np.arange(self.data._n))
-
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        with self._entities.dispatch:
-            self._release(np.array([row]))
-            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-            src, dst = data._n - 1, row
-            if src != dst:
-                data._entity_cells[dst] = data._entity_cells[src]
-                data._flag_cells[dst] = data._flag_cells[src]
-                data._tiny_cells[dst] = data._tiny_cells[src]
-                data._small_cells[dst] = data._small_cells[src]
-                data._medium_cells[dst] = data._medium_cells[src]
-                data._large_cells[dst] = data._large_cells[src]
-                data._byte_cells[dst] = data._byte_cells[src]
-                data._word_cells[dst] = data._word_cells[src]
-                data._double_word_cells[dst] = data._double_word_cells[src]
-                data._quad_word_cells[dst] = data._quad_word_cells[src]
-                data._single_cells[dst] = data._single_cells[src]
-                data._double_cells[dst] = data._double_cells[src]
-                data._vector_items[dst] = data._vector_items[src]
-                data._matrix_items[dst] = data._matrix_items[src]
-                data._switches_words[dst] = data._switches_words[src]
-                data._mode_cells[dst] = data._mode_cells[src]
-                data._modes_words[dst] = data._modes_words[src]
-                data._target_cells[dst] = data._target_cells[src]
-                data._targets_items[dst] = data._targets_items[src]
-                data._magic_column[dst] = data._magic_column[src]
-                data._ones_words[dst] = data._ones_words[src]
-                data._access_cells[dst] = data._access_cells[src]
-                data._title_column[dst] = data._title_column[src]
-                data._digest_column[dst] = data._digest_column[src]
-                data._payload_column[dst] = data._payload_column[src]
-                data._note_column[dst] = data._note_column[src]
-                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-            data._n = src
-            data._payload_column[data._n] = None
-            data._note_column[data._n] = None
-            self._version += 1
+        with self._dispatch:
+            self._release_row(row)
+            try:
+                self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+                src, dst = data._n - 1, row
+                if src != dst:
+                    data._move_row(src, dst)
+                    self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+                data._n = src
+                data._payload_column[data._n] = None
+                data._note_column[data._n] = None
+                self._version += 1
+            except BaseException:
+                self._break()
+                raise
             return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
@@ -2145,133 +1707,26 @@ class EveryTypeManager:
         if len(gone) == 0:
             return 0
         data = self.data
-        with self._entities.dispatch:
+        with self._dispatch:
             self._release(gone)
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
             n = data._n
             src, dst = fill(gone, n)
-            if len(src):
-                data._move_rows(src, dst)
-                self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-            data._n = n - len(gone)
-            data._payload_column[data._n : n] = None
-            data._note_column[data._n : n] = None
-            self._version += 1
+            try:
+                self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
+                self._move_many(src, dst)
+                data._n = n - len(gone)
+                data._payload_column[data._n : n] = None
+                data._note_column[data._n : n] = None
+                self._version += 1
+            except BaseException:
+                self._break()
+                raise
             return len(gone)
 
-    def sort(self, key: str | ArrayLike, /) -> None:
-        """Sort the rows by a scalar field, by name, or by a key; O(n log n).
-
-        Ascending, stable, NaN last. A key array has one value per row.
-
-        Raises:
-            ValueError: no such field, or a key of another length.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked(MANAGER)
+    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+        if len(src) == 0:
+            return
         data = self.data
-        if isinstance(key, str):
-            if key not in SORT_KEYS:
-                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
-            key = getattr(data, key)
-        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
-        self._permute(sort_order(key))
-
-    def reorder(self, order: ArrayLike, /) -> None:
-        """Let row k become what row order[k] was; O(n).
-
-        Raises:
-            ValueError: the order is not a permutation of the rows.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked(MANAGER)
-        given = integers(order, MANAGER, "the order")
-        order = permutation(given, self.data._n, MANAGER)
-        self._permute(order)
-
-    def _permute(self, src: RowArray) -> None:
-        """Move every row src[k] to k."""
-        data = self.data
-        n = data._n
-        dst = np.arange(n)
         data._move_rows(src, dst)
         self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        self._version += 1
-
-    def reserve(self, rows: int, /) -> None:
-        """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
-        rows = index(rows)
-        if self._locks:
-            raise locked(MANAGER)
-        data = self.data
-        if rows > data._allocated:
-            data._allocate(whole_rows(rows))
-            self._version += 1
-
-    def shrink_to_fit(self) -> None:
-        """Give back the memory of rows not in use; O(n)."""
-        if self._locks:
-            raise locked(MANAGER)
-        data = self.data
-        capacity = whole_rows(data._n)
-        if capacity < data._allocated:
-            data._allocate(capacity)
-            self._version += 1
-        owners = indices(data._entity_column[: data._n], INDEX_MASK)
-        size = whole_rows(int(owners.max()) + 1) if len(owners) else 64
-        if size < len(self._sparse):
-            self._set_map(self._sparse[:size].copy())
-
-    def _set_map(self, sparse: NDArray[np.uint32]) -> None:
-        self._sparse = sparse
-        self._sparse_cells = cells(sparse)
-
-    def gc(self, rng: Random | None = None) -> int:
-        """Remove rows of dead entities, picked at random, until four picks in a row are alive.
-
-        Costs next to nothing when nobody died, and finds the dead quickly when many
-        did. Returns how many rows went. The manager's own generator is seeded, so runs
-        repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
-        """
-        if self._locks:
-            raise locked(MANAGER)
-        data = self.data
-        pick = (self._rng if rng is None else rng).random
-        alive = self._entities.alive
-        collected = alive_in_row = 0
-        with self._entities.dispatch:
-            while data._n and alive_in_row < 4:
-                row = Instance(int(pick() * data._n))
-                if alive(data._entity_cells[row]):
-                    alive_in_row += 1
-                    continue
-                alive_in_row = 0
-                collected += self._destroy_row(row)
-        return collected
-
-    def collect(self) -> int:
-        """Remove the rows of all dead entities at once and return how many went; O(n)."""
-        if self._locks:
-            raise locked(MANAGER)
-        owners = self.data.entity
-        alive = self._entities.alive_many(owners)
-        gone = np.flatnonzero(~alive)
-        return self._destroy_rows(gone)
-
-    def on_release(self, callback: Callable[[RowArray], object], /) -> Subscription:
-        """Have `callback(rows)` called with rows about to go, still readable, on every way out.
-
-        Inside, this manager is locked, and entities that are destroyed wait for their
-        turn. Exceptions stop nothing; they are raised together, as an ExceptionGroup,
-        when all is done. `cancel()` of what is returned ends it. Pickle does not save it.
-        """
-        return self._released.add(callback)
-
-    def _release(self, rows: RowArray) -> None:
-        self._locks += 1
-        try:
-            self._released.run(rows, self._entities.dispatch.errors)
-        finally:
-            self._locks -= 1

@@ -17,36 +17,19 @@ One buffer of 72 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from operator import index
-from random import Random
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime.columns.buffers import (
-    Column,
-    allocate,
-    cells,
-    copied_if_view,
-    copy_rows,
-    cut,
-    flat_cells,
-    grown_capacity,
-    is_same_view,
-    items,
-    load_rows,
-    put_cells,
-    saved_rows,
-    warn_if_viewed,
-    whole_rows,
-)
+from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.rows import OwnedRows
+from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.convert.text import TextField
-from ._runtime.entities.arrays import as_entities
+from ._runtime.destroy.gc import Gc
 from ._runtime.entities.handles import (
     NIL,
     Columns,
@@ -55,32 +38,15 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.errors import StaleViewWarning
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, rows_last
-from ._runtime.maps.hash import dict_bytes, forget, hash_lookup, remember
-from ._runtime.placement.rows import (
-    distinct,
-    duplicate_instance,
-    fill,
-    first_missing,
-    first_present,
-    first_repeated,
-    has_row,
-    integers,
-    is_integer,
-    locked,
-    missing,
-    permutation,
-    row_in_use,
-    rows_in_use,
-)
-from ._runtime.placement.sorting import key_values, sort_key, sort_order
+from ._runtime.kernels.rows import KernelRows
+from ._runtime.maps.hash import Hash, forget, remember
+from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.queries.columns import QueryColumn, QueryColumns
-from ._runtime.queries.joined import JoinedBlocks
-from .entities import INDEX_MASK, EntityManager
+from ._runtime.queries.joined import JoinedRows
 
-MANAGER: Final = "PointMassManager"
-ROW_BYTES: Final = 72
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("mass", np.dtype(np.float32), (), 4, ("hot",), 8),
@@ -103,7 +69,13 @@ VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
 ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 LABEL_DEFAULT: Final = ""
 LABEL_CELL: Final = _LABEL.one(LABEL_DEFAULT)
-SORT_KEYS: Final = ("mass", "label")
+FIELDS: Final[FieldTable] = {
+    "mass": (_MASS, MASS_DEFAULT),
+    "position": (_POSITION, POSITION_DEFAULT),
+    "velocity": (_VELOCITY, VELOCITY_DEFAULT),
+    "acceleration": (_ACCELERATION, ACCELERATION_DEFAULT),
+    "label": (_LABEL, LABEL_DEFAULT),
+}
 SIMULATE_DT_ARGUMENT: Final = FloatField("PointMass.simulate.dt", "f32")
 
 
@@ -151,19 +123,36 @@ class PointMassColdColumns(NamedTuple):
     label: NDArray[np.bytes_]
 
 
-class PointMassData:
-    """The columns of a PointMassManager: views of the rows in use.
+class PointMassColumns(QueryColumns):
+    """The columns of PointMass in a query's rows: one cell per entity."""
 
-    A view is good until rows are added or removed. Assigning to a column writes its
-    rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
-    """
+    __slots__ = ()
+
+    mass = QueryColumn[np.float32]("mass", _MASS, MASS_DEFAULT)
+    """Mass of the object. [kg] Shape (n,)."""
+
+    position = QueryColumn[np.float32]("position", _POSITION, POSITION_DEFAULT)
+    """Place in world space. [m] Shape (n, 3)."""
+
+    velocity = QueryColumn[np.float32]("velocity", _VELOCITY, VELOCITY_DEFAULT)
+    """Change of place per second. [m/s] Shape (n, 3)."""
+
+    acceleration = QueryColumn[np.float32](
+        "acceleration", _ACCELERATION, ACCELERATION_DEFAULT
+    )
+    """Change of velocity per second. [m/s^2] Shape (n, 3)."""
+
+    label = QueryColumn[np.bytes_]("label", _LABEL, LABEL_DEFAULT)
+    """A name for debugging. Shape (n,)."""
+
+
+class PointMassData(OwnedRows, JoinedRows, KernelRows):
+    """The columns of a PointMassManager: views of the rows in use."""
 
     __slots__ = (
         "_acceleration_cells",
         "_acceleration_column",
         "_acceleration_items",
-        "_allocated",
-        "_buffer",
         "_entity_cells",
         "_entity_column",
         "_joined",
@@ -171,7 +160,6 @@ class PointMassData:
         "_label_column",
         "_mass_cells",
         "_mass_column",
-        "_n",
         "_position_cells",
         "_position_column",
         "_position_items",
@@ -179,52 +167,22 @@ class PointMassData:
         "_velocity_column",
         "_velocity_items",
     )
-    _n: int
-    _allocated: int
-    _buffer: NDArray[np.uint8]
-    _joined: dict[str, JoinedBlocks]
-    _kernels: dict[str, Blocks]
-    _entity_column: NDArray[np.uint64]
-    _entity_cells: memoryview[Entity]
-    _mass_column: NDArray[np.float32]
-    _mass_cells: memoryview[float]
-    _position_column: NDArray[np.float32]
-    _position_items: NDArray[Any]
-    _position_cells: memoryview[float]
-    _velocity_column: NDArray[np.float32]
-    _velocity_items: NDArray[Any]
-    _velocity_cells: memoryview[float]
-    _acceleration_column: NDArray[np.float32]
-    _acceleration_items: NDArray[Any]
-    _acceleration_cells: memoryview[float]
-    _label_column: NDArray[np.bytes_]
+    MANAGER: ClassVar = "PointMassManager"
+    LAYOUT: ClassVar = COLUMNS
+    ROW_BYTES: ClassVar = 72
 
-    def __init__(self, capacity: int) -> None:
-        self._n = 0
-        self._joined = {}
-        self._place(allocate(ROW_BYTES, capacity), capacity)
-
-    @property
-    def n(self) -> int:
-        """Rows in use."""
-        return self._n
-
-    @property
-    def allocated(self) -> int:
-        """Rows that fit into the buffer."""
-        return self._allocated
-
-    @property
-    def buffer(self) -> NDArray[np.uint8]:
-        """The one buffer that all columns are cut from."""
-        return self._buffer
-
-    @property
-    def entity(self) -> EntityArray:
-        """The owner of each row, shape (n,); read-only."""
-        column = self._entity_column[: self._n]
-        column.flags.writeable = False
-        return column
+    def _simulate_blocks(self) -> Blocks:
+        """Cut the columns of `simulate` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            rows_last(self._velocity_column[:n]),
+            rows_last(self._acceleration_column[:n]),
+            rows_last(self._position_column[:n]),
+        )
+        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        blocks = Blocks(n, columns, working)
+        self._kernels["simulate"] = blocks
+        return blocks
 
     @property
     def mass(self) -> NDArray[np.float32]:
@@ -292,61 +250,31 @@ class PointMassData:
             return PointMassColdColumns(self.label)
         raise ValueError(f"PointMass has no tag {tag!r}; it has hot, cold")
 
-    def _simulate_blocks(self) -> Blocks:
-        """Cut the columns of `simulate` into blocks; good until they move or n changes."""
-        n = self._n
-        columns = (
-            rows_last(self._velocity_column[:n]),
-            rows_last(self._acceleration_column[:n]),
-            rows_last(self._position_column[:n]),
-        )
-        working: tuple[Cells, ...] = (("f4", (3,), True),)
-        blocks = Blocks(n, columns, working)
-        self._kernels["simulate"] = blocks
-        return blocks
-
-    def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
-        """Cut the columns out of a buffer; O(1)."""
-        self._buffer = buffer
-        self._allocated = capacity
-        self._entity_column = cut(buffer, COLUMNS[0], capacity)
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+        self._entity_column = self._cut(0)
         self._entity_cells = cells(self._entity_column)
-        self._mass_column = cut(buffer, COLUMNS[1], capacity)
-        self._mass_cells = cells(self._mass_column)
-        self._position_column = cut(buffer, COLUMNS[2], capacity)
-        self._position_items = items(self._position_column)
-        self._position_cells = flat_cells(self._position_column)
-        self._velocity_column = cut(buffer, COLUMNS[3], capacity)
-        self._velocity_items = items(self._velocity_column)
-        self._velocity_cells = flat_cells(self._velocity_column)
-        self._acceleration_column = cut(buffer, COLUMNS[4], capacity)
-        self._acceleration_items = items(self._acceleration_column)
-        self._acceleration_cells = flat_cells(self._acceleration_column)
-        self._label_column = cut(buffer, COLUMNS[5], capacity)
-        for blocks in self._joined.values():
-            blocks.drop()
-        self._joined = {}
-        self._kernels = {}
+        self._mass_column: NDArray[np.float32] = self._cut(1)
+        self._mass_cells: memoryview[float] = cells(self._mass_column)
+        self._position_column: NDArray[np.float32] = self._cut(2)
+        self._position_items: NDArray[Any] = items(self._position_column)
+        self._position_cells: memoryview[float] = cells(self._position_column)
+        self._velocity_column: NDArray[np.float32] = self._cut(3)
+        self._velocity_items: NDArray[Any] = items(self._velocity_column)
+        self._velocity_cells: memoryview[float] = cells(self._velocity_column)
+        self._acceleration_column: NDArray[np.float32] = self._cut(4)
+        self._acceleration_items: NDArray[Any] = items(self._acceleration_column)
+        self._acceleration_cells: memoryview[float] = cells(self._acceleration_column)
+        self._label_column: NDArray[np.bytes_] = self._cut(5)
 
-    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
-        """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
-        buffer = allocate(ROW_BYTES, capacity)
-        old, held, rows = self._buffer, self._allocated, self._n
-        self._place(buffer, capacity)
-        copy_rows(COLUMNS, old, held, buffer, capacity, rows)
-        try:
-            warn_if_viewed(old, MANAGER, borrowed)
-        except StaleViewWarning:  # made an error by a filter
-            self._place(old, held)
-            raise
-
-    def _save(self) -> dict[str, NDArray[Any]]:
-        """Return the rows in use, by column."""
-        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-
-    def _load(self, rows: dict[str, NDArray[Any]]) -> None:
-        """Fill the rows in use from what `_save` returned."""
-        load_rows(COLUMNS, self._buffer, self._allocated, rows)
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._entity_cells[dst] = self._entity_cells[src]
+        self._mass_cells[dst] = self._mass_cells[src]
+        self._position_items[dst] = self._position_items[src]
+        self._velocity_items[dst] = self._velocity_items[src]
+        self._acceleration_items[dst] = self._acceleration_items[src]
+        self._label_column[dst] = self._label_column[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -358,143 +286,25 @@ class PointMassData:
         self._label_column[dst] = self._label_column[src]
 
 
-class PointMassColumns(QueryColumns):
-    """The columns of PointMass in a query's rows: one cell per entity.
-
-    A column is a view where the rows follow each other, else a copy: assign to it to
-    write.
-    """
-
-    __slots__ = ()
-
-    mass = QueryColumn[np.float32]("mass", _MASS, MASS_DEFAULT)
-    """Mass of the object. [kg] Shape (n,)."""
-
-    position = QueryColumn[np.float32]("position", _POSITION, POSITION_DEFAULT)
-    """Place in world space. [m] Shape (n, 3)."""
-
-    velocity = QueryColumn[np.float32]("velocity", _VELOCITY, VELOCITY_DEFAULT)
-    """Change of place per second. [m/s] Shape (n, 3)."""
-
-    acceleration = QueryColumn[np.float32](
-        "acceleration", _ACCELERATION, ACCELERATION_DEFAULT
-    )
-    """Change of velocity per second. [m/s^2] Shape (n, 3)."""
-
-    label = QueryColumn[np.bytes_]("label", _LABEL, LABEL_DEFAULT)
-    """A name for debugging. Shape (n,)."""
-
-
-class PointMassManager:
+class PointMassManager(Hash, One, Gc):
     """Owns every PointMass: lookup hash, instances one, destroy gc.
 
     A point mass moved by explicit integration.
 
-    Rows are good until the next structural change; `version` counts those. Not
-    thread-safe.
     """
 
-    LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
-
-    __slots__ = (
-        "__weakref__",
-        "_entities",
-        "_locks",
-        "_rng",
-        "_rows",
-        "_version",
-        "data",
-    )
+    __slots__ = ("_entities", "_rng", "_rows")
+    LAYOUT: ClassVar = COLUMNS
+    _ROWS: ClassVar = PointMassData
+    _FIELDS: ClassVar = FIELDS
+    _SORT_KEYS: ClassVar = ("mass", "label")
     data: PointMassData
-    _entities: EntityManager
-    _rows: dict[int, Instance]
-    _rng: Random
-
-    def __init__(self, entities: EntityManager) -> None:
-        self._locks = 0
-        self._version = 0
-        self.data = PointMassData(capacity=0)
-        self._entities = entities
-        self._rows = {}
-        self._rng = Random(0)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the callbacks, for pickle and deepcopy."""
-        data = self.data
-        return {
-            "version": self._version,
-            "n": data._n,
-            "allocated": data._allocated,
-            "columns": data._save(),
-            "entities": self._entities,
-            "rows": self._rows,
-            "rng": self._rng.getstate(),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._locks = 0
-        self._version = state["version"]
-        self.data = data = PointMassData(state["allocated"])
-        data._n = state["n"]
-        data._load(state["columns"])
-        self._entities = state["entities"]
-        self._rows = dict(state["rows"])
-        self._rng = Random()
-        self._rng.setstate(state["rng"])
-
-    def __len__(self) -> int:
-        """Return the number of instances; O(1)."""
-        return self.data._n
-
-    def __iter__(self) -> Iterator[Entity]:
-        """Iterate over the owners, one per row, in row order."""
-        return iter(self.data.entity.tolist())
-
-    def __contains__(self, entity: object) -> bool:
-        """Return whether an entity has an instance; O(1)."""
-        return is_integer(entity) and index(entity) in self._rows
-
-    @property
-    def version(self) -> int:
-        """How many structural changes there were; views and rows are good until the next."""
-        return self._version
-
-    @property
-    def capacity(self) -> int:
-        """Rows that fit before the buffer must grow."""
-        return self.data._allocated
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map and a share of the
-        world's scratch and scratch; O(1)."""
-        total = self.data._buffer.nbytes
-        total += dict_bytes(self._rows)
-        total += sum(blocks.nbytes for blocks in self.data._joined.values())
-        total += sum(blocks.nbytes for blocks in self.data._kernels.values())
-        return total
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Let structural changes raise StructureLockedError inside the `with` block."""
-        self._locks += 1
-        try:
-            yield
-        finally:
-            self._locks -= 1
-
-    def entity(self, row: Instance, /) -> Entity:
-        """Return the owner of a row; O(1)."""
-        data = self.data
-        if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
-        return data._entity_cells[row]
 
     def mass(self, row: Instance, /) -> float:
         """Mass of the object. [kg]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._mass_cells[row]
 
     def set_mass(self, row: Instance, value: float, /) -> None:
@@ -502,14 +312,14 @@ class PointMassManager:
         _value = _MASS.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._mass_cells[row] = _value
 
     def position(self, row: Instance, /) -> tuple[float, float, float]:
         """Place in world space. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return POSITION_STRUCT.unpack_from(data._position_cells, 12 * row)
 
     def set_position(self, row: Instance, value: ArrayLike, /) -> None:
@@ -517,7 +327,7 @@ class PointMassManager:
         _value = _POSITION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _at = 3 * row
         data._position_cells[_at] = _value[0]
         data._position_cells[_at + 1] = _value[1]
@@ -527,7 +337,7 @@ class PointMassManager:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row)
 
     def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
@@ -535,7 +345,7 @@ class PointMassManager:
         _value = _VELOCITY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _at = 3 * row
         data._velocity_cells[_at] = _value[0]
         data._velocity_cells[_at + 1] = _value[1]
@@ -545,7 +355,7 @@ class PointMassManager:
         """Change of velocity per second. [m/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row)
 
     def set_acceleration(self, row: Instance, value: ArrayLike, /) -> None:
@@ -553,7 +363,7 @@ class PointMassManager:
         _value = _ACCELERATION.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _at = 3 * row
         data._acceleration_cells[_at] = _value[0]
         data._acceleration_cells[_at + 1] = _value[1]
@@ -563,7 +373,7 @@ class PointMassManager:
         """A name for debugging."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return str(data._label_column[row], "utf-8")
 
     def set_label(self, row: Instance, value: str, /) -> None:
@@ -571,14 +381,14 @@ class PointMassManager:
         _value = _LABEL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._label_column[row] = _value
 
     def row(self, row: Instance, /) -> PointMass:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return PointMass(
             data._mass_cells[row],
             POSITION_STRUCT.unpack_from(data._position_cells, 12 * row),
@@ -586,46 +396,6 @@ class PointMassManager:
             ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row),
             str(data._label_column[row], "utf-8"),
         )
-
-    def lookup(self, entity: Entity, /) -> Instance:
-        """Return the entity's row, or NIL; O(1)."""
-        if type(entity) is not int:
-            entity = Entity(index(entity))
-        return self._rows.get(entity, NIL)
-
-    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
-        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        return hash_lookup(self._rows, as_entities(entities))
-
-    def has(self, entity: Entity, /) -> bool:
-        """Return whether the entity has an instance; O(1)."""
-        return self.lookup(entity) != NIL
-
-    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
-        """Return which of k entities have an instance, shape (k,); O(k)."""
-        return has_row(self.lookup_many(entities))
-
-    def require(self, entity: Entity, /) -> Instance:
-        """Return the entity's row; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
-        row = self.lookup(entity)
-        if row == NIL:
-            raise missing(MANAGER, entity)
-        return row
-
-    def require_many(self, entities: ArrayLike, /) -> RowArray:
-        """Return each entity's row, shape (k,); O(k).
-
-        Raises:
-            MissingInstanceError: one of them has none.
-        """
-        given = as_entities(entities)
-        rows = self.lookup_many(given)
-        first_missing(MANAGER, given, rows)
-        return rows
 
     def create(
         self,
@@ -664,7 +434,7 @@ class PointMassManager:
             if label is not LABEL_DEFAULT:
                 _label_ = _LABEL.one(label)
         except Exception:
-            self._entities.require(entity)  # death is the graver error
+            self._entities.require(entity)  # a dead entity counts for more
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -674,35 +444,36 @@ class PointMassManager:
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise locked(MANAGER)
+            raise self._locked()
         data = self.data
         _found = self._rows.get(entity, NIL)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity)
         if data._n == data._allocated:
-            data._allocate(
-                grown_capacity(data._allocated, data._n + 1),
-                (position, velocity, acceleration),
-            )
+            data._grow(data._n + 1, (position, velocity, acceleration))
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
-        data._entity_cells[row] = entity
-        data._mass_cells[row] = _mass_
-        _at = 3 * row
-        data._position_cells[_at] = _position_[0]
-        data._position_cells[_at + 1] = _position_[1]
-        data._position_cells[_at + 2] = _position_[2]
-        _at = 3 * row
-        data._velocity_cells[_at] = _velocity_[0]
-        data._velocity_cells[_at + 1] = _velocity_[1]
-        data._velocity_cells[_at + 2] = _velocity_[2]
-        _at = 3 * row
-        data._acceleration_cells[_at] = _acceleration_[0]
-        data._acceleration_cells[_at + 1] = _acceleration_[1]
-        data._acceleration_cells[_at + 2] = _acceleration_[2]
-        data._label_column[row] = _label_
-        data._n = row + 1
-        self._rows[entity] = row
-        self._version += 1
+        try:
+            data._entity_cells[row] = entity
+            data._mass_cells[row] = _mass_
+            _at = 3 * row
+            data._position_cells[_at] = _position_[0]
+            data._position_cells[_at + 1] = _position_[1]
+            data._position_cells[_at + 2] = _position_[2]
+            _at = 3 * row
+            data._velocity_cells[_at] = _velocity_[0]
+            data._velocity_cells[_at + 1] = _velocity_[1]
+            data._velocity_cells[_at + 2] = _velocity_[2]
+            _at = 3 * row
+            data._acceleration_cells[_at] = _acceleration_[0]
+            data._acceleration_cells[_at + 1] = _acceleration_[1]
+            data._acceleration_cells[_at + 2] = _acceleration_[2]
+            data._label_column[row] = _label_
+            data._n = row + 1
+            self._rows[entity] = row
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
         return row
 
     def create_many(
@@ -719,95 +490,40 @@ class PointMassManager:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+                `create`; whatever raises changes nothing.
         """
-        _given = as_entities(entities)
-        try:
-            columns = self._convert(
-                len(_given),
-                mass=mass,
-                position=position,
-                velocity=velocity,
-                acceleration=acceleration,
-                label=label,
-            )
-        except Exception:
-            self._entities.require_many(entities)  # death is the graver error
-            raise
-        entities = self._entities._require_handles(_given, entities)
-        first_repeated(MANAGER, entities)
-        first_present(MANAGER, entities, self.lookup_many(entities))
-        _borrowed = (entities, mass, position, velocity, acceleration, label)
-        self._make_room(entities, columns, _borrowed)
-        return self._append_many(copied_if_view(entities, self.data._buffer), columns)
-
-    def _convert(
-        self,
-        count: int,
-        /,
-        *,
-        mass: ArrayLike = MASS_DEFAULT,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        acceleration: ArrayLike = ACCELERATION_DEFAULT,
-        label: ArrayLike = LABEL_DEFAULT,
-    ) -> Columns:
-        """Check columns for `count` new rows: the first part of a creation."""
-        data = self.data
-        columns: Columns = {
-            "mass": _MASS.many(mass, count, data._buffer),
-            "position": _POSITION.many(position, count, data._buffer),
-            "velocity": _VELOCITY.many(velocity, count, data._buffer),
-            "acceleration": _ACCELERATION.many(acceleration, count, data._buffer),
-            "label": _LABEL.many(label, count, data._buffer),
-        }
-        if self._locks:
-            raise locked(MANAGER)
-        return columns
-
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        """Let the buffer grow if it must: the second part. `borrowed`: the caller's arguments."""
-        data = self.data
-        needed = data._n + len(entities)
-        if needed > data._allocated:
-            data._allocate(grown_capacity(data._allocated, needed), borrowed)
+        return self._create_many(
+            entities,
+            {
+                "mass": mass,
+                "position": position,
+                "velocity": velocity,
+                "acceleration": acceleration,
+                "label": label,
+            },
+        )
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
-        """Add rows of checked columns: the last part, which only the map can stop."""
+        """Add rows of checked columns, for which there is room."""
         data = self.data
         count = len(entities)
-        if count == 0:
-            return np.empty(0, np.intp)
         n = data._n
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        data._entity_column[span] = entities
-        data._mass_column[span] = columns["mass"]
-        put_cells(
-            data._position_column,
-            data._position_items,
-            span,
-            columns["position"],
-        )
-        put_cells(
-            data._velocity_column,
-            data._velocity_items,
-            span,
-            columns["velocity"],
-        )
-        put_cells(
-            data._acceleration_column,
-            data._acceleration_items,
-            span,
-            columns["acceleration"],
-        )
-        data._label_column[span] = columns["label"]
-        data._n = end
-        remember(self._rows, entities, rows)
-        self._version += 1
+        try:
+            data._entity_column[span] = entities
+            data._mass_column[span] = columns["mass"]
+            put_cells(data._position_column, span, columns["position"])
+            put_cells(data._velocity_column, span, columns["velocity"])
+            put_cells(data._acceleration_column, span, columns["acceleration"])
+            data._label_column[span] = columns["label"]
+            data._n = end
+            remember(self._rows, entities, rows)
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
         return rows
 
     def ensure(
@@ -839,72 +555,20 @@ class PointMassManager:
             label=label,
         )
 
-    def destroy(self, row: Instance, /) -> None:
-        """Remove one instance; O(1). The last row moves into its place.
-
-        Raises:
-            StaleInstanceError: the row is not in use.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked(MANAGER)
-        data = self.data
-        if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
-        self._destroy_row(row)
-
-    def destroy_many(self, rows: ArrayLike, /) -> None:
-        """Remove k instances, given as distinct rows or as a mask of length n; O(k).
-
-        Raises:
-            StaleInstanceError: a row is not in use, or is given twice.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked(MANAGER)
-        given = rows_in_use(rows, self.data, MANAGER)
-        self._destroy_rows(distinct(given, self.data._n, MANAGER))
-
-    def remove(self, entity: Entity, /) -> int:
-        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
-        if self._locks:
-            raise locked(MANAGER)
-        if type(entity) is not int:
-            entity = Entity(index(entity))
-        row = self._rows.get(entity, NIL)
-        if row == NIL:
-            return 0
-        return self._destroy_row(row)
-
-    def remove_many(self, entities: ArrayLike, /) -> int:
-        """Remove the instances of k entities and return how many went; O(k)."""
-        if self._locks:
-            raise locked(MANAGER)
-        rows = self.lookup_many(entities)
-        gone = np.unique(rows[rows != NIL])
-        return self._destroy_rows(gone)
-
-    def clear(self) -> None:
-        """Remove every instance; the capacity stays. O(n)."""
-        if self._locks:
-            raise locked(MANAGER)
-        self._destroy_rows(np.arange(self.data._n))
-
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        del self._rows[data._entity_cells[row]]
-        src, dst = data._n - 1, row
-        if src != dst:
-            data._entity_cells[dst] = data._entity_cells[src]
-            data._mass_cells[dst] = data._mass_cells[src]
-            data._position_items[dst] = data._position_items[src]
-            data._velocity_items[dst] = data._velocity_items[src]
-            data._acceleration_items[dst] = data._acceleration_items[src]
-            data._label_column[dst] = data._label_column[src]
-            self._rows[data._entity_cells[dst]] = dst
-        data._n = src
-        self._version += 1
+        try:
+            del self._rows[data._entity_cells[row]]
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._move_row(src, dst)
+                self._rows[data._entity_cells[dst]] = dst
+            data._n = src
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
         return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
@@ -912,108 +576,25 @@ class PointMassManager:
         if len(gone) == 0:
             return 0
         data = self.data
-        forget(self._rows, data._entity_column[gone])
         n = data._n
         src, dst = fill(gone, n)
-        if len(src):
-            data._move_rows(src, dst)
-            remember(self._rows, data._entity_column[dst], dst)
-        data._n = n - len(gone)
-        self._version += 1
+        try:
+            forget(self._rows, data._entity_column[gone])
+            self._move_many(src, dst)
+            data._n = n - len(gone)
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
         return len(gone)
 
-    def sort(self, key: str | ArrayLike, /) -> None:
-        """Sort the rows by a scalar field, by name, or by a key; O(n log n).
-
-        Ascending, stable, NaN last. A key array has one value per row.
-
-        Raises:
-            ValueError: no such field, or a key of another length.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked(MANAGER)
+    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+        if len(src) == 0:
+            return
         data = self.data
-        if isinstance(key, str):
-            if key not in SORT_KEYS:
-                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
-            key = getattr(data, key)
-        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
-        self._permute(sort_order(key))
-
-    def reorder(self, order: ArrayLike, /) -> None:
-        """Let row k become what row order[k] was; O(n).
-
-        Raises:
-            ValueError: the order is not a permutation of the rows.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked(MANAGER)
-        given = integers(order, MANAGER, "the order")
-        order = permutation(given, self.data._n, MANAGER)
-        self._permute(order)
-
-    def _permute(self, src: RowArray) -> None:
-        """Move every row src[k] to k."""
-        data = self.data
-        n = data._n
-        dst = np.arange(n)
         data._move_rows(src, dst)
         remember(self._rows, data._entity_column[dst], dst)
-        self._version += 1
-
-    def reserve(self, rows: int, /) -> None:
-        """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
-        rows = index(rows)
-        if self._locks:
-            raise locked(MANAGER)
-        data = self.data
-        if rows > data._allocated:
-            data._allocate(whole_rows(rows))
-            self._version += 1
-
-    def shrink_to_fit(self) -> None:
-        """Give back the memory of rows not in use; O(n)."""
-        if self._locks:
-            raise locked(MANAGER)
-        data = self.data
-        capacity = whole_rows(data._n)
-        if capacity < data._allocated:
-            data._allocate(capacity)
-            self._version += 1
-        self._rows = dict(self._rows)
-
-    def gc(self, rng: Random | None = None) -> int:
-        """Remove rows of dead entities, picked at random, until four picks in a row are alive.
-
-        Costs next to nothing when nobody died, and finds the dead quickly when many
-        did. Returns how many rows went. The manager's own generator is seeded, so runs
-        repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
-        """
-        if self._locks:
-            raise locked(MANAGER)
-        data = self.data
-        pick = (self._rng if rng is None else rng).random
-        alive = self._entities.alive
-        collected = alive_in_row = 0
-        while data._n and alive_in_row < 4:
-            row = Instance(int(pick() * data._n))
-            if alive(data._entity_cells[row]):
-                alive_in_row += 1
-                continue
-            alive_in_row = 0
-            collected += self._destroy_row(row)
-        return collected
-
-    def collect(self) -> int:
-        """Remove the rows of all dead entities at once and return how many went; O(n)."""
-        if self._locks:
-            raise locked(MANAGER)
-        owners = self.data.entity
-        alive = self._entities.alive_many(owners)
-        gone = np.flatnonzero(~alive)
-        return self._destroy_rows(gone)
 
     def simulate(self, dt: float) -> None:
         """Advance every instance by dt seconds.

@@ -24,47 +24,28 @@ One buffer of 28 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from operator import index
-from random import Random
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime.cold.indirect import (
-    count_differing,
-    default_cell,
-    differing,
-    follow,
-    picked,
-    spread,
-    without_views,
-)
+from ._runtime.cold.cold import ColdRows, Indirect, IndirectRows
+from ._runtime.cold.indirect import default_cell, picked
 from ._runtime.columns.buffers import (
     Column,
-    allocate,
     cells,
-    copied_if_view,
-    copy_rows,
-    cut,
-    flat_cells,
-    grown_capacity,
     is_same_view,
     items,
-    load_rows,
     put_cells,
-    saved_rows,
-    warn_if_viewed,
-    whole_rows,
     word,
 )
+from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField
 from ._runtime.convert.text import TextField
-from ._runtime.entities.arrays import as_entities
+from ._runtime.destroy.gc import Gc
 from ._runtime.entities.handles import (
     NIL,
     Columns,
@@ -73,45 +54,14 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.errors import StaleViewWarning
-from ._runtime.groups.group import (
-    GroupMember,
-    having_all,
-    joined_at,
-    locked_in_group,
-    sorted_by_group,
-    unshared,
-)
-from ._runtime.maps.sparse import (
-    grown_map,
-    indices,
-    predecessors,
-    sparse_lookup,
-    sparse_map,
-)
-from ._runtime.placement.partition import exchange, fill_parts
-from ._runtime.placement.rows import (
-    Remap,
-    distinct,
-    duplicate_instance,
-    fill,
-    first_missing,
-    first_present,
-    first_repeated,
-    has_row,
-    integers,
-    is_integer,
-    missing,
-    permutation,
-    row_in_use,
-    rows_in_use,
-)
-from ._runtime.placement.sorting import key_values, sort_key, sort_order
-from .entities import INDEX_MASK, EntityManager
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.groups.grouped import Grouped, GroupedRows
+from ._runtime.instances.one import One
+from ._runtime.maps.sparse import Sparse, grown_map, indices
+from ._runtime.placement.bounds import fill_parts
+from ._runtime.placement.rows import duplicate_instance
 from .enums import Loot
 
-MANAGER: Final = "VillagerManager"
-ROW_BYTES: Final = 28
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("energy", np.dtype(np.float64), (), 8, ("hot",), 8),
@@ -134,8 +84,14 @@ CHANCE_OF_DROP_DEFAULT: Final = 0.1
 HOME_DEFAULT: Final = (0.0, 0.0)
 NICKNAME_DEFAULT: Final = ""
 NICKNAME_CELL: Final = _NICKNAME.one(NICKNAME_DEFAULT)
-SORT_KEYS: Final = ("energy", "loot", "chance_of_drop", "nickname")
-COLD_ROW_BYTES: Final = 33
+FIELDS: Final[FieldTable] = {
+    "energy": (_ENERGY, ENERGY_DEFAULT),
+    "goal": (_GOAL, GOAL_DEFAULT),
+    "loot": (_LOOT, LOOT_DEFAULT),
+    "chance_of_drop": (_CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT),
+    "home": (_HOME, HOME_DEFAULT),
+    "nickname": (_NICKNAME, NICKNAME_DEFAULT),
+}
 COLD_COLUMNS: Final = (
     Column("row", np.dtype(np.uint32), (), 4, ("cold",), 0),
     Column("loot", np.dtype(np.uint8), (), 1, ("cold",), 4),
@@ -210,224 +166,6 @@ class VillagerColdColumns(NamedTuple):
     nickname: NDArray[np.bytes_]
 
 
-class VillagerData:
-    """The columns of a VillagerManager: views of the rows in use.
-
-    A view is good until rows are added or removed. Assigning to a column writes its
-    rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
-    """
-
-    __slots__ = (
-        "_allocated",
-        "_buffer",
-        "_cold",
-        "_cold_row_cells",
-        "_cold_row_column",
-        "_energy_cells",
-        "_energy_column",
-        "_entity_cells",
-        "_entity_column",
-        "_goal_cells",
-        "_goal_column",
-        "_goal_items",
-        "_goal_words",
-        "_n",
-        "_n_grouped",
-    )
-    _n: int
-    _allocated: int
-    _buffer: NDArray[np.uint8]
-    _n_grouped: int
-    _cold: VillagerColdData
-    _entity_column: NDArray[np.uint64]
-    _entity_cells: memoryview[Entity]
-    _energy_column: NDArray[np.float64]
-    _energy_cells: memoryview[float]
-    _goal_column: NDArray[np.float32]
-    _goal_items: NDArray[Any]
-    _goal_words: memoryview[int]
-    _goal_cells: memoryview[float]
-    _cold_row_column: NDArray[np.uint32]
-    _cold_row_cells: memoryview[int]
-
-    def __init__(self, capacity: int) -> None:
-        self._n = 0
-        self._n_grouped = 0
-        self._cold = VillagerColdData(0)
-        self._place(allocate(ROW_BYTES, capacity), capacity)
-
-    @property
-    def n(self) -> int:
-        """Rows in use, those of the group `actors` first."""
-        return self._n
-
-    @property
-    def allocated(self) -> int:
-        """Rows that fit into the buffer."""
-        return self._allocated
-
-    @property
-    def buffer(self) -> NDArray[np.uint8]:
-        """The one buffer that all columns are cut from."""
-        return self._buffer
-
-    @property
-    def entity(self) -> EntityArray:
-        """The owner of each row, shape (n,); read-only."""
-        column = self._entity_column[: self._n]
-        column.flags.writeable = False
-        return column
-
-    @property
-    def cold(self) -> VillagerColdData:
-        """The cold columns, one cold row per instance that has other values than defaults."""
-        return self._cold
-
-    @property
-    def energy(self) -> NDArray[np.float64]:
-        """Energy left to act with. Shape (n,)."""
-        return self._energy_column[: self._n]
-
-    @energy.setter
-    def energy(self, values: ArrayLike) -> None:
-        if not is_same_view(self.energy, values):
-            self._energy_column[: self._n] = _ENERGY.many(values, self._n)
-
-    @property
-    def goal(self) -> NDArray[np.float32]:
-        """Where it is going. [m] Shape (n, 2)."""
-        return self._goal_column[: self._n]
-
-    @goal.setter
-    def goal(self, values: ArrayLike) -> None:
-        if not is_same_view(self.goal, values):
-            self._goal_column[: self._n] = _GOAL.many(values, self._n)
-
-    @overload
-    def tagged(self, tag: Literal["hot"], /) -> VillagerHotColumns: ...
-
-    @overload
-    def tagged(self, tag: Literal["cold"], /) -> VillagerColdColumns: ...
-
-    def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return VillagerHotColumns(self.energy, self.goal)
-        if tag == "cold":
-            return VillagerColdColumns(
-                self._cold.loot,
-                self._cold.chance_of_drop,
-                self._cold.home,
-                self._cold.nickname,
-            )
-        raise ValueError(f"Villager has no tag {tag!r}; it has hot, cold")
-
-    def _take_cold_row(self, row: int, borrowed: tuple[object, ...] = ()) -> int:
-        """Give a row a cold row of defaults; O(1). `borrowed`: the caller's arguments."""
-        cold = self._cold
-        cold._make_room(1, borrowed)
-        place = cold._take(row)
-        self._cold_row_cells[row] = place
-        cold._loot_column[place] = 0
-        cold._chance_of_drop_column[place] = 0.1
-        cold._home_column[place] = COLD_DEFAULTS["home"]
-        cold._nickname_column[place] = b""
-        return place
-
-    def _append_cold_rows(self, rows: RowArray, columns: Columns) -> None:
-        """Give those of the new rows a cold row that have other values than defaults; O(k)."""
-        cold, count = self._cold, len(rows)
-        wanted = np.flatnonzero(differing(columns, COLD_DEFAULTS, count))
-        if len(wanted) == 0:
-            return
-        cold._make_room(len(wanted))
-        n, end = cold._n, cold._n + len(wanted)
-        span = slice(n, end)
-        cold._row_column[span] = rows[wanted]
-        self._cold_row_column[rows[wanted]] = np.arange(n, end)
-        cold._loot_column[span] = picked(columns["loot"], (count,), wanted)
-        cold._chance_of_drop_column[span] = picked(
-            columns["chance_of_drop"], (count,), wanted
-        )
-        put_cells(
-            cold._home_column,
-            cold._home_items,
-            span,
-            picked(columns["home"], (count, 2), wanted),
-        )
-        cold._nickname_column[span] = picked(columns["nickname"], (count,), wanted)
-        cold._n = end
-
-    def _drop_cold_row(self, place: int) -> None:
-        """Take a cold row back; the last one moves into its place."""
-        cold = self._cold
-        last = cold._n - 1
-        if place != last:
-            cold._move_row(last, place)
-            self._cold_row_cells[cold._row_cells[place]] = place
-        cold._n = last
-
-    def _drop_cold_rows(self, gone: RowArray) -> None:
-        """Take back the cold rows of rows that go; the last ones move into their places."""
-        cold = self._cold
-        places = self._cold_row_column[gone]
-        places = np.sort(places[places != NIL])
-        n = cold._n
-        src, dst = fill(places.astype(np.intp), n)
-        cold._move_rows(src, dst)
-        self._cold_row_column[cold._row_column[dst]] = dst
-        cold._n = n - len(places)
-
-    def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
-        """Cut the columns out of a buffer; O(1)."""
-        self._buffer = buffer
-        self._allocated = capacity
-        self._entity_column = cut(buffer, COLUMNS[0], capacity)
-        self._entity_cells = cells(self._entity_column)
-        self._energy_column = cut(buffer, COLUMNS[1], capacity)
-        self._energy_cells = cells(self._energy_column)
-        self._goal_column = cut(buffer, COLUMNS[2], capacity)
-        self._goal_items = items(self._goal_column)
-        self._goal_words = cells(self._goal_items)
-        self._goal_cells = flat_cells(self._goal_column)
-        self._cold_row_column = cut(buffer, COLUMNS[3], capacity)
-        self._cold_row_cells = cells(self._cold_row_column)
-
-    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
-        """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
-        buffer = allocate(ROW_BYTES, capacity)
-        old, held, rows = self._buffer, self._allocated, self._n
-        self._place(buffer, capacity)
-        copy_rows(COLUMNS, old, held, buffer, capacity, rows)
-        try:
-            warn_if_viewed(old, MANAGER, borrowed)
-        except StaleViewWarning:  # made an error by a filter
-            self._place(old, held)
-            raise
-
-    def _save(self) -> dict[str, NDArray[Any]]:
-        """Return the rows in use, by column."""
-        return saved_rows(COLUMNS, self._buffer, self._allocated, self._n)
-
-    def _load(self, rows: dict[str, NDArray[Any]]) -> None:
-        """Fill the rows in use from what `_save` returned."""
-        load_rows(COLUMNS, self._buffer, self._allocated, rows)
-
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._energy_cells[dst] = self._energy_cells[src]
-        self._goal_words[dst] = self._goal_words[src]
-        self._cold_row_cells[dst] = self._cold_row_cells[src]
-
-    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
-        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
-        self._entity_column[dst] = self._entity_column[src]
-        self._energy_column[dst] = self._energy_column[src]
-        self._goal_items[dst] = self._goal_items[src]
-        self._cold_row_column[dst] = self._cold_row_column[src]
-
-
 class VillagerGroupedData:
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
@@ -474,7 +212,7 @@ class VillagerGroupedData:
             data._goal_column[: data._n_grouped] = checked
 
 
-class VillagerColdData:
+class VillagerColdData(ColdRows):
     """The cold columns of a VillagerManager: views of the cold rows in use.
 
     An instance has a cold row from its first value that is not the default until it
@@ -483,8 +221,6 @@ class VillagerColdData:
     """
 
     __slots__ = (
-        "_allocated",
-        "_buffer",
         "_chance_of_drop_cells",
         "_chance_of_drop_column",
         "_home_cells",
@@ -493,51 +229,14 @@ class VillagerColdData:
         "_home_words",
         "_loot_cells",
         "_loot_column",
-        "_n",
         "_nickname_column",
         "_row_cells",
         "_row_column",
     )
-    _n: int
-    _allocated: int
-    _buffer: NDArray[np.uint8]
-    _row_column: NDArray[np.uint32]
-    _row_cells: memoryview[int]
-    _loot_column: NDArray[np.uint8]
-    _loot_cells: memoryview[int]
-    _chance_of_drop_column: NDArray[np.float32]
-    _chance_of_drop_cells: memoryview[float]
-    _home_column: NDArray[np.float32]
-    _home_items: NDArray[Any]
-    _home_words: memoryview[int]
-    _home_cells: memoryview[float]
-    _nickname_column: NDArray[np.bytes_]
-
-    def __init__(self, capacity: int) -> None:
-        self._n = 0
-        self._place(allocate(COLD_ROW_BYTES, capacity), capacity)
-
-    @property
-    def n(self) -> int:
-        """Cold rows in use."""
-        return self._n
-
-    @property
-    def allocated(self) -> int:
-        """Cold rows that fit into the buffer."""
-        return self._allocated
-
-    @property
-    def buffer(self) -> NDArray[np.uint8]:
-        """The buffer that the cold columns are cut from."""
-        return self._buffer
-
-    @property
-    def row(self) -> NDArray[np.uint32]:
-        """The row that each cold row belongs to, shape (n,); read-only."""
-        column = self._row_column[: self._n]
-        column.flags.writeable = False
-        return column
+    MANAGER: ClassVar = "VillagerManager"
+    LAYOUT: ClassVar = COLD_COLUMNS
+    ROW_BYTES: ClassVar = 33
+    DEFAULTS: ClassVar = COLD_DEFAULTS
 
     @property
     def loot(self) -> NDArray[np.uint8]:
@@ -581,65 +280,21 @@ class VillagerColdData:
         if not is_same_view(self.nickname, values):
             self._nickname_column[: self._n] = _NICKNAME.many(values, self._n)
 
-    def _place(self, buffer: NDArray[np.uint8], capacity: int) -> None:
-        """Cut the columns out of a buffer; O(1)."""
-        self._buffer = buffer
-        self._allocated = capacity
-        self._row_column = cut(buffer, COLD_COLUMNS[0], capacity)
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+        self._row_column = self._cut(0)
         self._row_cells = cells(self._row_column)
-        self._loot_column = cut(buffer, COLD_COLUMNS[1], capacity)
-        self._loot_cells = cells(self._loot_column)
-        self._chance_of_drop_column = cut(buffer, COLD_COLUMNS[2], capacity)
-        self._chance_of_drop_cells = cells(self._chance_of_drop_column)
-        self._home_column = cut(buffer, COLD_COLUMNS[3], capacity)
-        self._home_items = items(self._home_column)
-        self._home_words = cells(self._home_items)
-        self._home_cells = flat_cells(self._home_column)
-        self._nickname_column = cut(buffer, COLD_COLUMNS[4], capacity)
-
-    def _take(self, row: int) -> int:
-        """Give a row the next cold row, which the caller fills; O(1)."""
-        self._make_room(1)
-        place = self._n
-        self._row_cells[place] = row
-        self._n = place + 1
-        return place
-
-    def _make_room(self, count: int, borrowed: tuple[object, ...] = ()) -> None:
-        """Make room for `count` more cold rows; O(n) if the buffer grows."""
-        needed = self._n + count
-        if needed > self._allocated:
-            self._allocate(grown_capacity(self._allocated, needed), borrowed)
-
-    def _shrink(self) -> None:
-        """Give back the memory of cold rows not in use; O(n)."""
-        capacity = whole_rows(self._n)
-        if capacity < self._allocated:
-            self._allocate(capacity)
-
-    def _bytes(self) -> int:
-        """Return the bytes of the buffer."""
-        return self._buffer.nbytes
-
-    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
-        """Move the rows into a new buffer; O(n). `borrowed`: the caller's arguments."""
-        buffer = allocate(COLD_ROW_BYTES, capacity)
-        old, held, rows = self._buffer, self._allocated, self._n
-        self._place(buffer, capacity)
-        copy_rows(COLD_COLUMNS, old, held, buffer, capacity, rows)
-        try:
-            warn_if_viewed(old, MANAGER, borrowed)
-        except StaleViewWarning:  # made an error by a filter
-            self._place(old, held)
-            raise
-
-    def _save(self) -> dict[str, NDArray[Any]]:
-        """Return the rows in use, by column."""
-        return saved_rows(COLD_COLUMNS, self._buffer, self._allocated, self._n)
-
-    def _load(self, rows: dict[str, NDArray[Any]]) -> None:
-        """Fill the rows in use from what `_save` returned."""
-        load_rows(COLD_COLUMNS, self._buffer, self._allocated, rows)
+        self._loot_column: NDArray[np.uint8] = self._cut(1)
+        self._loot_cells: memoryview[int] = cells(self._loot_column)
+        self._chance_of_drop_column: NDArray[np.float32] = self._cut(2)
+        self._chance_of_drop_cells: memoryview[float] = cells(
+            self._chance_of_drop_column
+        )
+        self._home_column: NDArray[np.float32] = self._cut(3)
+        self._home_items: NDArray[Any] = items(self._home_column)
+        self._home_words: memoryview[int] = cells(items(self._home_column))
+        self._home_cells: memoryview[float] = cells(self._home_column)
+        self._nickname_column: NDArray[np.bytes_] = self._cut(4)
 
     def _move_row(self, src: int, dst: int) -> None:
         """Copy one row over another, column by column."""
@@ -657,137 +312,141 @@ class VillagerColdData:
         self._home_items[dst] = self._home_items[src]
         self._nickname_column[dst] = self._nickname_column[src]
 
+    def _reset(self, place: int) -> None:
+        """Let a cold row hold the defaults."""
+        self._loot_column[place] = 0
+        self._chance_of_drop_column[place] = 0.1
+        self._home_column[place] = COLD_DEFAULTS["home"]
+        self._nickname_column[place] = b""
 
-class VillagerManager:
+    def _fill(
+        self, span: slice, columns: Columns, count: int, wanted: RowArray
+    ) -> None:
+        """Let cold rows hold the `wanted` of `count` new rows' checked columns."""
+        self._loot_column[span] = picked(columns["loot"], (count,), wanted)
+        self._chance_of_drop_column[span] = picked(
+            columns["chance_of_drop"], (count,), wanted
+        )
+        put_cells(self._home_column, span, picked(columns["home"], (count, 2), wanted))
+        self._nickname_column[span] = picked(columns["nickname"], (count,), wanted)
+
+
+class VillagerData(GroupedRows, IndirectRows):
+    """The columns of a VillagerManager: views of the rows in use."""
+
+    __slots__ = (
+        "_cold",
+        "_cold_row_cells",
+        "_cold_row_column",
+        "_energy_cells",
+        "_energy_column",
+        "_entity_cells",
+        "_entity_column",
+        "_goal_cells",
+        "_goal_column",
+        "_goal_items",
+        "_goal_words",
+        "_n_grouped",
+    )
+    MANAGER: ClassVar = "VillagerManager"
+    LAYOUT: ClassVar = COLUMNS
+    ROW_BYTES: ClassVar = 28
+    _COLD: ClassVar = VillagerColdData
+    _cold: VillagerColdData
+
+    @property
+    def cold(self) -> VillagerColdData:
+        """The cold columns, one cold row per instance that has other values than defaults."""
+        return self._cold
+
+    @property
+    def energy(self) -> NDArray[np.float64]:
+        """Energy left to act with. Shape (n,)."""
+        return self._energy_column[: self._n]
+
+    @energy.setter
+    def energy(self, values: ArrayLike) -> None:
+        if not is_same_view(self.energy, values):
+            self._energy_column[: self._n] = _ENERGY.many(values, self._n)
+
+    @property
+    def goal(self) -> NDArray[np.float32]:
+        """Where it is going. [m] Shape (n, 2)."""
+        return self._goal_column[: self._n]
+
+    @goal.setter
+    def goal(self, values: ArrayLike) -> None:
+        if not is_same_view(self.goal, values):
+            self._goal_column[: self._n] = _GOAL.many(values, self._n)
+
+    @overload
+    def tagged(self, tag: Literal["hot"], /) -> VillagerHotColumns: ...
+
+    @overload
+    def tagged(self, tag: Literal["cold"], /) -> VillagerColdColumns: ...
+
+    def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return VillagerHotColumns(self.energy, self.goal)
+        if tag == "cold":
+            return VillagerColdColumns(
+                self._cold.loot,
+                self._cold.chance_of_drop,
+                self._cold.home,
+                self._cold.nickname,
+            )
+        raise ValueError(f"Villager has no tag {tag!r}; it has hot, cold")
+
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+        self._entity_column = self._cut(0)
+        self._entity_cells = cells(self._entity_column)
+        self._energy_column: NDArray[np.float64] = self._cut(1)
+        self._energy_cells: memoryview[float] = cells(self._energy_column)
+        self._goal_column: NDArray[np.float32] = self._cut(2)
+        self._goal_items: NDArray[Any] = items(self._goal_column)
+        self._goal_words: memoryview[int] = cells(items(self._goal_column))
+        self._goal_cells: memoryview[float] = cells(self._goal_column)
+        self._cold_row_column = self._cut(3)
+        self._cold_row_cells = cells(self._cold_row_column)
+
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._entity_cells[dst] = self._entity_cells[src]
+        self._energy_cells[dst] = self._energy_cells[src]
+        self._goal_words[dst] = self._goal_words[src]
+        self._cold_row_cells[dst] = self._cold_row_cells[src]
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._entity_column[dst] = self._entity_column[src]
+        self._energy_column[dst] = self._energy_column[src]
+        self._goal_items[dst] = self._goal_items[src]
+        self._cold_row_column[dst] = self._cold_row_column[src]
+
+
+class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
     """Owns every Villager: lookup sparse, instances one, destroy gc.
 
     A peaceful creature with an AI; few of them carry anything.
 
-    Rows are good until the next structural change; `version` counts those. Not
-    thread-safe.
     """
 
-    LAYOUT: ClassVar[tuple[Column, ...]] = COLUMNS
-    LAYOUT_COLD: ClassVar[tuple[Column, ...]] = COLD_COLUMNS
-
-    __slots__ = (
-        "__weakref__",
-        "_entities",
-        "_holds",
-        "_locks",
-        "_mates",
-        "_rng",
-        "_sparse",
-        "_sparse_cells",
-        "_version",
-        "data",
-    )
+    __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
+    LAYOUT: ClassVar = COLUMNS
+    LAYOUT_COLD: ClassVar = COLD_COLUMNS
+    GROUP: ClassVar = "actors"
+    _ROWS: ClassVar = VillagerData
+    _FIELDS: ClassVar = FIELDS
+    _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")
     data: VillagerData
-    _mates: tuple[GroupMember, ...]
-    _holds: int
-    _entities: EntityManager
-    _sparse: NDArray[np.uint32]
-    _sparse_cells: memoryview[Instance]
-    _rng: Random
-
-    def __init__(self, entities: EntityManager) -> None:
-        self._locks = 0
-        self._version = 0
-        self.data = VillagerData(capacity=0)
-        self._entities = entities
-        self._set_map(sparse_map(64))
-        self._rng = Random(0)
-        self._mates = ()
-        self._holds = 0
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the callbacks, for pickle and deepcopy."""
-        data = self.data
-        return {
-            "version": self._version,
-            "n": data._n,
-            "allocated": data._allocated,
-            "columns": data._save(),
-            "entities": self._entities,
-            "sparse": self._sparse,
-            "rng": self._rng.getstate(),
-            "cold": data._cold._save(),
-            "cold_allocated": data._cold._allocated,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._locks = 0
-        self._version = state["version"]
-        self.data = data = VillagerData(state["allocated"])
-        data._n = state["n"]
-        data._load(state["columns"])
-        self._entities = state["entities"]
-        self._set_map(state["sparse"].copy())
-        self._rng = Random()
-        self._rng.setstate(state["rng"])
-        data._cold = VillagerColdData(state["cold_allocated"])
-        data._cold._n = len(state["cold"]["row"])
-        data._cold._load(state["cold"])
-        self._mates = ()
-        self._holds = 0
-
-    def __len__(self) -> int:
-        """Return the number of instances; O(1)."""
-        return self.data._n
-
-    def __iter__(self) -> Iterator[Entity]:
-        """Iterate over the owners, one per row, in row order."""
-        return iter(self.data.entity.tolist())
-
-    def __contains__(self, entity: object) -> bool:
-        """Return whether an entity has an instance; O(1)."""
-        return is_integer(entity) and self.lookup(Entity(index(entity))) != NIL
-
-    @property
-    def version(self) -> int:
-        """How many structural changes there were; views and rows are good until the next."""
-        return self._version
-
-    @property
-    def capacity(self) -> int:
-        """Rows that fit before the buffer must grow."""
-        return self.data._allocated
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the manager holds: the buffer and the map and the cold rows; O(1)."""
-        total = self.data._buffer.nbytes
-        total += self._sparse.nbytes
-        total += self.data._cold._bytes()
-        return total
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Let structural changes raise StructureLockedError inside the `with` block."""
-        self._holds += 1
-        for mate in self._mates:
-            mate._locks += 1
-        self._locks += 1
-        try:
-            yield
-        finally:
-            self._locks -= 1
-            for mate in self._mates:
-                mate._locks -= 1
-            self._holds -= 1
-
-    def entity(self, row: Instance, /) -> Entity:
-        """Return the owner of a row; O(1)."""
-        data = self.data
-        if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
-        return data._entity_cells[row]
 
     def energy(self, row: Instance, /) -> float:
         """Energy left to act with."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return data._energy_cells[row]
 
     def set_energy(self, row: Instance, value: float, /) -> None:
@@ -795,14 +454,14 @@ class VillagerManager:
         _value = _ENERGY.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         data._energy_cells[row] = _value
 
     def goal(self, row: Instance, /) -> tuple[float, float]:
         """Where it is going. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
     def set_goal(self, row: Instance, value: ArrayLike, /) -> None:
@@ -810,7 +469,7 @@ class VillagerManager:
         _value = _GOAL.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _at = 2 * row
         data._goal_cells[_at] = _value[0]
         data._goal_cells[_at + 1] = _value[1]
@@ -819,7 +478,7 @@ class VillagerManager:
         """What it drops when it dies."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return LOOT_DEFAULT
@@ -830,7 +489,7 @@ class VillagerManager:
         _value = _LOOT.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if LOOT_STRUCT.pack(_value) == LOOT_DEFAULT_BYTES:
@@ -842,7 +501,7 @@ class VillagerManager:
         """Chance of dropping it, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return 0.10000000149011612
@@ -853,7 +512,7 @@ class VillagerManager:
         _value = _CHANCE_OF_DROP.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if CHANCE_OF_DROP_STRUCT.pack(_value) == CHANCE_OF_DROP_DEFAULT_BYTES:
@@ -865,7 +524,7 @@ class VillagerManager:
         """Where it carries it to. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return HOME_STRUCT.unpack(HOME_DEFAULT_BYTES)
@@ -876,7 +535,7 @@ class VillagerManager:
         _value = _HOME.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if HOME_STRUCT.pack(*_value) == HOME_DEFAULT_BYTES:
@@ -890,7 +549,7 @@ class VillagerManager:
         """What its neighbours call it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return NICKNAME_DEFAULT
@@ -901,7 +560,7 @@ class VillagerManager:
         _value = _NICKNAME.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if NICKNAME_STRUCT.pack(_value) == NICKNAME_DEFAULT_BYTES:
@@ -913,7 +572,7 @@ class VillagerManager:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
+            row = self._row(row)
         return Villager(
             data._energy_cells[row],
             GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row),
@@ -922,55 +581,6 @@ class VillagerManager:
             self.home(row),
             self.nickname(row),
         )
-
-    def lookup(self, entity: Entity, /) -> Instance:
-        """Return the entity's row, or NIL; O(1)."""
-        if type(entity) is not int:
-            entity = Entity(index(entity))
-        try:
-            row = self._sparse_cells[entity & INDEX_MASK]
-        except IndexError:
-            return NIL
-        if row == NIL or self.data._entity_cells[row] != entity:
-            return NIL
-        return row
-
-    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
-        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        given = as_entities(entities)
-        data = self.data
-        owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
-
-    def has(self, entity: Entity, /) -> bool:
-        """Return whether the entity has an instance; O(1)."""
-        return self.lookup(entity) != NIL
-
-    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
-        """Return which of k entities have an instance, shape (k,); O(k)."""
-        return has_row(self.lookup_many(entities))
-
-    def require(self, entity: Entity, /) -> Instance:
-        """Return the entity's row; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
-        row = self.lookup(entity)
-        if row == NIL:
-            raise missing(MANAGER, entity)
-        return row
-
-    def require_many(self, entities: ArrayLike, /) -> RowArray:
-        """Return each entity's row, shape (k,); O(k).
-
-        Raises:
-            MissingInstanceError: one of them has none.
-        """
-        given = as_entities(entities)
-        rows = self.lookup_many(given)
-        first_missing(MANAGER, given, rows)
-        return rows
 
     def create(
         self,
@@ -1013,7 +623,7 @@ class VillagerManager:
             if nickname is not NICKNAME_DEFAULT:
                 _nickname_ = _NICKNAME.one(nickname)
         except Exception:
-            self._entities.require(entity)  # death is the graver error
+            self._entities.require(entity)  # a dead entity counts for more
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -1023,7 +633,7 @@ class VillagerManager:
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
+            raise self._locked()
         data = self.data
         _map = None
         try:
@@ -1031,9 +641,9 @@ class VillagerManager:
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity)
         if data._n == data._allocated:
-            data._allocate(grown_capacity(data._allocated, data._n + 1), (goal, home))
+            data._grow(data._n + 1, (goal, home))
         if _map is not None:
             self._set_map(_map)
         _packed = COLD_STRUCT.pack(_loot_, _chance_of_drop_, *_home_, _nickname_)
@@ -1041,34 +651,36 @@ class VillagerManager:
         if _is_cold:
             data._cold._make_room(1, (goal, home))
         if _found != NIL and data._entity_cells[_found] != entity:
-            # a dead entity had the same index
-            self._destroy_rows(np.array([_found]))
-            _found = NIL
+            self._evict(_found)  # a dead entity had the same index
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
-        data._entity_cells[row] = entity
-        data._energy_cells[row] = _energy_
-        if _goal_ is GOAL_DEFAULT:
-            data._goal_words[row] = GOAL_WORD
-        else:
-            _at = 2 * row
-            data._goal_cells[_at] = _goal_[0]
-            data._goal_cells[_at + 1] = _goal_[1]
-        data._n = row + 1
-        self._sparse_cells[_slot] = row
-        if _is_cold:
-            _place = data._cold._take(row)
-            data._cold_row_cells[row] = _place
-            data._cold._loot_cells[_place] = _loot_
-            data._cold._chance_of_drop_cells[_place] = _chance_of_drop_
-            _at = 2 * _place
-            data._cold._home_cells[_at] = _home_[0]
-            data._cold._home_cells[_at + 1] = _home_[1]
-            data._cold._nickname_column[_place] = _nickname_
-        else:
-            data._cold_row_cells[row] = NIL
-        self._version += 1
-        if self._mates:
-            row = self._join_group(row, entity)
+        try:
+            data._entity_cells[row] = entity
+            data._energy_cells[row] = _energy_
+            if _goal_ is GOAL_DEFAULT:
+                data._goal_words[row] = GOAL_WORD
+            else:
+                _at = 2 * row
+                data._goal_cells[_at] = _goal_[0]
+                data._goal_cells[_at + 1] = _goal_[1]
+            data._n = row + 1
+            self._sparse_cells[_slot] = row
+            if _is_cold:
+                _place = data._cold._take(row)
+                data._cold_row_cells[row] = _place
+                data._cold._loot_cells[_place] = _loot_
+                data._cold._chance_of_drop_cells[_place] = _chance_of_drop_
+                _at = 2 * _place
+                data._cold._home_cells[_at] = _home_[0]
+                data._cold._home_cells[_at + 1] = _home_[1]
+                data._cold._nickname_column[_place] = _nickname_
+            else:
+                data._cold_row_cells[row] = NIL
+            self._version += 1
+            if self._others:
+                row = self._join_group(row, entity)
+        except BaseException:
+            self._break()
+            raise
         return row
 
     def create_many(
@@ -1086,102 +698,42 @@ class VillagerManager:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+                `create`; whatever raises changes nothing.
         """
-        _given = as_entities(entities)
-        try:
-            columns = self._convert(
-                len(_given),
-                energy=energy,
-                goal=goal,
-                loot=loot,
-                chance_of_drop=chance_of_drop,
-                home=home,
-                nickname=nickname,
-            )
-        except Exception:
-            self._entities.require_many(entities)  # death is the graver error
-            raise
-        entities = self._entities._require_handles(_given, entities)
-        first_repeated(MANAGER, entities)
-        first_present(MANAGER, entities, self.lookup_many(entities))
-        _borrowed = (entities, energy, goal, loot, chance_of_drop, home, nickname)
-        self._make_room(entities, columns, _borrowed)
-        if self._mates:
-            entities, columns = unshared(entities, columns)
-        entities = copied_if_view(entities, self.data._cold._buffer)
-        return self._append_many(copied_if_view(entities, self.data._buffer), columns)
-
-    def _convert(
-        self,
-        count: int,
-        /,
-        *,
-        energy: ArrayLike = ENERGY_DEFAULT,
-        goal: ArrayLike = GOAL_DEFAULT,
-        loot: ArrayLike = LOOT_DEFAULT,
-        chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
-        home: ArrayLike = HOME_DEFAULT,
-        nickname: ArrayLike = NICKNAME_DEFAULT,
-    ) -> Columns:
-        """Check columns for `count` new rows: the first part of a creation."""
-        data = self.data
-        columns: Columns = {
-            "energy": _ENERGY.many(energy, count, data._buffer),
-            "goal": _GOAL.many(goal, count, data._buffer),
-            "loot": _LOOT.many(loot, count, data._buffer),
-            "chance_of_drop": _CHANCE_OF_DROP.many(chance_of_drop, count, data._buffer),
-            "home": _HOME.many(home, count, data._buffer),
-            "nickname": _NICKNAME.many(nickname, count, data._buffer),
-        }
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        return without_views(columns, data._cold._buffer)
-
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        """Let the buffer grow if it must: the second part. `borrowed`: the caller's arguments."""
-        data = self.data
-        needed = data._n + len(entities)
-        if needed > data._allocated:
-            data._allocate(grown_capacity(data._allocated, needed), borrowed)
-        packed = count_differing(columns, COLD_DEFAULTS, len(entities))
-        data._cold._make_room(packed, borrowed)
+        return self._create_many(
+            entities,
+            {
+                "energy": energy,
+                "goal": goal,
+                "loot": loot,
+                "chance_of_drop": chance_of_drop,
+                "home": home,
+                "nickname": nickname,
+            },
+        )
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
-        """Add rows of checked columns: the last part, which only the map can stop."""
+        """Add rows of checked columns, for which there is room."""
         data = self.data
         count = len(entities)
-        if count == 0:
-            return np.empty(0, np.intp)
-        slots = indices(entities, INDEX_MASK)
-        highest = int(slots.max())
-        if highest >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, highest))
-        owners = data._entity_column[: data._n]
-        dead = predecessors(self._sparse, slots, owners, entities)
-        if len(dead):
-            self._destroy_rows(np.sort(self.lookup_many(dead)))
         n = data._n
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        data._entity_column[span] = entities
-        data._energy_column[span] = columns["energy"]
-        put_cells(
-            data._goal_column,
-            data._goal_items,
-            span,
-            columns["goal"],
-        )
-        data._n = end
-        self._sparse[slots] = rows.astype(np.uint32)
-        data._cold_row_column[span] = NIL
-        data._append_cold_rows(rows, columns)
-        self._version += 1
-        if self._mates:
-            rows = self._join_group_many(rows, entities)
+        slots = indices(entities, INDEX_MASK)
+        try:
+            data._entity_column[span] = entities
+            data._energy_column[span] = columns["energy"]
+            put_cells(data._goal_column, span, columns["goal"])
+            data._n = end
+            self._sparse[slots] = rows
+            data._append_cold_rows(rows, columns)
+            self._version += 1
+            if self._others:
+                rows = self._join_group_many(rows, entities)
+        except BaseException:
+            self._break()
+            raise
         return rows
 
     def ensure(
@@ -1215,78 +767,28 @@ class VillagerManager:
             nickname=nickname,
         )
 
-    def destroy(self, row: Instance, /) -> None:
-        """Remove one instance; O(1). The group's last row and the last of all move up.
-
-        Raises:
-            StaleInstanceError: the row is not in use.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        data = self.data
-        if type(row) is not int or not 0 <= row < data._n:
-            row = Instance(row_in_use(row, data, MANAGER))
-        self._destroy_row(row)
-
-    def destroy_many(self, rows: ArrayLike, /) -> None:
-        """Remove k instances, given as distinct rows or as a mask of length n; O(k).
-
-        Raises:
-            StaleInstanceError: a row is not in use, or is given twice.
-            StructureLockedError: the manager is locked.
-        """
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        given = rows_in_use(rows, self.data, MANAGER)
-        self._destroy_rows(distinct(given, self.data._n, MANAGER))
-
-    def remove(self, entity: Entity, /) -> int:
-        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        if type(entity) is not int:
-            entity = Entity(index(entity))
-        try:
-            row = self._sparse_cells[entity & INDEX_MASK]
-        except IndexError:
-            return 0
-        if row == NIL or self.data._entity_cells[row] != entity:
-            return 0
-        return self._destroy_row(row)
-
-    def remove_many(self, entities: ArrayLike, /) -> int:
-        """Remove the instances of k entities and return how many went; O(k)."""
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        rows = self.lookup_many(entities)
-        gone = np.unique(rows[rows != NIL])
-        return self._destroy_rows(gone)
-
-    def clear(self) -> None:
-        """Remove every instance; the capacity stays. O(n)."""
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        self._destroy_rows(np.arange(self.data._n))
-
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-        if data._cold_row_cells[row] != NIL:
-            data._drop_cold_row(data._cold_row_cells[row])
-        if row < data._n_grouped:
-            for mate in self._mates:
-                mate._leave_group(row)
-            last = Instance(data._n_grouped - 1)
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            if data._cold_row_cells[row] != NIL:
+                data._drop_cold_row(data._cold_row_cells[row])
+            if row < data._n_grouped:
+                for member in self._others:
+                    member._leave_group(row)
+                last = Instance(data._n_grouped - 1)
+                if row != last:
+                    self._move(last, row)
+                data._n_grouped = row = last  # the hole is behind the group now
+            last = Instance(data._n - 1)
             if row != last:
                 self._move(last, row)
-            data._n_grouped = row = last  # the hole is behind the group now
-        last = Instance(data._n - 1)
-        if row != last:
-            self._move(last, row)
-        data._n = last
-        self._version += 1
+            data._n = last
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
         return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
@@ -1294,177 +796,32 @@ class VillagerManager:
         if len(gone) == 0:
             return 0
         data = self.data
-        self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-        data._drop_cold_rows(gone)
         n, bound = data._n, data._n_grouped
-        leaving = gone[: np.searchsorted(gone, bound)]
-        if len(leaving):
-            for mate in self._mates:
-                mate._leave_group_many(leaving)
         src, dst = fill_parts(gone, bound, n)
-        self._move_many(src, dst)
-        data._n_grouped = bound - len(leaving)
-        data._n = n - len(gone)
-        self._version += 1
+        leaving = gone[: np.searchsorted(gone, bound)]
+        try:
+            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
+            data._drop_cold_rows(gone)
+            if len(leaving):
+                for member in self._others:
+                    member._leave_group_many(leaving)
+            self._move_many(src, dst)
+            data._n_grouped = bound - len(leaving)
+            data._n = n - len(gone)
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
         return len(gone)
 
-    def sort(self, key: str | ArrayLike, /) -> None:
-        """Sort the rows by a scalar field, by name, or by a key; O(n log n).
-
-        Ascending, stable, NaN last. A key array has one value per row.
-
-        Raises:
-            ValueError: no such field, or a key of another length.
-            StructureLockedError: the manager is locked, or a world's group orders its rows.
-        """
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        if self._mates:
-            raise sorted_by_group(MANAGER, "actors")
+    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+        if len(src) == 0:
+            return
         data = self.data
-        if isinstance(key, str):
-            if key not in SORT_KEYS:
-                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
-            key = self._column_by_name(key)
-        key = sort_key(key_values(key, MANAGER), data._n, MANAGER)
-        self._permute(sort_order(key))
-
-    def reorder(self, order: ArrayLike, /) -> None:
-        """Let row k become what row order[k] was; O(n).
-
-        Raises:
-            ValueError: the order is not a permutation of the rows.
-            StructureLockedError: the manager is locked, or a world's group orders its rows.
-        """
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        if self._mates:
-            raise sorted_by_group(MANAGER, "actors")
-        given = integers(order, MANAGER, "the order")
-        order = permutation(given, self.data._n, MANAGER)
-        self._permute(order)
-
-    def _permute(self, src: RowArray) -> None:
-        """Move every row src[k] to k."""
-        data = self.data
-        n = data._n
-        dst = np.arange(n)
         data._move_rows(src, dst)
         self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        follow(data._cold_row_column[dst], data._cold._row_column, dst)
-        self._version += 1
-
-    def reserve(self, rows: int, /) -> None:
-        """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
-        rows = index(rows)
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        data = self.data
-        if rows > data._allocated:
-            data._allocate(whole_rows(rows))
-            self._version += 1
-
-    def shrink_to_fit(self) -> None:
-        """Give back the memory of rows not in use; O(n)."""
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        data = self.data
-        capacity = whole_rows(data._n)
-        if capacity < data._allocated:
-            data._allocate(capacity)
-            self._version += 1
-        owners = indices(data._entity_column[: data._n], INDEX_MASK)
-        size = whole_rows(int(owners.max()) + 1) if len(owners) else 64
-        if size < len(self._sparse):
-            self._set_map(self._sparse[:size].copy())
-        data._cold._shrink()
-
-    def _link_group(self, mates: tuple[GroupMember, ...], n: int) -> None:
-        """Be told of the group's other members, with which the first n rows are aligned."""
-        self._mates = mates
-        self.data._n_grouped = n
-
-    def _join_group(self, row: Instance, entity: Entity) -> Instance:
-        """Let an entity join that has a row in every mate too; return its row; O(1) per mate."""
-        for mate in self._mates:
-            if mate.lookup(entity) == NIL:
-                return row
-        for mate in self._mates:
-            mate._enter_group(mate.lookup(entity))
-            mate._version += 1
-        return self._enter_group(row)
-
-    def _join_group_many(self, rows: RowArray, entities: EntityArray) -> RowArray:
-        """Let those of k entities join that have rows in every mate; return all rows; O(k)."""
-        joining, found = having_all(entities, self._mates)
-        if len(joining) == 0:
-            return rows
-        for mate, rows_there in zip(self._mates, found, strict=True):
-            mate._enter_group_many(rows_there)
-            mate._version += 1
-        src, dst = self._enter_group_many(rows[joining])
-        return Remap(src, dst, self.data._n)(rows)
-
-    def _enter_group(self, row: Instance) -> Instance:
-        """Bring a row to the end of the group; O(1). The caller counts the change."""
-        data = self.data
-        last = Instance(data._n_grouped)
-        self._swap(row, last)
-        data._n_grouped = last + 1
-        return last
-
-    def _enter_group_many(self, rows: RowArray) -> tuple[RowArray, RowArray]:
-        """Bring k rows, in this order, to the end of the group; return (src, dst); O(k)."""
-        data = self.data
-        src, dst = joined_at(rows, data._n_grouped)
-        self._move_many(src, dst)
-        data._n_grouped += len(rows)
-        return src, dst
-
-    def _leave_group(self, row: Instance) -> None:
-        """Swap a row with the group's last and end the group before it; O(1)."""
-        data = self.data
-        last = Instance(data._n_grouped - 1)
-        self._swap(row, last)
-        data._n_grouped = last
-        self._version += 1
-
-    def _leave_group_many(self, gone: RowArray) -> None:
-        """Bring k ascending rows behind the group, which ends before them; O(k)."""
-        data = self.data
-        start = data._n_grouped - len(gone)
-        src, dst = exchange(gone, start, data._n_grouped)
-        self._move_many(src, dst)
-        data._n_grouped = start
-        self._version += 1
-
-    def _group_key(self, key: str | ArrayLike) -> NDArray[Any]:
-        """Return the key by which the group is sorted, one value per row in it."""
-        data = self.data
-        if isinstance(key, str):
-            if key not in SORT_KEYS:
-                raise ValueError(f"{MANAGER} sorts by {SORT_KEYS}, not {key!r}")
-            column: NDArray[Any] = self._column_by_name(key)
-            return column[: data._n_grouped]
-        return sort_key(key_values(key, MANAGER), data._n_grouped, "actors")
-
-    def _permute_group(self, src: RowArray) -> None:
-        """Move every row src[k] of the group to k."""
-        self._move_many(src, np.arange(len(src)))
-        self._version += 1
-
-    def _swap(self, one: Instance, other: Instance) -> None:
-        """Let two rows change places, over the spare row behind the last one if there is one."""
-        data = self.data
-        spare = Instance(data._n)
-        if one == other:
-            return
-        if spare == data._allocated:
-            self._move_many(np.array([one, other]), np.array([other, one]))
-            return
-        self._move(one, spare)
-        self._move(other, one)
-        self._move(spare, other)
+        data._follow_cold_rows(dst)
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
@@ -1474,54 +831,8 @@ class VillagerManager:
         if data._cold_row_cells[dst] != NIL:
             data._cold._row_cells[data._cold_row_cells[dst]] = dst
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        follow(data._cold_row_column[dst], data._cold._row_column, dst)
-
-    def _set_map(self, sparse: NDArray[np.uint32]) -> None:
-        self._sparse = sparse
-        self._sparse_cells = cells(sparse)
-
-    def gc(self, rng: Random | None = None) -> int:
-        """Remove rows of dead entities, picked at random, until four picks in a row are alive.
-
-        Costs next to nothing when nobody died, and finds the dead quickly when many
-        did. Returns how many rows went. The manager's own generator is seeded, so runs
-        repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
-        """
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        data = self.data
-        pick = (self._rng if rng is None else rng).random
-        alive = self._entities.alive
-        collected = alive_in_row = 0
-        while data._n and alive_in_row < 4:
-            row = Instance(int(pick() * data._n))
-            if alive(data._entity_cells[row]):
-                alive_in_row += 1
-                continue
-            alive_in_row = 0
-            collected += self._destroy_row(row)
-        return collected
-
-    def collect(self) -> int:
-        """Remove the rows of all dead entities at once and return how many went; O(n)."""
-        if self._locks:
-            raise locked_in_group(MANAGER, (self, *self._mates))
-        owners = self.data.entity
-        alive = self._entities.alive_many(owners)
-        gone = np.flatnonzero(~alive)
-        return self._destroy_rows(gone)
-
-    def _column_by_name(self, name: str) -> NDArray[Any]:
-        """Return a scalar field's value in each row, defaults included; O(n)."""
-        data, cold = self.data, self.data._cold
-        if name not in COLD_DEFAULTS:
-            column: NDArray[Any] = getattr(data, name)
-            return column
-        return spread(getattr(cold, name), cold.row, COLD_DEFAULTS[name], data._n)
+    def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:
+        """Let two rows change places by way of a third, which is not in use."""
+        self._move(one, spare)
+        self._move(other, one)
+        self._move(spare, other)

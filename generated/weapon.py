@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
-from ._runtime.columns.buffers import Column, cells, flat_cells, nested
+from ._runtime.columns.buffers import Column, cells, nested
 from ._runtime.convert.base import Field
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import BoolField, FloatField, HandleField
@@ -269,7 +269,7 @@ class WeaponData(ChunkColumns):
         self._damage_cells = cells(columns[0])
         self._reach_column = columns[1]
         self._reach_view = columns[1]
-        self._reach_cells = flat_cells(columns[1])
+        self._reach_cells = cells(columns[1])
         self._direction_x_column = columns[2]
         self._direction_x_view = columns[2]
         self._direction_x_cells = cells(columns[2])
@@ -281,7 +281,7 @@ class WeaponData(ChunkColumns):
         self._direction_z_cells = cells(columns[4])
         self._elements_column = columns[5]
         self._elements_view = columns[5]
-        self._elements_cells = flat_cells(columns[5])
+        self._elements_cells = cells(columns[5])
         self._sharp_column = columns[6]
         self._sharp_view = columns[6]
         self._sharp_cells = cells(columns[6])
@@ -290,7 +290,7 @@ class WeaponData(ChunkColumns):
         self._wielder_cells = cells(columns[7])
         self._grip_column = columns[8]
         self._grip_view = columns[8]
-        self._grip_cells = flat_cells(columns[8])
+        self._grip_cells = cells(columns[8])
         self._name_column = columns[9]
         self._name_view = columns[9]
         self._code_column = columns[10]

@@ -15,6 +15,8 @@ from ._runtime.columns.field_names import known_fields
 from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.arrays import as_entities
 from ._runtime.entities.handles import Columns, Entity, EntityArray, Instance, RowArray
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
 from ._runtime.queries.chunks import QueriedChunks
@@ -36,7 +38,6 @@ from .armor import Armor, ArmorFields
 from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
-from .entities import INDEX_MASK, EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
 from .health import Health, HealthFields
 from .kin import Kin, KinColumns, KinFields, KinManager
@@ -816,89 +817,83 @@ class Game(WorldParts):
         _parts: list[tuple[_Store, Columns]] = []
         _given: list[object] = []
         if tile is not None:
-            _columns = self.tile._convert(n, **known_fields(Tile, tile))
+            _columns = self.tile._checked(n, known_fields(Tile, tile))
             _parts.append((self.tile, _columns))
             _given.extend(tile.values())
         if ai_state is not None:
-            _columns = self.ai_state._convert(n, **known_fields(AiState, ai_state))
+            _columns = self.ai_state._checked(n, known_fields(AiState, ai_state))
             _parts.append((self.ai_state, _columns))
             _given.extend(ai_state.values())
         if celestial_body is not None:
-            _columns = self.celestial_body._convert(
-                n, **known_fields(CelestialBody, celestial_body)
+            _columns = self.celestial_body._checked(
+                n, known_fields(CelestialBody, celestial_body)
             )
             _parts.append((self.celestial_body, _columns))
             _given.extend(celestial_body.values())
         if energy is not None:
-            _columns = self.energy._convert(n, **known_fields(Energy, energy))
+            _columns = self.energy._checked(n, known_fields(Energy, energy))
             _parts.append((self.energy, _columns))
             _given.extend(energy.values())
         if every_type is not None:
-            _columns = self.every_type._convert(
-                n, **known_fields(EveryType, every_type)
-            )
+            _columns = self.every_type._checked(n, known_fields(EveryType, every_type))
             _parts.append((self.every_type, _columns))
             _given.extend(every_type.values())
         if kin is not None:
-            _columns = self.kin._convert(n, **known_fields(Kin, kin))
+            _columns = self.kin._checked(n, known_fields(Kin, kin))
             _parts.append((self.kin, _columns))
             _given.extend(kin.values())
         if particle is not None:
-            _columns = self.particle._convert(n, **known_fields(Particle, particle))
+            _columns = self.particle._checked(n, known_fields(Particle, particle))
             _parts.append((self.particle, _columns))
             _given.extend(particle.values())
         if point_mass is not None:
-            _columns = self.point_mass._convert(
-                n, **known_fields(PointMass, point_mass)
-            )
+            _columns = self.point_mass._checked(n, known_fields(PointMass, point_mass))
             _parts.append((self.point_mass, _columns))
             _given.extend(point_mass.values())
         if position is not None:
-            _columns = self.position._convert(n, **known_fields(Position, position))
+            _columns = self.position._checked(n, known_fields(Position, position))
             _parts.append((self.position, _columns))
             _given.extend(position.values())
         if predator is not None:
-            _columns = self.predator._convert(n, **known_fields(Predator, predator))
+            _columns = self.predator._checked(n, known_fields(Predator, predator))
             _parts.append((self.predator, _columns))
             _given.extend(predator.values())
         if scene_node is not None:
-            _columns = self.scene_node._convert(
-                n, **known_fields(SceneNode, scene_node)
-            )
+            _columns = self.scene_node._checked(n, known_fields(SceneNode, scene_node))
             _parts.append((self.scene_node, _columns))
             _given.extend(scene_node.values())
         if skinned_mesh is not None:
-            _columns = self.skinned_mesh._convert(
-                n, **known_fields(SkinnedMesh, skinned_mesh)
+            _columns = self.skinned_mesh._checked(
+                n, known_fields(SkinnedMesh, skinned_mesh)
             )
             _parts.append((self.skinned_mesh, _columns))
             _given.extend(skinned_mesh.values())
         if sound_source is not None:
-            _columns = self.sound_source._convert(
-                n, **known_fields(SoundSource, sound_source)
+            _columns = self.sound_source._checked(
+                n, known_fields(SoundSource, sound_source)
             )
             _parts.append((self.sound_source, _columns))
             _given.extend(sound_source.values())
         if static is not None:
-            _columns = self.static._convert(n, **known_fields(Static, static))
+            _columns = self.static._checked(n, known_fields(Static, static))
             _parts.append((self.static, _columns))
             _given.extend(static.values())
         if status_effect is not None:
-            _columns = self.status_effect._convert(
-                n, **known_fields(StatusEffect, status_effect)
+            _columns = self.status_effect._checked(
+                n, known_fields(StatusEffect, status_effect)
             )
             _parts.append((self.status_effect, _columns))
             _given.extend(status_effect.values())
         if transform is not None:
-            _columns = self.transform._convert(n, **known_fields(Transform, transform))
+            _columns = self.transform._checked(n, known_fields(Transform, transform))
             _parts.append((self.transform, _columns))
             _given.extend(transform.values())
         if velocity is not None:
-            _columns = self.velocity._convert(n, **known_fields(Velocity, velocity))
+            _columns = self.velocity._checked(n, known_fields(Velocity, velocity))
             _parts.append((self.velocity, _columns))
             _given.extend(velocity.values())
         if villager is not None:
-            _columns = self.villager._convert(n, **known_fields(Villager, villager))
+            _columns = self.villager._checked(n, known_fields(Villager, villager))
             _parts.append((self.villager, _columns))
             _given.extend(villager.values())
         _rows = SpawnedRows(
@@ -1239,14 +1234,19 @@ class Game(WorldParts):
         """Create n entities and append checked columns; take all back if that fails."""
         parts = [(store, _owned(columns)) for store, columns in parts]
         entities = self.entities.create_many(n)
+        if n == 0:
+            return entities
         done: list[_Store] = []
         with self.entities.dispatch:
             try:
                 for store, columns in parts:
                     store._make_room(entities, columns, borrowed)
+                if sum(store._evict_many(entities) for store, _ in parts):
+                    for store, columns in parts:
+                        # again: callbacks may have changed anything
+                        store._admit_many(entities)
+                        store._make_room(entities, columns, ())
                 for store, columns in parts:
-                    # again: an earlier part's callbacks may have used the room
-                    store._make_room(entities, columns, borrowed)
                     store._append_many(entities, columns)
                     done.append(store)
             except BaseException:
@@ -1270,6 +1270,10 @@ class _Store(Protocol):
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
     ) -> None: ...
+
+    def _evict_many(self, entities: EntityArray, /) -> int: ...
+
+    def _admit_many(self, entities: EntityArray, /) -> None: ...
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> object: ...
 

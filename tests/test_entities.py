@@ -19,8 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from ecsgen.model import World
+from ecsgen.render.package import layout_module
 from ecsgen.runtime.errors import CapacityError, StaleEntityError, StructureLockedError
-from tests.entities_package import entities_module, entities_source
+from tests.entities_package import entities_module
 
 LAYOUTS = [
     (1, 1, 0),
@@ -549,6 +551,13 @@ def test_a_copy_made_by_a_callback_is_at_rest() -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_text_is_already_in_blacks_style(layout: tuple[int, int, int]) -> None:
-    source = entities_source(*layout)
+    index_bits, generation_bits, min_free = layout
+    source = layout_module(
+        World(index_bits=index_bits, generation_bits=generation_bits, min_free=min_free)
+    )
+    numbers: dict[str, Any] = {}
+    exec(source, numbers)
+    assert (numbers["INDEX_BITS"], numbers["GENERATION_BITS"], numbers["MIN_FREE"]) == layout
+    assert numbers["INDEX_MASK"] == 2**index_bits - 1
     assert black.format_str(source, mode=black.Mode()) == source
     assert max(map(len, source.splitlines())) <= 88

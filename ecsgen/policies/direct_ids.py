@@ -19,7 +19,7 @@ POLICY = Policy(
     columns=_columns,
     calls={
         "admit_one": """
-            if row < data._allocated and data._id_generation_cells[row] == LAST_GENERATION:
+            if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
                 raise worn_out(data.MANAGER, row)
         """,
         "appended_one": """

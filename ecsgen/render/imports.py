@@ -36,8 +36,6 @@ NUMPY = {
 PACKAGE = {
     "ArchetypeChunk": ".archetypes",
     "Archetypes": ".archetypes",
-    "EntityManager": ".entities",
-    "INDEX_MASK": ".entities",
 }
 
 # Names count where they stand as code: not in strings or comments, nor as attributes or keywords,

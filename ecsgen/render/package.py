@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -19,7 +20,7 @@ from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
-from ecsgen.render.runtime import RUNTIME, copies, origins
+from ecsgen.render.runtime import LAYOUT, RUNTIME, copies, origins, sources
 from ecsgen.render.world import Parts, world_module
 
 EXPORTED = (
@@ -47,7 +48,7 @@ EXPORTED = (
 def outputs(project: Project, options: Options) -> list[Output]:
     """Return every file that the schemas give rise to; cheap, nothing is rendered yet.
 
-    What these import of the runtime comes beside them: `runtime.copies`.
+    What these import of the runtime comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
     tests_of = tests.outputs(project, options) if options.tests is not None else ()
@@ -67,7 +68,8 @@ def _package(project: Project) -> Iterator[Output]:
     of_world = ("World", project.world.name, *parts.exports)
     yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
     yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module, project.world)
+    yield _output("entities.py", entities_module)
+    yield _output(LAYOUT, layout_module, project.world)
     yield _output("world.py", world_module, parts)
     if project.world.archetypes:
         yield _output("archetypes.py", archetypes_module, *archetype_subjects(project))
@@ -92,17 +94,18 @@ def _empty() -> str:
     return ""
 
 
-def entities_module(world: World) -> str:
-    """Return the entity manager with this project's layout of handles."""
-    return (
-        environment()
-        .get_template("entities.py.j2")
-        .render(
-            index_bits=world.index_bits,
-            generation_bits=world.generation_bits,
-            min_free=world.min_free,
-        )
-    )
+def entities_module() -> str:
+    """Return the module that has what users want of entities."""
+    return environment().get_template("entities.py.j2").render()
+
+
+def layout_module(world: World) -> str:
+    """Return the runtime's layout of handles with this project's numbers."""
+    text = sources()[LAYOUT]
+    for name in ("index_bits", "generation_bits", "min_free"):
+        line = rf"^({name.upper()}: Final = )\d+$"
+        text = re.sub(line, rf"\g<1>{getattr(world, name)}", text, flags=re.MULTILINE)
+    return text
 
 
 def enums_module(enums: tuple[Enum, ...]) -> str:

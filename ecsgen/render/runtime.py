@@ -15,6 +15,8 @@ import ecsgen
 FOLDER = Path(ecsgen.__file__).parent
 RUNTIME = "_runtime"
 COMPILED = "_compiled"
+LAYOUT = f"{RUNTIME}/entities/layout.py"
+"""The one module that is not copied as it is: it has numbers of the project."""
 
 _IMPORTS = re.compile(r"^from (\.+)([\w.]*) import ", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
@@ -55,7 +57,7 @@ def public_names(text: str) -> list[str]:
 def copies(modules: Iterable[str]) -> dict[str, str]:
     """Return the text of each module that modules with these texts need, by path.
 
-    That is what they import, what these import, and the `__init__` of each folder.
+    That is what they import, what these import, and the `__init__` of each folder; not `LAYOUT`.
     """
     needed: dict[str, str] = {}
     todo = [path for text in modules for path in _imported("", text)]
@@ -65,6 +67,7 @@ def copies(modules: Iterable[str]) -> dict[str, str]:
             needed[path] = sources()[path]
             todo += _imported(path, needed[path])
             todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
+    needed.pop(LAYOUT, None)
     return dict(sorted(needed.items()))
 
 

@@ -45,8 +45,11 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
         "FamilyLinks Field FieldsT FloatField Group GroupMember GroupedColumns HandleField IdArray "
-        "IndexQueue IntField LAST_GENERATION LevelBlocks LevelCache Links ObjectField OwnedRows "
-        "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField"
+        "GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
+        "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
+        "ONE_GENERATION OwnedRows "
+        "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField "
+        "WORN_OUT"
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from contextlib import ExitStack
 from copy import deepcopy
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ from ._support.package import (
     StructureLockedError,
     entities,
 )
+from ._support.runtime import runtime_with
 
 GENERATIONS = min(3, (1 << entities.GENERATION_BITS) - 1)
 
@@ -40,13 +41,11 @@ class _Machine(RuleBasedStateMachine):
         self.count = min(count, entities.INDEX_COUNT)
         self.min_free = min_free
         last = GENERATIONS << entities.INDEX_BITS
-        self.patches = [
-            patch.object(entities, "MIN_FREE", min_free),
-            patch.object(entities, "INDEX_COUNT", self.count),
-            patch.object(entities, "LAST_GENERATION", last),
-        ]
-        for change in self.patches:
-            change.start()
+        numbers = runtime_with(
+            MIN_FREE=min_free, INDEX_COUNT=self.count, LAST_GENERATION=last
+        )
+        self.patches = ExitStack()
+        self.patches.enter_context(numbers)
         self.entities = EntityManager()
         self.generations: list[int] = []  # by index
         self.alive: set[int] = set()
@@ -54,8 +53,7 @@ class _Machine(RuleBasedStateMachine):
         self.free: list[int] = []  # indices, first in first out
 
     def teardown(self) -> None:
-        for change in self.patches:
-            change.stop()
+        self.patches.close()
 
     def next_entity(self) -> int:
         """Create an entity in the model."""
@@ -185,7 +183,7 @@ def test_what_can_not_be_an_entity_is_not_alive() -> None:
 
 def test_indices_come_back_first_in_first_out() -> None:
     em = EntityManager()
-    with patch.object(entities, "MIN_FREE", 1):
+    with runtime_with(MIN_FREE=1):
         first, second = em.create(), em.create()
         em.destroy(second)
         assert em.index(em.create()) == 2 % entities.INDEX_COUNT
@@ -213,7 +211,7 @@ def test_taking_back_after_others_came() -> None:
     em._uncreate(es)
     assert list(em) == [other]
     assert not em.alive_many(es).any()
-    with patch.object(entities, "MIN_FREE", 0):
+    with runtime_with(MIN_FREE=0):
         assert em.create_many(2).tolist() == es.tolist()
 
 
@@ -229,10 +227,7 @@ def test_room_for_all(count: int) -> None:
 @pytest.mark.parametrize("as_many", [False, True])
 def test_an_index_without_generations_is_retired(as_many: bool) -> None:
     em = EntityManager()
-    with (
-        patch.object(entities, "MIN_FREE", 0),
-        patch.object(entities, "LAST_GENERATION", 1 << entities.INDEX_BITS),
-    ):
+    with runtime_with(MIN_FREE=0, LAST_GENERATION=1 << entities.INDEX_BITS):
         entity = em.create()  # its index is 0, so this is the first of the last
         if as_many:
             em.destroy_many([entity])

@@ -41,3 +41,7 @@ class CapacityError(EcsError, MemoryError):
 
 class StaleViewWarning(UserWarning):
     """A manager's buffer moved while someone outside still held a view of the old one."""
+
+
+class BrokenManagerError(EcsError, RuntimeError):
+    """A change failed halfway, by lack of memory or an interrupt."""

@@ -117,7 +117,7 @@ class Archetype:
         for chunk, rows, part in self._spans(start, self.n):
             given = values[part] if each else values
             if chunk._columns[column].ndim > 1:
-                put_cells(chunk._columns[column], chunk._items[column], rows, given)
+                put_cells(chunk._columns[column], rows, given)
             else:
                 chunk._columns[column][rows] = given
 

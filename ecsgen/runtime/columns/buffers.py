@@ -16,8 +16,6 @@ from ..convert.base import Field
 from ..entities.handles import NIL, RowArray
 from ..errors import CapacityError, StaleViewWarning
 
-_RUNTIME: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
-_PACKAGE: Final = os.path.dirname(os.path.dirname(_RUNTIME))
 CACHE_LINE: Final = 64
 """Columns start on cache lines, so the capacity is a multiple of 64 rows."""
 
@@ -208,15 +206,18 @@ def warn_if_viewed(
 
 
 def _outside_level() -> int:
-    """Return the warning's stacklevel of the first frame outside the package's own modules."""
+    """Return the warning's stacklevel of the first frame outside this package's own modules."""
     level = 2
     frame = sys._getframe(level)
-    while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
+    while frame.f_back is not None and _is_own(frame.f_code.co_filename):
         frame = frame.f_back
         level += 1
     return level
 
 
-def _is_inside(file: str) -> bool:
-    """Return whether a module is the package's own; the tests in a folder of it are not."""
-    return os.path.dirname(file) == _PACKAGE or file.startswith(_RUNTIME)
+def _is_own(file: str) -> bool:
+    """Whether a module is the package's own, not one of the tests that may lie inside it."""
+    runtime = os.path.dirname(os.path.dirname(__file__))
+    folder = os.path.dirname(file)
+    inside = f"{folder}{os.sep}".startswith(f"{runtime}{os.sep}")
+    return inside or folder == os.path.dirname(runtime)

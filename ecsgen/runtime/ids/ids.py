@@ -22,7 +22,7 @@ from ..manager import Manager
 from ..placement.packed import Packed
 from ..state import NO_SLOTS
 from .slots import (
-    LAST_GENERATION,
+    WORN_OUT,
     SLOT_BITS,
     SLOT_MASK,
     ids_of,
@@ -91,7 +91,7 @@ class IdRows(Rows):
 
     def _give_slot(self, slot: int) -> None:
         """Free the slot of a row that is gone, or retire it after its last generation."""
-        if self._id_generation_cells[slot] == LAST_GENERATION:
+        if self._id_generation_cells[slot] == WORN_OUT:
             self._slots -= 1
             self._id_slot_cells[self._n] = self._id_slot_cells[self._slots]
             return
@@ -100,7 +100,7 @@ class IdRows(Rows):
 
     def _give_slots(self, slots: NDArray[np.uint32]) -> None:
         """Free the slots of the rows that are gone, but retire those that are worn out."""
-        fresh = slots[self._id_generation_column[slots] != LAST_GENERATION]
+        fresh = slots[self._id_generation_column[slots] != WORN_OUT]
         self._id_generation_column[fresh] += 1
         worn = len(slots) - len(fresh)
         n, end = self._n, self._n + len(fresh)

@@ -122,10 +122,14 @@ class Owned(Manager):
         if len(handles) == 0:
             return np.empty(0, np.intp)
         handles, columns = self._own_entities(handles), self._own(columns)
-        if self._evict_many(handles) and self._RELEASES:
-            self._admit_many(handles)  # again: callbacks may have changed anything
-            self._make_room(handles, columns, ())
-        return self._append_many(handles, columns)
+        if not self._RELEASES:
+            self._evict_many(handles)
+            return self._append_many(handles, columns)
+        with self._dispatch:
+            if self._evict_many(handles):
+                self._admit_many(handles)  # again: callbacks may have changed anything
+                self._make_room(handles, columns, ())
+            return self._append_many(handles, columns)
 
     def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
         """Check columns for the rows of `count` entities that are about to be created."""

@@ -94,7 +94,7 @@ def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) ->
         return
     cells = items(column)
     if values.shape != (len(rows), *column.shape[1:]):
-        put_cells(column, cells, rows, values)
+        put_cells(column, rows, values)
     elif cells.dtype.kind == "V":
         np.put(cells, rows, items(np.ascontiguousarray(values)), mode="clip")
     else:

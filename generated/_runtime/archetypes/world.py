@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
-from ..entities.handles import Columns, Entity, EntityArray
+from ..entities.handles import NIL, Columns, Entity, EntityArray
+from ..placement.rows import first_present
 from .store import ArchetypeStore
 from .view import RowClass
 
@@ -35,7 +36,7 @@ class ArchetypeHolder:
 class SpawnedRows:
     """Checked rows of some components for entities that are about to be created."""
 
-    __slots__ = ("_bits", "_columns", "_store")
+    __slots__ = ("_bits", "_columns", "_given", "_store")
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class SpawnedRows:
     ) -> None:
         self._store = store
         self._bits = 0
+        self._given = [component for component, fields in given.items() if fields is not None]
         self._columns: dict[int, Sequence[NDArray[Any]]] = {}
         for component, fields in given.items():
             if fields is not None:
@@ -63,6 +65,18 @@ class SpawnedRows:
     ) -> None:
         if self._bits:
             self._store._table.make_room(self._bits, entities)
+
+    def _evict_many(self, entities: EntityArray, /) -> int:
+        return 0
+
+    def _admit_many(self, entities: EntityArray, /) -> None:
+        """Raise if one of the entities has rows already."""
+        for component in self._given:
+            first_present(
+                type(self._store).__name__,
+                entities,
+                np.where(self._store.has_many(entities, component), 0, NIL),
+            )
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
         self._store._append(self._bits, entities, self._columns)

@@ -6,8 +6,9 @@ bulk call. A field class says how to check one element (`cell`) and a typed arra
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import index
-from typing import Any, ClassVar, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,18 @@ from numpy.typing import NDArray
 from .arrays import gathered, is_array_like, leaves, shown
 
 _IMMUTABLE: Final = frozenset((bool, int, float))
+
+
+class Converter(Protocol):
+    """What turns the values of a field into what its column stores."""
+
+    def many(
+        self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
+    ) -> NDArray[Any]: ...
+
+
+FieldTable: TypeAlias = Mapping[str, tuple[Converter, Any]]
+"""The converter and the default of each field."""
 
 
 class Field:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..errors import StructureLockedError
 from ..placement.rows import integers, is_integer, locked, permutation
 from ..placement.sorting import sort_order
@@ -44,7 +44,7 @@ class GroupMember(Protocol):
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
 
-    def _link_group(self, mates: tuple[GroupMember, ...], n: int, /) -> None: ...
+    def _link_group(self, others: tuple[GroupMember, ...], n: int, /) -> None: ...
 
     def _enter_group(self, row: Instance, /) -> Instance: ...
 
@@ -73,8 +73,8 @@ class Group:
         self._members = dict(members)
         self._first = next(iter(members.values()))
         for member in members.values():
-            mates = tuple(other for other in members.values() if other is not member)
-            member._link_group(mates, n)
+            others = tuple(other for other in members.values() if other is not member)
+            member._link_group(others, n)
 
     if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
 
@@ -141,12 +141,12 @@ class Group:
 
 
 def having_all(
-    entities: EntityArray, mates: tuple[GroupMember, ...]
+    entities: EntityArray, others: tuple[GroupMember, ...]
 ) -> tuple[RowArray, list[RowArray]]:
     """Return which of k entities have a row in every mate, and these rows, by mate; O(k)."""
     chosen, wanted = np.arange(len(entities)), entities
     found: list[RowArray] = []
-    for mate in mates:
+    for mate in others:
         rows = mate.lookup_many(wanted)
         present = rows != NIL
         if not present.all():
@@ -157,12 +157,6 @@ def having_all(
         if len(chosen) == 0:
             break
     return chosen, found
-
-
-def unshared(entities: EntityArray, columns: Columns) -> tuple[EntityArray, Columns]:
-    """Copy views: what they look at may be rows of a mate, which may move before they are read."""
-    values = {name: c if c.base is None else c.copy() for name, c in columns.items()}
-    return entities if entities.base is None else entities.copy(), values
 
 
 def joined_at(rows: RowArray, start: int) -> tuple[RowArray, RowArray]:

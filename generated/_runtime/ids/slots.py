@@ -13,7 +13,7 @@ from ..errors import CapacityError, StaleIdError
 
 SLOT_BITS: Final = 32
 SLOT_MASK: Final = 0xFFFF_FFFF
-LAST_GENERATION: Final = 0xFFFF_FFFF
+WORN_OUT: Final = 0xFFFF_FFFF
 
 
 def ids_of(slots: NDArray[Any], generations: NDArray[np.uint32]) -> IdArray:
@@ -65,6 +65,6 @@ def first_worn_out(
 ) -> None:
     """Raise CapacityError for the first of the rows that has no generation left."""
     known = rows[rows < len(generations)]
-    worn = known[generations[known] == LAST_GENERATION]
+    worn = known[generations[known] == WORN_OUT]
     if len(worn):
         raise worn_out(manager, int(worn[0]))

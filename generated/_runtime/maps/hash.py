@@ -1,12 +1,76 @@
-"""The hash map: a dict from an entity's whole handle to a row."""
+"""lookup: hash: a dict from whole handle to row, for rare components (Bitsquid's choice)."""
 
 from __future__ import annotations
 
 import sys
+from operator import index
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..entities.handles import NIL, EntityArray, Instance, RowArray
+from ..entities.arrays import as_entities
+from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
+from ..placement.rows import is_integer
+from ..state import NO_SLOTS
+from .mapped import Mapped
+
+
+class Hash(Mapped):
+    """A manager that finds rows in a dict by handle; those of the dead are in nobody's way."""
+
+    __slots__ = NO_SLOTS
+    _rows: dict[int, Instance]
+
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity has an instance; O(1)."""
+        return is_integer(entity) and index(entity) in self._rows
+
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        return self._rows.get(entity, NIL)
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        return hash_lookup(self._rows, as_entities(entities))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "rows": self._rows}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._rows = dict(state["rows"])
+
+    def _start(self) -> None:
+        super()._start()
+        self._rows = {}
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + dict_bytes(self._rows)
+
+    def _shrink(self) -> None:
+        super()._shrink()
+        self._rows = dict(self._rows)
+
+    def _enter(self, entity: Entity, row: Instance) -> None:
+        self._rows[entity] = row
+
+    def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
+        remember(self._rows, entities, rows)
+
+    def _first_of(self, entity: Entity) -> Instance:
+        return self._rows[entity]
+
+    def _firsts_of(self, entities: EntityArray) -> RowArray:
+        return hash_lookup(self._rows, entities)
+
+    def _forget(self, entity: Entity) -> None:
+        del self._rows[entity]
+
+    def _forget_many(self, entities: EntityArray) -> None:
+        forget(self._rows, entities)
 
 
 def hash_lookup(rows: dict[int, Instance], entities: EntityArray) -> RowArray:

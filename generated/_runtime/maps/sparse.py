@@ -1,16 +1,114 @@
-"""The sparse map: an array from entity index to row."""
+"""lookup: sparse: an array from entity index to row."""
 
 from __future__ import annotations
 
-from typing import Final
+from operator import index
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..entities.handles import NIL, EntityArray, RowArray
+from ..columns.buffers import cells, whole_rows
+from ..entities.arrays import as_entities
+from ..entities.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..entities.layout import INDEX_MASK
+from ..state import NO_SLOTS
+from .mapped import Mapped
 
 BLOCK: Final = 16_384
 """Entities per step of a bulk lookup: the scratch stays in the second-level cache."""
+
+
+class Sparse(Mapped):
+    """A manager that finds rows in an array by entity index.
+
+    Rows of dead entities stay in it until their index is used again.
+    """
+
+    __slots__ = NO_SLOTS
+    _sparse: NDArray[np.uint32]
+    _sparse_cells: memoryview[Instance]
+
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+        except IndexError:
+            return NIL
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
+        data = self.data
+        owners = data._entity_column[: data._n]
+        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "sparse": self._sparse}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._set_map(state["sparse"].copy())
+
+    def _start(self) -> None:
+        super()._start()
+        self._set_map(sparse_map(64))
+
+    def _set_map(self, sparse: NDArray[np.uint32]) -> None:
+        self._sparse = sparse
+        self._sparse_cells = cells(sparse)
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + self._sparse.nbytes
+
+    def _shrink(self) -> None:
+        super()._shrink()
+        data = self.data
+        owners = indices(data._entity_column[: data._n], INDEX_MASK)
+        size = whole_rows(int(owners.max()) + 1) if len(owners) else 64
+        if size < len(self._sparse):
+            self._set_map(self._sparse[:size].copy())
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        super()._make_room(entities, columns, borrowed)
+        highest = rows_spanned(entities, INDEX_MASK) - 1
+        if highest >= len(self._sparse):
+            self._set_map(grown_map(self._sparse, highest))
+
+    def _evict(self, row: Instance) -> None:
+        """Remove the rows of a dead entity, of which this is the first."""
+        self._destroy_rows(self._rows_with(row))
+
+    def _evict_many(self, entities: EntityArray) -> int:
+        slots = indices(entities, INDEX_MASK)
+        owners = self.data._entity_column[: self.data._n]
+        dead = predecessors(self._sparse, slots, owners, entities)
+        return self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
+
+    def _enter(self, entity: Entity, row: Instance) -> None:
+        self._sparse_cells[entity & INDEX_MASK] = row
+
+    def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
+        self._sparse[indices(entities, INDEX_MASK)] = rows
+
+    def _first_of(self, entity: Entity) -> Instance:
+        return self._sparse_cells[entity & INDEX_MASK]
+
+    def _firsts_of(self, entities: EntityArray) -> RowArray:
+        return self._sparse[indices(entities, INDEX_MASK)].astype(np.intp)
+
+    def _forget(self, entity: Entity) -> None:
+        self._sparse_cells[entity & INDEX_MASK] = NIL
+
+    def _forget_many(self, entities: EntityArray) -> None:
+        self._sparse[indices(entities, INDEX_MASK)] = NIL
 
 
 def sparse_map(size: int) -> NDArray[np.uint32]:
@@ -28,6 +126,13 @@ def grown_map(old: NDArray[np.uint32], index: int) -> NDArray[np.uint32]:
 def indices(entities: EntityArray, index_mask: int) -> RowArray:
     """Return the entities' indices, ready to index an array with."""
     return (entities & np.uint64(index_mask)).view(np.intp)
+
+
+def rows_spanned(entities: EntityArray, index_mask: int) -> int:
+    """Return one more than the highest index of the entities, 0 without any; O(k)."""
+    if len(entities) == 0:
+        return 0
+    return int((entities & np.uint64(index_mask)).max()) + 1
 
 
 def predecessors(

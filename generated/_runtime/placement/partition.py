@@ -1,55 +1,136 @@
-"""Partitions: rows of two parts, the active ones in front of a bound."""
+"""partition: active rows in front, kept there by swaps; never a flag to test (data locality)."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..entities.handles import RowArray
-from .rows import fill
-from .sorting import sort_order
-
-
-def room_at(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
-    end = bound + count
-    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
+from ..columns.rows import Rows
+from ..entities.handles import Instance, RowArray
+from ..state import NO_SLOTS
+from .bounded import Bounded
+from .bounds import exchange, parts_sorted, within_parts
+from .rows import Remap, distinct
 
 
-def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
+class PartitionedRows(Rows):
+    """Rows of which the first `_n_active` are active."""
 
-    The active part closes as any table does. The rows that it gives up belong to the
-    inactive part now: they are holes of that part, like those of its own rows that
-    leave.
-    """
-    split = int(np.searchsorted(gone, bound))
-    src, dst = fill(gone[:split], bound)
-    start = bound - split
-    holes = np.concatenate((np.arange(start, bound), gone[split:]))
-    behind, front = fill(holes - start, n - start)
-    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
+    __slots__ = NO_SLOTS
+    _NUMBERS: ClassVar[tuple[str, ...]] = ("_n_active",)
+    _n_active: int
+
+    def _start(self) -> None:
+        super()._start()
+        self._n_active = 0
 
 
-def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
-    outside = np.ones(end - start, np.bool_)
-    inside = rows[(rows >= start) & (rows < end)]
-    outside[inside - start] = False
-    leaving = np.flatnonzero(outside) + start
-    coming = rows[(rows < start) | (rows >= end)]
-    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
+class Partition(Bounded):
+    """A manager whose rows are active or not."""
 
+    __slots__ = NO_SLOTS
+    data: PartitionedRows
 
-def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
-    """Return the stable ascending order inside each part, NaN last."""
-    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
+    @property
+    def n_active(self) -> int:
+        """How many rows are active: rows [0, n_active)."""
+        return self.data._n_active
 
+    def is_active(self, row: Instance, /) -> bool:
+        """Return whether a row is active; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return row < data._n_active
 
-def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
-    """Return an order that keeps every row in its part, or raise ValueError."""
-    if len(order) and bound and int(order[:bound].max()) >= bound:
-        raise ValueError(f"{manager}: the order moves rows across the active boundary")
-    return order
+    def activate(self, row: Instance, /) -> Instance:
+        """Let a row be active and return where it is now; O(1), one swap or none."""
+        if self._locks:
+            raise self._locked()
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        bound = Instance(data._n_active)
+        if row < bound:
+            return row
+        return self._swap_across(row, bound, bound + 1)
+
+    def deactivate(self, row: Instance, /) -> Instance:
+        """Let a row be inactive and return where it is now; O(1), one swap or none."""
+        if self._locks:
+            raise self._locked()
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        last = Instance(data._n_active - 1)
+        if row > last:
+            return row
+        return self._swap_across(row, last, last)
+
+    def activate_many(self, rows: ArrayLike, /) -> RowArray:
+        """Let k rows, or a mask's, be active; return where they are, in the order given; O(k).
+
+        Raises:
+            StaleInstanceError: a row is not in use, or is given twice.
+            StructureLockedError: the manager is locked.
+        """
+        given, ascending = self._to_cross(rows)
+        start = self.data._n_active
+        chosen = ascending[ascending >= start]
+        end = start + len(chosen)
+        return self._cross(given, chosen, start, end, bound=end)
+
+    def deactivate_many(self, rows: ArrayLike, /) -> RowArray:
+        """Let k rows, or a mask's, be inactive; return where they are, in the order given; O(k).
+
+        Raises:
+            StaleInstanceError: a row is not in use, or is given twice.
+            StructureLockedError: the manager is locked.
+        """
+        given, ascending = self._to_cross(rows)
+        end = self.data._n_active
+        chosen = ascending[ascending < end]
+        start = end - len(chosen)
+        return self._cross(given, chosen, start, end, bound=start)
+
+    def _sorted(self, keys: NDArray[Any]) -> RowArray:
+        return parts_sorted(keys, self.data._n_active)
+
+    def _checked_order(self, order: RowArray) -> RowArray:
+        return within_parts(order, self.data._n_active, type(self).__name__)
+
+    def _swap_across(self, row: Instance, place: Instance, bound: int) -> Instance:
+        """Swap a row to a place at the bound, and set the bound."""
+        try:
+            self._swap(row, place)
+            self.data._n_active = bound
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return place
+
+    def _to_cross(self, rows: ArrayLike) -> tuple[RowArray, RowArray]:
+        """Return rows as they were given, and ascending."""
+        if self._locks:
+            raise self._locked()
+        given = self._rows_given(rows)
+        return given, distinct(given, self.data._n, type(self).__name__)
+
+    def _cross(
+        self, given: RowArray, chosen: RowArray, start: int, end: int, bound: int
+    ) -> RowArray:
+        """Bring the chosen rows to [start, end), set the bound, and return where the given are."""
+        if len(chosen) == 0:
+            return given
+        src, dst = exchange(chosen, start, end)
+        where = Remap(src, dst, self.data._n)(given)
+        try:
+            self._move_many(src, dst)
+            self.data._n_active = bound
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return where

@@ -8,11 +8,12 @@ ascending survivors.
 from __future__ import annotations
 
 from operator import index
-from typing import Any, Protocol, SupportsIndex, TypeGuard
+from typing import Any, SupportsIndex, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..columns.rows import Rows
 from ..entities.handles import NIL, EntityArray, RowArray
 from ..errors import (
     DuplicateInstanceError,
@@ -28,13 +29,6 @@ _DENSE = 16
 def is_integer(value: object) -> TypeGuard[SupportsIndex]:
     """Return whether a value can be a handle or a row at all."""
     return hasattr(value, "__index__")
-
-
-class Rows(Protocol):
-    """What has rows. Their number is asked for after arguments are converted, which may run code
-    of the caller's that changes it."""
-
-    _n: int
 
 
 def row_in_use(row: object, data: Rows, manager: str) -> int:
@@ -56,6 +50,9 @@ def unused(number: int, n: int, manager: str) -> StaleInstanceError:
 def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
     """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
 
+    The array is a new one: what the caller gave may be a view of a column that moves. The number
+    of rows is asked for after the conversion, which may run code of the caller's.
+
     Raises:
         TypeError: they are not integers.
         ValueError: a mask of another length, or more than one dimension.
@@ -72,7 +69,7 @@ def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
     wrong = (given < 0) | (given >= n)
     if wrong.any():
         raise unused(int(given[wrong.argmax()]), n, manager)
-    return given.astype(np.intp, copy=False)
+    return given.astype(np.intp)
 
 
 def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
@@ -139,7 +136,10 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
 
 
 def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
-    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n)."""
+    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n).
+
+    The array is a new one: what the caller gave may be a view of a column that moves.
+    """
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
@@ -147,7 +147,7 @@ def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
         seen[given] = True
     if len(given) != n or not seen.all():
         raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
-    return given.astype(np.intp, copy=False)
+    return given.astype(np.intp)
 
 
 class Remap:

@@ -15,7 +15,10 @@ _Cell = TypeVar("_Cell", bound=np.generic)
 
 
 class QueryColumns:
-    """The columns of one component in the rows of a query: one cell per entity."""
+    """The columns of one component in the rows of a query: one cell per entity.
+
+    A column is a view where the rows follow each other, else a copy: assign to it to write.
+    """
 
     __slots__ = ("_join", "_place")
 
@@ -91,7 +94,7 @@ def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) ->
         return
     cells = items(column)
     if values.shape != (len(rows), *column.shape[1:]):
-        put_cells(column, cells, rows, values)
+        put_cells(column, rows, values)
     elif cells.dtype.kind == "V":
         np.put(cells, rows, items(np.ascontiguousarray(values)), mode="clip")
     else:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
+from ..columns.rows import Rows
 from ..entities.handles import RowArray
 from ..kernels.blocks import (
     Cells,
@@ -18,6 +19,7 @@ from ..kernels.blocks import (
     take_rows,
     working_memory,
 )
+from ..state import NO_SLOTS
 from .members import RowsOrSlice
 from .rows import QueryRows, RowOrder
 
@@ -188,3 +190,24 @@ class _Strewn:
         """Copy the block over the rows, if the kernel writes them."""
         if self._column.is_written:
             put_rows(self._cells, self._rows, self._copy)
+
+
+class JoinedRows(Rows):
+    """Rows with the blocks of the world's kernels that look at them."""
+
+    __slots__ = NO_SLOTS
+    _joined: dict[str, JoinedBlocks]
+
+    def _start(self) -> None:
+        super()._start()
+        self._joined = {}
+
+    def _forget_views(self) -> None:
+        super()._forget_views()
+        for blocks in self._joined.values():
+            blocks.drop()
+        self._joined = {}
+
+    def _nbytes(self) -> int:
+        held = sum(blocks.nbytes for blocks in self._joined.values())
+        return super()._nbytes() + held

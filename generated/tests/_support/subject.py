@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 from .fields import Field
-from .package import CapacityError, EntityArray, EntityManager, entities
+from .package import CapacityError, EntityArray, EntityManager
+from .runtime import runtime_with
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def born(manager: EntityManager, count: int) -> EntityArray:
 def reborn(manager: EntityManager, es: EntityArray) -> EntityArray:
     """Let entities die, and return new ones of the same indices, in the same order."""
     manager.destroy_many(es)
-    with patch.object(entities, "MIN_FREE", 0):
+    with runtime_with(MIN_FREE=0):
         again = born(manager, len(es))
     assert [manager.index(e) for e in again] == [manager.index(e) for e in es]
     return again

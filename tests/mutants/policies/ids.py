@@ -23,7 +23,7 @@ GROUPS = (
         ),
         Mutant(
             "a worn out slot is used again",
-            r"if self\._id_generation_cells\[slot\] == LAST_GENERATION:",
+            r"if self\._id_generation_cells\[slot\] == WORN_OUT:",
             "if False:",
         ),
         Mutant("worn out slots are used again", r"        if worn:", "        if False:"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ from ..package import (
     StaleEntityError,
     StaleInstanceError,
     StructureLockedError,
-    entities,
 )
+from ..runtime import runtime_with
 from ..subject import born, need, same
 
 
@@ -35,8 +35,8 @@ class Rules(machine.Machine):
 
     def __init__(self) -> None:
         # Indices are reused at once, so that handles of dead entities meet new ones.
-        self.reuse = patch.object(entities, "MIN_FREE", 0)
-        self.reuse.start()
+        self.reuse = ExitStack()
+        self.reuse.enter_context(runtime_with(MIN_FREE=0))
         self.entities = EntityManager()
         self.lists: dict[int, list[Record]] = {}  # by entity, in order of creation
         self.alive: list[int] = []
@@ -45,7 +45,7 @@ class Rules(machine.Machine):
 
     def teardown(self) -> None:
         """Let entities be as they were."""
-        self.reuse.stop()
+        self.reuse.close()
 
     def made(self) -> Any:
         return self.subject.manager(self.entities)

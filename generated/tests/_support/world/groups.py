@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, ClassVar
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,8 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from ..base import sortable
 from ..fields import Object
-from ..package import CapacityError, EntityArray, StructureLockedError, entities
+from ..package import CapacityError, EntityArray, StructureLockedError
 from ..policies.objects import Thing
+from ..runtime import runtime_with
 from ..subject import Subject, same
 
 COPIES: tuple[Callable[[Any], Any], ...] = (
@@ -349,7 +349,7 @@ class Rules(Group, RuleBasedStateMachine):
         rows = (len(manager) for manager in self.managers(self.w))
         if max(len(self.w.entities), *rows) + count > MANY:
             return
-        with patch.object(entities, "MIN_FREE", 0):  # the dead have successors
+        with runtime_with(MIN_FREE=0):  # the dead have successors
             es = self.spawn(self.w, range(self.k, self.k + count), modules)
         self.know(modules, es.tolist())
 

@@ -9,7 +9,6 @@ from copy import deepcopy
 from itertools import permutations, product
 from random import Random
 from typing import Any, ClassVar
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ..package import NIL, CapacityError, EntityManager, StructureLockedError
+from ..package import NIL, CapacityError, StructureLockedError
+from ..runtime import runtime_with
 from ..subject import Subject
 
 Clauses = Mapping[str, tuple[str, ...]]
@@ -37,8 +37,7 @@ FEW: dict[str, Any] = {
 
 def as_if_large() -> Any:
     """Let a few rows be joined and gathered as very many are."""
-    runtime = f"{EntityManager.__module__.rpartition('.')[0]}._runtime"
-    return patch.multiple(runtime, **FEW)
+    return runtime_with(**FEW)
 
 
 class Cases:

@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from .. import package
+from ..runtime import runtime_with
 from ..subject import born, same
 from . import base
 
@@ -53,7 +54,7 @@ class Cases(base.Cases):
     def succeed(self, w: Any, entity: int, /, **components: Any) -> int:
         """Let an entity die, and spawn another of the same index."""
         w.destroy(entity)
-        with patch.object(package.entities, "MIN_FREE", 0):
+        with runtime_with(MIN_FREE=0):
             successor: int = w.spawn(1, **components).tolist()[0]
         return successor
 

@@ -1,0 +1,234 @@
+"""The manager that gives entities out.
+
+The design is Bitsquid's ("Building a Data-Oriented Entity System"): an entity is a number, an index
+with a generation; freed indices wait in a queue, so that one index is not reused at once and its
+generations last.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..callbacks import Callbacks, Dispatch, Subscription
+from ..errors import CapacityError, StaleEntityError
+from .arrays import all_different, are_held, first_repeat
+from .handles import Entity, EntityArray
+from .layout import (
+    GENERATION_BITS,
+    INDEX_BITS,
+    INDEX_COUNT,
+    INDEX_MASK,
+    LAST_GENERATION,
+    MIN_FREE,
+    ONE_GENERATION,
+)
+from .living import LivingEntities, dead_entity
+
+
+class EntityManager(LivingEntities):
+    """Gives out entities and knows which are alive.
+
+    An entity is `generation << INDEX_BITS | index`. Destroying it frees the index, with
+    the next generation; freed indices are reused first in, first out, once more than
+    MIN_FREE of them wait. An index without further generations is retired.
+
+    `on_destroy` callbacks are told which entities died. What they destroy themselves
+    stays alive until its turn, which comes before the outermost call returns; what they
+    raise is raised then, as one exception group. Not thread-safe. Pickles and copies
+    without its callbacks.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dispatch = Dispatch(self._destroy_queued)
+        self._callbacks: Callbacks[EntityArray] = Callbacks()
+
+    def create(self) -> Entity:
+        """Create an entity. O(1) amortised.
+
+        Raises CapacityError when all INDEX_COUNT indices are in use or retired.
+        """
+        handle: Entity
+        free, index = self._free, self._n_used
+        if free.count > MIN_FREE or index == INDEX_COUNT:
+            if not free.count:
+                raise CapacityError(f"no index left, {self._n_retired} are retired")
+            index = free.pop()
+            handle = self._cells[index] ^ 1
+        else:
+            if index == self._n_cells:
+                self._grow(index + 1)
+            # An Entity, without the time that a call takes:
+            handle = ONE_GENERATION | index  # type: ignore[assignment]
+            self._n_used = index + 1
+        self._cells[index] = handle
+        return handle
+
+    def create_many(self, n: SupportsIndex) -> EntityArray:
+        """Create n entities: the same ones as n times `create()`. O(n).
+
+        Raises CapacityError, and creates none, when fewer than n indices are left.
+        """
+        n = operator.index(n)
+        if n < 0:
+            raise ValueError(f"can't create {n} entities")
+        early = min(n, max(0, self._free.count - MIN_FREE))
+        fresh = min(n - early, INDEX_COUNT - self._n_used)
+        n_reused = n - fresh
+        if n_reused > self._free.count:
+            left = self._free.count + INDEX_COUNT - self._n_used
+            raise CapacityError(f"{n} entities wanted, {left} indices left")
+        self.reserve(self._n_used + fresh)
+        start = ONE_GENERATION | self._n_used
+        created = np.arange(start, start + fresh, dtype=np.uint64)
+        new_cells = self._handles[self._n_used : self._n_used + fresh]
+        if not n_reused:
+            new_cells[:] = created
+        else:
+            indices = self._free.first(n_reused)
+            reused = self._handles.take(indices)
+            reused ^= 1
+            parts = (reused[:early], created, reused[early:])
+            new_cells[:], created = created, np.concatenate(parts)
+            self._handles[indices] = reused
+            self._free.drop(n_reused)
+        self._n_used += fresh
+        return created
+
+    def destroy(self, e: SupportsIndex) -> None:
+        """Destroy one entity. O(1) amortised, plus the callbacks.
+
+        Raises StaleEntityError when it is dead, StructureLockedError when a manager
+        that destroys with its entities is locked, an exception group when callbacks
+        failed. Inside of a callback, the entity's turn comes later.
+        """
+        if type(e) is not int:
+            e = operator.index(e)
+        index = e & INDEX_MASK
+        try:
+            is_alive = self._cells[index] == e
+        except IndexError:
+            is_alive = False
+        if not is_alive:
+            raise dead_entity(e)
+        if self.dispatch.depth or self._callbacks.entries:
+            self._destroy_announced(np.array([e], np.uint64))
+            return
+        if e >= LAST_GENERATION:
+            self._n_retired += 1
+            self._cells[index] = index ^ 1
+        else:
+            self._free.push(index)
+            self._cells[index] = (e + ONE_GENERATION) ^ 1
+
+    def destroy_many(self, es: ArrayLike) -> None:
+        """Destroy all, or none if one is dead or given twice. O(k), plus the callbacks.
+
+        Raises what `destroy` does; StaleEntityError for a repeated entity, too.
+        """
+        es = self.require_many(es)
+        ascending = bool((es[1:] > es[:-1]).all())
+        if not ascending and not all_different(_indices(es), self._n_used):
+            position = first_repeat(es)
+            raise StaleEntityError(
+                f"entity {es[position]} at position {position} is repeated"
+            )
+        if len(es) and (self.dispatch.depth or self._callbacks.entries):
+            self._destroy_announced(es.copy())
+        else:
+            self._kill(es)
+
+    def on_destroy(self, callback: Callable[[EntityArray], object]) -> Subscription:
+        """Call `callback` with an array of the entities just destroyed, each time."""
+        return self._callbacks.add(callback)
+
+    @property
+    def _deaths(self) -> int:
+        """How many entities died since this object was made or loaded: a version."""
+        return self._free.pushed + self._n_retired
+
+    def _attach(
+        self, before: Callable[[], object], after: Callable[[EntityArray], object]
+    ) -> Subscription:
+        """Register two methods of a component manager, without keeping it alive.
+
+        `before()` may raise, then no entity dies; `after` is an `on_destroy` callback.
+        """
+        return self._callbacks.add_weak(after, before)
+
+    def _uncreate(self, es: EntityArray) -> None:
+        """Take back what `create_many` gave, as if it had never been alive. O(k).
+
+        When nothing else was created since, the next creation gives the same again.
+        """
+        indices = _indices(es)
+        is_fresh = es < 2 * ONE_GENERATION
+        n_before = self._n_used - int(np.count_nonzero(is_fresh))
+        if indices[is_fresh].min(initial=self._n_used) >= n_before:
+            self._free.put_back(indices[~is_fresh])
+            self._n_used = n_before
+        else:
+            self._free.put_back(indices)
+        self._handles[indices] = es ^ 1
+
+    def _destroy_announced(self, es: EntityArray) -> None:
+        """Destroy live entities and tell the callbacks; inside of a callback, later."""
+        es.flags.writeable = False  # the callbacks share it
+        if self.dispatch.depth:
+            self.dispatch.queue.append(es)
+            return
+        self._callbacks.check()
+        with self.dispatch as dispatch:
+            self._kill(es)
+            self._callbacks.run(es, dispatch.errors)
+
+    def _destroy_queued(self, es: EntityArray) -> None:
+        """Destroy a queued batch, except what an earlier one has destroyed."""
+        es = es[are_held(self._handles, es, INDEX_MASK)]
+        if not len(es):
+            return
+        es.flags.writeable = False
+        self._callbacks.check()
+        self._kill(es)
+        self._callbacks.run(es, self.dispatch.errors)
+
+    def _kill(self, es: EntityArray) -> None:
+        indices = freed = _indices(es)
+        cells = es + ONE_GENERATION
+        cells ^= 1
+        exhausted = es >= LAST_GENERATION
+        if exhausted.any():
+            cells[exhausted] = indices[exhausted] ^ 1
+            freed = indices[~exhausted]
+        self._free.push_many(freed)
+        self._n_retired += len(indices) - len(freed)
+        self._handles[indices] = cells
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "bits": (INDEX_BITS, GENERATION_BITS),
+            "handles": self._handles[: self._n_used],
+            "free": self._free.first(self._free.count),
+            "n_retired": self._n_retired,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        bits = (INDEX_BITS, GENERATION_BITS)
+        if state["bits"] != bits:
+            raise ValueError(f"these entities have {state['bits']} bits, not {bits}")
+        EntityManager.__init__(self)
+        handles = state["handles"]
+        self.reserve(len(handles))
+        self._handles[: len(handles)] = handles
+        self._n_used = len(handles)
+        self._n_retired = state["n_retired"]
+        self._free.push_many(state["free"])
+
+
+def _indices(es: EntityArray) -> NDArray[np.int64]:
+    return (es & INDEX_MASK).view(np.int64)

@@ -1,0 +1,182 @@
+"""cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes for them.
+
+An instance takes a cold row at the first value that is not the default, and keeps it until it goes.
+`cold_row` says where an instance's cold data are, the cold buffer's `row` whose they are. The last
+cold row moves into a hole, as rows do; holes close first, while all rows are where they were.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.buffers import Column
+from ..columns.rows import Rows
+from ..entities.handles import NIL, Columns, RowArray
+from ..placement.packed import Packed
+from ..placement.rows import fill
+from ..state import NO_SLOTS
+from .indirect import count_differing, differing, follow, spread, without_views
+
+
+class ColdRows(Rows):
+    """The cold columns, one cold row per instance that has other values than defaults.
+
+    `row` says whose each is. A view is good until cold rows are added or removed, which does
+    not count in the manager's `version`.
+    """
+
+    __slots__ = NO_SLOTS
+    DEFAULTS: ClassVar[Mapping[str, NDArray[Any]]]
+    """The default of each field, one cell."""
+    _row_column: NDArray[np.uint32]
+    _row_cells: memoryview[int]
+
+    @property
+    def row(self) -> NDArray[np.uint32]:
+        """The row that each cold row belongs to, shape (n,); read-only."""
+        column = self._row_column[: self._n]
+        column.flags.writeable = False
+        return column
+
+    @abstractmethod
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+
+    @abstractmethod
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+
+    @abstractmethod
+    def _reset(self, place: int) -> None:
+        """Let a cold row hold the defaults."""
+
+    @abstractmethod
+    def _fill(
+        self, places: slice, columns: Columns, count: int, wanted: RowArray
+    ) -> None:
+        """Let cold rows hold the `wanted` of `count` new rows' checked columns."""
+
+    def _make_room(self, count: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Make room for `count` more cold rows; O(n) if the buffer grows."""
+        needed = self._n + count
+        if needed > self._allocated:
+            self._grow(needed, borrowed)
+
+    def _take(self, row: int) -> int:
+        """Give a row the next cold row, for which there is room and which the caller fills."""
+        place = self._n
+        self._row_cells[place] = row
+        self._n = place + 1
+        return place
+
+    def _empty_objects(self, start: int, end: int) -> None:
+        for name in self.OBJECTS:
+            getattr(self, name)[start:end] = None
+
+
+class IndirectRows(Rows):
+    """Rows of which some have a cold row."""
+
+    __slots__ = NO_SLOTS
+    _COLD: ClassVar[type[ColdRows]]
+    _COLD_CAPACITY: ClassVar[int] = 0
+    _cold: ColdRows
+    _cold_row_column: NDArray[np.uint32]
+    _cold_row_cells: memoryview[int]
+
+    def _start(self) -> None:
+        super()._start()
+        self._cold = self._COLD(self._COLD_CAPACITY)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "cold": self._cold}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._cold = state["cold"]
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + self._cold._nbytes()
+
+    def _shrink(self) -> bool:
+        self._cold._shrink()
+        return super()._shrink()
+
+    def _take_cold_row(self, row: int, borrowed: tuple[object, ...] = ()) -> int:
+        """Give a row a cold row of defaults; O(1). `borrowed`: the caller's arguments."""
+        cold = self._cold
+        cold._make_room(1, borrowed)
+        place = cold._take(row)
+        self._cold_row_cells[row] = place
+        cold._reset(place)
+        return place
+
+    def _append_cold_rows(self, rows: RowArray, columns: Columns) -> None:
+        """Give those of the new rows a cold row that have other values than defaults; O(k)."""
+        cold, count = self._cold, len(rows)
+        self._cold_row_column[rows] = NIL
+        wanted = np.flatnonzero(differing(columns, cold.DEFAULTS, count))
+        if len(wanted) == 0:
+            return
+        n, end = cold._n, cold._n + len(wanted)
+        cold._row_column[n:end] = rows[wanted]
+        self._cold_row_column[rows[wanted]] = np.arange(n, end)
+        cold._fill(slice(n, end), columns, count, wanted)
+        cold._n = end
+
+    def _drop_cold_row(self, place: int) -> None:
+        """Take a cold row back; the last one moves into its place."""
+        cold = self._cold
+        last = cold._n - 1
+        if place != last:
+            cold._move_row(last, place)
+            self._cold_row_cells[cold._row_cells[place]] = place
+        cold._n = last
+        cold._empty_objects(last, last + 1)
+
+    def _drop_cold_rows(self, gone: RowArray) -> None:
+        """Take back the cold rows of rows that go; the last ones move into their places."""
+        cold = self._cold
+        places = self._cold_row_column[gone]
+        places = np.sort(places[places != NIL])
+        n = cold._n
+        src, dst = fill(places.astype(np.intp), n)
+        cold._move_rows(src, dst)
+        self._cold_row_column[cold._row_column[dst]] = dst
+        cold._n = n - len(places)
+        cold._empty_objects(cold._n, n)
+
+    def _follow_cold_rows(self, dst: RowArray) -> None:
+        """Tell cold rows that their instances are at `dst` now."""
+        follow(self._cold_row_column[dst], self._cold._row_column, dst)
+
+
+class Indirect(Packed):
+    """A manager whose cold fields lie in a second buffer."""
+
+    __slots__ = NO_SLOTS
+    LAYOUT_COLD: ClassVar[tuple[Column, ...]]
+    data: IndirectRows
+
+    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
+        columns = super()._convert(count, given)
+        return without_views(columns, self.data._cold._buffer)
+
+    def _reserve_rows(
+        self, count: int, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        super()._reserve_rows(count, columns, borrowed)
+        cold = self.data._cold
+        cold._make_room(count_differing(columns, cold.DEFAULTS, count), borrowed)
+
+    def _column(self, name: str) -> NDArray[Any]:
+        """Return a scalar field's value in each row, defaults included; O(n)."""
+        data, cold = self.data, self.data._cold
+        if name not in cold.DEFAULTS:
+            return super()._column(name)
+        return spread(getattr(cold, name), cold.row, cold.DEFAULTS[name], data._n)

@@ -1,0 +1,182 @@
+"""Rows: all columns of a manager in one buffer, of which the first n rows are in use."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..entities.handles import Entity, EntityArray
+from ..state import NO_SLOTS, numbers_of
+from .buffers import (
+    Column,
+    allocate,
+    copy_rows,
+    cut,
+    grown_capacity,
+    load_rows,
+    saved_rows,
+    warn_if_viewed,
+    whole_rows,
+)
+
+
+class Rows(ABC):
+    """The columns of a manager. A full buffer is replaced by one of twice the size.
+
+    A view of a column is good until rows are added or removed. Assigning to a column writes
+    its rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
+    """
+
+    __slots__ = ("_allocated", "_buffer", "_n")
+
+    MANAGER: ClassVar[str]
+    LAYOUT: ClassVar[tuple[Column, ...]]
+    ROW_BYTES: ClassVar[int]
+    OBJECTS: ClassVar[tuple[str, ...]] = ()
+    """The attributes of columns of Python objects, which lie beside the buffer."""
+    _NUMBERS: ClassVar[tuple[str, ...]] = ("_n",)
+    """The attributes that are numbers to be saved; each class names its own."""
+    _TABLES: ClassVar[tuple[str, ...]] = ()
+    """Columns in which cells behind the last row hold something."""
+    _n: int
+    _allocated: int
+    _buffer: NDArray[np.uint8]
+
+    def __init__(self, capacity: int) -> None:
+        self._n = 0
+        self._start()
+        self._lie_in(self._new_buffer(capacity), capacity)
+        for name in self.OBJECTS:
+            setattr(self, name, self._new_objects(capacity))
+
+    @property
+    def n(self) -> int:
+        """Rows in use."""
+        return self._n
+
+    @property
+    def allocated(self) -> int:
+        """Rows that fit into the buffer."""
+        return self._allocated
+
+    @property
+    def buffer(self) -> NDArray[np.uint8]:
+        """The one buffer that all columns but those of objects are cut from."""
+        return self._buffer
+
+    @abstractmethod
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+
+    def _cut(self, number: int) -> NDArray[Any]:
+        """Return a column of the buffer, all rows that fit into it."""
+        return cut(self._buffer, self.LAYOUT[number], self._allocated)
+
+    def _start(self) -> None:
+        """Set what policies know of the rows when there are none."""
+
+    def _lie_in(self, buffer: NDArray[np.uint8], capacity: int) -> None:
+        """Let the columns lie in a buffer."""
+        self._buffer = buffer
+        self._allocated = capacity
+        self._place()
+        self._forget_views()
+
+    def _forget_views(self) -> None:
+        """Drop views of the buffer that are kept beside the columns."""
+
+    def _held_rows(self) -> int:
+        """Return how many rows of the columns hold anything."""
+        return self._n
+
+    def _rows_for(self, count: int) -> int:
+        """Return how many rows there must be for `count` more instances."""
+        return self._n + count
+
+    def _new_buffer(self, capacity: int) -> NDArray[np.uint8]:
+        return allocate(self.ROW_BYTES, capacity)
+
+    def _new_objects(self, capacity: int) -> NDArray[np.object_]:
+        return np.full(capacity, None, np.object_)
+
+    def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Make room for `rows` rows in all; O(n). `borrowed`: the caller's arguments."""
+        self._allocate(grown_capacity(self._allocated, rows), borrowed)
+
+    def _reserve(self, rows: int) -> bool:
+        """Make room for `rows` rows and no more; return whether the rows lie elsewhere now."""
+        if rows <= self._allocated:
+            return False
+        self._allocate(whole_rows(rows))
+        return True
+
+    def _shrink(self) -> bool:
+        """Give back the memory of rows not in use; return whether the rows lie elsewhere now."""
+        capacity = whole_rows(self._held_rows())
+        if capacity >= self._allocated:
+            return False
+        self._allocate(capacity)
+        return True
+
+    def _nbytes(self) -> int:
+        """Return the bytes held: the buffer, and objects' columns without the objects."""
+        objects: int = sum(getattr(self, name).nbytes for name in self.OBJECTS)
+        return self._buffer.nbytes + objects
+
+    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Move the rows into a new buffer; O(n). Whatever raises leaves them where they were."""
+        buffer = self._new_buffer(capacity)
+        old, held = self._buffer, self._allocated
+        copy_rows(self.LAYOUT, old, held, buffer, capacity, self._held_rows())
+        objects = [self._copied_objects(name, capacity) for name in self.OBJECTS]
+        try:
+            self._lie_in(buffer, capacity)
+            warn_if_viewed(old, self.MANAGER, borrowed)
+        except BaseException:  # no memory, or the warning is an error by a filter
+            self._lie_in(old, held)
+            raise
+        for name, column in zip(self.OBJECTS, objects, strict=True):
+            setattr(self, name, column)
+
+    def _copied_objects(self, name: str, capacity: int) -> NDArray[np.object_]:
+        column = self._new_objects(capacity)
+        column[: self._n] = getattr(self, name)[: self._n]
+        return column
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The rows in use, for pickle and deepcopy."""
+        columns = saved_rows(
+            self.LAYOUT, self._buffer, self._allocated, self._held_rows()
+        )
+        return {
+            "allocated": self._allocated,
+            "numbers": {name: getattr(self, name) for name in numbers_of(type(self))},
+            "columns": columns,
+            "objects": {name: getattr(self, name)[: self._n] for name in self.OBJECTS},
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Rows.__init__(self, state["allocated"])
+        for name, number in state["numbers"].items():
+            setattr(self, name, number)
+        load_rows(self.LAYOUT, self._buffer, self._allocated, state["columns"])
+        for name, column in state["objects"].items():
+            getattr(self, name)[: self._n] = column
+
+
+class OwnedRows(Rows):
+    """Rows that belong to entities."""
+
+    __slots__ = NO_SLOTS
+    _entity_column: EntityArray
+    _entity_cells: memoryview[Entity]
+
+    @property
+    def entity(self) -> EntityArray:
+        """The owner of each row, shape (n,); read-only, 0 where there is no instance."""
+        column = self._entity_column[: self._n]
+        column.flags.writeable = False
+        return column

@@ -1,0 +1,56 @@
+"""release: callbacks see the rows about to go, still readable, on every way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from ..callbacks import Callbacks, Subscription
+from ..entities.handles import Columns, RowArray
+from ..manager import Manager
+from ..state import NO_SLOTS
+
+
+class Release(Manager):
+    """A manager that tells which rows are about to go."""
+
+    __slots__ = NO_SLOTS
+    _RELEASES: ClassVar[bool] = True
+    _released: Callbacks[RowArray]
+
+    def on_release(self, callback: Callable[[RowArray], object], /) -> Subscription:
+        """Have `callback(rows)` called with rows about to go, still readable, on every way out.
+
+        The array is read-only. Inside, this manager is locked, and entities that are
+        destroyed wait for their turn. Exceptions stop nothing; they are raised together,
+        as an ExceptionGroup, when all is done. `cancel()` of what is returned ends it.
+        Pickle does not save it.
+        """
+        return self._released.add(callback)
+
+    def _attach(self) -> None:
+        super()._attach()
+        self._released = Callbacks()
+
+    def _own(self, columns: Columns) -> Columns:
+        """Copy views: callbacks may change what they look at before the rows are filled."""
+        return {name: c if c.base is None else c.copy() for name, c in columns.items()}
+
+    def _release(self, rows: RowArray) -> None:
+        """Tell the callbacks of rows about to go."""
+        if not self._released.entries:
+            return
+        shown = rows.copy()  # not what is going to be removed
+        shown.flags.writeable = False
+        self._lock()
+        try:
+            self._released.run(shown, self._dispatch.errors)
+        finally:
+            self._unlock()
+
+    def _release_row(self, row: int) -> None:
+        """Tell the callbacks of a row about to go."""
+        if self._released.entries:
+            self._release(np.array([row]))

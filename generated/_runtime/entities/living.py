@@ -1,0 +1,136 @@
+"""Which entities are alive: a cell for each index, and what can be asked of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any, SupportsIndex, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import CapacityError, StaleEntityError
+from .arrays import are_held, as_entities
+from .handles import Entity, EntityArray
+from .layout import INDEX_BITS, INDEX_COUNT, INDEX_MASK, ONE_GENERATION
+from .queue import IndexQueue
+
+
+class LivingEntities:
+    """Knows which entities are alive."""
+
+    # One cell of `_handles` per index: the live handle, or the next one with its lowest
+    # bit flipped, which makes it a handle of the neighbouring index; 0 where nothing
+    # was created yet, except in cell 0. So `_handles[e & INDEX_MASK] == e` holds for
+    # live entities alone. The last cell holds no handle of a higher index, so this
+    # stays true when `take` clips an index that is out of range. `_cells` is the same
+    # memory, for one index at a time.
+
+    def __init__(self) -> None:
+        self._free = IndexQueue()
+        self._n_retired = 0
+        self._n_used = 0  # indices given out at least once: [0, n_used)
+        self._place(_empty_cells(min(64, INDEX_COUNT)))
+
+    def reserve(self, n: SupportsIndex) -> None:
+        """Make room for n indices in all, so that `create` up to there won't allocate.
+
+        Raises CapacityError for more than INDEX_COUNT.
+        """
+        n = operator.index(n)
+        if n > self._n_cells:
+            self._grow(n)
+
+    def alive(self, e: SupportsIndex) -> bool:
+        """Whether the entity is alive; no number that can't be an entity is. O(1)."""
+        if type(e) is not int:
+            e = operator.index(e)
+        try:
+            alive: bool = self._cells[e & INDEX_MASK] == e
+        except IndexError:
+            return False
+        return alive
+
+    def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
+        """Which of them are alive, a bool for each. O(k)."""
+        handles = as_entities(es)
+        return are_held(self._handles, handles, INDEX_MASK)
+
+    def require(self, e: SupportsIndex) -> Entity:
+        """Convert to an Entity; StaleEntityError if it is dead. O(1)."""
+        if type(e) is not int:
+            e = operator.index(e)
+        try:
+            handle: Entity = self._cells[e & INDEX_MASK]
+            if handle == e:
+                return handle
+        except IndexError:
+            pass
+        raise dead_entity(e)
+
+    def require_many(self, es: ArrayLike) -> EntityArray:
+        """Convert to an EntityArray; StaleEntityError for the first dead one. O(k)."""
+        return self._require_handles(as_entities(es), es)
+
+    def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
+        """Return the handles of `es`; StaleEntityError for the first dead one."""
+        alive = are_held(self._handles, handles, INDEX_MASK)
+        if not alive.all():
+            position = int(alive.argmin())
+            e = np.asarray(es, object)[position]
+            raise StaleEntityError(f"entity {e} at position {position} is not alive")
+        return handles
+
+    def index(self, e: SupportsIndex) -> int:
+        """The index in an entity, alive or not."""
+        return operator.index(e) & INDEX_MASK
+
+    def generation(self, e: SupportsIndex) -> int:
+        """The generation in an entity, alive or not."""
+        return operator.index(e) >> INDEX_BITS
+
+    def live(self) -> EntityArray:
+        """All live entities, by ascending index. O(indices ever used)."""
+        handles = self._handles[: self._n_used]
+        # Live handles are odd where their index is, the flipped ones where it is not.
+        alive = (handles & 1).astype(np.bool_)
+        alive[::2] ^= True
+        return handles[alive]
+
+    def __len__(self) -> int:
+        return self._n_used - self._free.count - self._n_retired
+
+    def __contains__(self, e: SupportsIndex) -> bool:
+        return self.alive(e)
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over those alive now, by ascending index."""
+        return iter(cast("list[Entity]", self.live().tolist()))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held in arrays."""
+        return self._handles.nbytes + self._free.nbytes
+
+    def _grow(self, n: int) -> None:
+        if n > INDEX_COUNT:
+            raise CapacityError(f"{n} indices wanted, there are {INDEX_COUNT}")
+        handles = _empty_cells(1 << (n - 1).bit_length())
+        handles[: self._n_cells] = self._handles
+        self._place(handles)
+
+    def _place(self, handles: EntityArray) -> None:
+        self._handles = handles
+        self._cells: memoryview[Any] = handles.data
+        self._n_cells = len(handles)
+
+
+def dead_entity(e: int) -> StaleEntityError:
+    """Return what is raised for an entity that is not alive."""
+    return StaleEntityError(f"entity {e} is not alive")
+
+
+def _empty_cells(n: int) -> EntityArray:
+    handles = np.zeros(n, np.uint64)
+    handles[0] = ONE_GENERATION | 1
+    return handles

@@ -1,0 +1,87 @@
+"""ids with lookup: direct: rows never move, so an id is the row and its generation."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..entities.arrays import as_entities
+from ..entities.handles import (
+    NIL,
+    Columns,
+    EntityArray,
+    Id,
+    IdArray,
+    Instance,
+    RowArray,
+)
+from ..entities.layout import INDEX_MASK
+from ..maps.sparse import indices
+from ..placement.direct import Direct, DirectRows
+from ..state import NO_SLOTS
+from .ids import IdCalls
+from .slots import SLOT_BITS, SLOT_MASK, first_worn_out, ids_of, resolve_ids
+
+
+class DirectIdRows(DirectRows):
+    """Rows with a generation each, which goes on forever. `_peak` rows ever had an instance."""
+
+    __slots__ = NO_SLOTS
+    _NUMBERS: ClassVar[tuple[str, ...]] = ("_peak",)
+    _TABLES: ClassVar[tuple[str, ...]] = ("id_generation",)
+    _peak: int
+    _id_generation_column: NDArray[np.uint32]
+    _id_generation_cells: memoryview[int]
+
+    def _start(self) -> None:
+        super()._start()
+        self._peak = 0
+
+    def _held_rows(self) -> int:
+        return self._peak
+
+
+class DirectIds(IdCalls, Direct):
+    """A manager whose instances have stable ids that name their rows."""
+
+    __slots__ = NO_SLOTS
+    data: DirectIdRows
+
+    def id_of(self, row: Instance, /) -> Id:
+        """Return the stable id of a row: `generation << 32 | row`; O(1)."""
+        data = self.data
+        if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
+            row = self._row(row)
+        return Id(data._id_generation_cells[row] << SLOT_BITS | row)
+
+    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
+        """Return the stable ids of k rows, or of a mask's; O(k)."""
+        return ids_of(self._rows_given(rows), self.data._id_generation_column)
+
+    def resolve(self, id: Id, /) -> Instance:
+        """Return the row of an id, or NIL if its instance is gone; O(1)."""
+        if type(id) is not int:
+            id = Id(index(id))
+        data = self.data
+        row = id & SLOT_MASK
+        if row < data._n and data._id_generation_cells[row] == id >> SLOT_BITS:
+            return Instance(row) if data._entity_cells[row] else NIL
+        return NIL
+
+    def resolve_many(self, ids: ArrayLike, /) -> RowArray:
+        """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        given = as_entities(ids)
+        data = self.data
+        n = data._n
+        rows = np.where(data.present, np.arange(n), NIL)
+        return resolve_ids(given, rows, data._id_generation_column[:n])
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        generations = self.data._id_generation_column
+        first_worn_out(type(self).__name__, indices(entities, INDEX_MASK), generations)
+        super()._make_room(entities, columns, borrowed)

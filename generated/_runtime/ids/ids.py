@@ -1,0 +1,209 @@
+"""ids: every instance has a stable id, a slot and its generation (Molecule's external references).
+
+The table of slots lies in the buffer beside the rows. The free slots are the `id_slot` cells
+behind the last row, so that taking or giving back k of them is a slice. Slots are numbered when
+first needed. Free are those in [n, _slots); `_peak` slots were ever numbered, and those that ran
+out of generations are in neither.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from operator import index
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..columns.rows import Rows
+from ..entities.arrays import as_entities
+from ..entities.handles import NIL, Id, IdArray, Instance, RowArray
+from ..manager import Manager
+from ..placement.packed import Packed
+from ..state import NO_SLOTS
+from .slots import (
+    WORN_OUT,
+    SLOT_BITS,
+    SLOT_MASK,
+    ids_of,
+    resolve_ids,
+    rows_of_ids,
+    stale_id,
+)
+
+
+class IdRows(Rows):
+    """Rows with stable ids, and the table of slots."""
+
+    __slots__ = NO_SLOTS
+    _NUMBERS: ClassVar[tuple[str, ...]] = ("_peak", "_slots", "_first_generation")
+    _TABLES: ClassVar[tuple[str, ...]] = ("id_slot", "id_row", "id_generation")
+    _peak: int
+    _slots: int
+    _first_generation: int
+    _id_slot_column: NDArray[np.uint32]
+    _id_slot_cells: memoryview[int]
+    _id_row_column: NDArray[np.uint32]
+    _id_row_cells: memoryview[int]
+    _id_generation_column: NDArray[np.uint32]
+    _id_generation_cells: memoryview[int]
+
+    def _start(self) -> None:
+        super()._start()
+        self._peak = 0
+        self._slots = 0
+        self._first_generation = 1
+
+    def _held_rows(self) -> int:
+        return self._peak
+
+    def _rows_for(self, count: int) -> int:
+        new_slots = max(0, self._n + count - self._slots)
+        return max(super()._rows_for(count), self._peak + new_slots)
+
+    def _shrink(self) -> bool:
+        self._drop_slots()
+        return super()._shrink()
+
+    def _take_slot(self) -> int:
+        """Return the slot of the next row: a free one, or a new one."""
+        if self._n == self._slots:
+            slot = self._peak
+            self._id_generation_cells[slot] = self._first_generation
+            self._peak += 1
+            self._slots += 1
+            return slot
+        return self._id_slot_cells[self._n]
+
+    def _take_slots(self, count: int) -> NDArray[np.uint32]:
+        """Return the slots of the next `count` rows: free ones, then new ones."""
+        free = self._id_slot_column[self._n : min(self._n + count, self._slots)].copy()
+        new = count - len(free)
+        if new == 0:
+            return free
+        peak = self._peak + new
+        fresh = np.arange(self._peak, peak, dtype=np.uint32)
+        taken = np.concatenate((free, fresh))
+        self._id_generation_column[self._peak : peak] = self._first_generation
+        self._peak = peak
+        self._slots += new
+        return taken
+
+    def _give_slot(self, slot: int) -> None:
+        """Free the slot of a row that is gone, or retire it after its last generation."""
+        if self._id_generation_cells[slot] == WORN_OUT:
+            self._slots -= 1
+            self._id_slot_cells[self._n] = self._id_slot_cells[self._slots]
+            return
+        self._id_generation_cells[slot] += 1
+        self._id_slot_cells[self._n] = slot
+
+    def _give_slots(self, slots: NDArray[np.uint32]) -> None:
+        """Free the slots of the rows that are gone, but retire those that are worn out."""
+        fresh = slots[self._id_generation_column[slots] != WORN_OUT]
+        self._id_generation_column[fresh] += 1
+        worn = len(slots) - len(fresh)
+        n, end = self._n, self._n + len(fresh)
+        if worn:
+            behind = self._id_slot_column[n + len(slots) : self._slots].copy()
+            self._slots -= worn
+            self._id_slot_column[end : self._slots] = behind
+        self._id_slot_column[n:end] = fresh
+
+    def _drop_slots(self) -> None:
+        """Forget the free slots behind the last one in use; new ones begin where they ended."""
+        n = self._n
+        used = self._id_slot_column[:n]
+        peak = int(used.max()) + 1 if n else 0
+        if peak == self._peak or self._slots < self._peak:
+            return  # none, or some were retired, which must not come again
+        dropped = self._id_generation_column[peak : self._peak]
+        first_generation = max(self._first_generation, int(dropped.max()))
+        free = np.ones(peak, np.bool_)
+        free[used] = False
+        self._id_slot_column[n:peak] = np.flatnonzero(free)
+        self._first_generation = first_generation
+        self._peak = self._slots = peak
+
+
+class IdCalls(Manager):
+    """What all managers with ids have, whatever an id is made of."""
+
+    __slots__ = NO_SLOTS
+
+    @abstractmethod
+    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
+        """Return the stable ids of k rows, or of a mask's; O(k)."""
+
+    @abstractmethod
+    def resolve(self, id: Id, /) -> Instance:
+        """Return the row of an id, or NIL if its instance is gone; O(1)."""
+
+    @abstractmethod
+    def resolve_many(self, ids: ArrayLike, /) -> RowArray:
+        """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+
+    def destroy_id(self, id: Id, /) -> None:
+        """Remove the instance with this id; O(1).
+
+        Raises:
+            StaleIdError: it is gone already.
+            StructureLockedError: the manager is locked.
+        """
+        row = self.resolve(id)
+        if row == NIL:
+            raise stale_id(type(self).__name__, id)
+        if self._locks:
+            raise self._locked()
+        self._destroy_row(row)
+
+    def destroy_id_many(self, ids: ArrayLike, /) -> None:
+        """Remove the instances with these k ids; O(k). Nothing goes if one is stale.
+
+        Raises:
+            StaleIdError: an id is stale, or given twice.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise self._locked()
+        given = as_entities(ids)
+        rows = rows_of_ids(type(self).__name__, given, self.resolve_many(given))
+        self._destroy_rows(rows)
+
+
+class Ids(IdCalls, Packed):
+    """A manager whose instances have stable ids."""
+
+    __slots__ = NO_SLOTS
+    data: IdRows
+
+    def id_of(self, row: Instance, /) -> Id:
+        """Return the stable id of a row: `generation << 32 | slot`; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        slot = data._id_slot_cells[row]
+        return Id(data._id_generation_cells[slot] << SLOT_BITS | slot)
+
+    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
+        """Return the stable ids of k rows, or of a mask's; O(k)."""
+        data = self.data
+        slots = data._id_slot_column[self._rows_given(rows)]
+        return ids_of(slots, data._id_generation_column)
+
+    def resolve(self, id: Id, /) -> Instance:
+        """Return the row of an id, or NIL if its instance is gone; O(1)."""
+        if type(id) is not int:
+            id = Id(index(id))
+        data = self.data
+        slot = id & SLOT_MASK
+        if slot < data._peak and data._id_generation_cells[slot] == id >> SLOT_BITS:
+            return Instance(data._id_row_cells[slot])
+        return NIL
+
+    def resolve_many(self, ids: ArrayLike, /) -> RowArray:
+        """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        given = as_entities(ids)
+        data = self.data
+        rows = data._id_row_column[: data._peak]
+        return resolve_ids(given, rows, data._id_generation_column[: data._peak])

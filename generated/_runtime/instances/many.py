@@ -1,0 +1,167 @@
+"""instances: many: an entity's rows are a list through `next` and `previous` columns.
+
+Bitsquid leaves the list "as an exercise". It is circular backwards: the first row's `previous` cell
+holds the last row, so that appending is O(1) and a row is the first exactly if
+next[previous[row]] is NIL. The map holds each entity's first row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..columns.rows import OwnedRows
+from ..entities.arrays import as_entities
+from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
+from ..maps.mapped import Mapped
+from ..state import NO_SLOTS
+from .chains import chain_lengths, chain_rows, join, link, remap_links, unlink, walk
+
+
+class LinkedRows(OwnedRows):
+    """Rows with the links of their entities' lists."""
+
+    __slots__ = NO_SLOTS
+    _next_column: NDArray[np.uint32]
+    _next_cells: memoryview[Instance]
+    _previous_column: NDArray[np.uint32]
+    _previous_cells: memoryview[Instance]
+
+
+class Many(Mapped):
+    """A manager with any number of instances per entity."""
+
+    __slots__ = NO_SLOTS
+    data: LinkedRows
+
+    def remove(self, entity: Entity, /) -> int:
+        """Remove all instances of the entity and return how many went; O(that number)."""
+        if self._locks:
+            raise self._locked()
+        first = self.lookup(entity)
+        if first == NIL:
+            return 0
+        return self._destroy_rows(self._rows_with(first))
+
+    def first(self, entity: Entity, /) -> Instance:
+        """Return the entity's first row in order of creation, or NIL; O(1)."""
+        return self.lookup(entity)
+
+    def next(self, row: Instance, /) -> Instance:
+        """Return the same entity's row that was created after this one, or NIL; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._next_cells[row]
+
+    def previous(self, row: Instance, /) -> Instance:
+        """Return the same entity's row that was created before this one, or NIL; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        before = data._previous_cells[row]
+        return NIL if data._next_cells[before] == NIL else before
+
+    def instances(self, entity: Entity, /) -> Iterator[Instance]:
+        """Iterate over the entity's rows in order of creation, as they are now."""
+        row = self.lookup(entity)
+        return iter([] if row == NIL else self._rows_from(row).tolist())
+
+    def count(self, entity: Entity, /) -> int:
+        """Return how many instances the entity has; O(that number)."""
+        row = self.lookup(entity)
+        return 0 if row == NIL else len(self._rows_from(row))
+
+    def count_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return how many instances each of k entities has, shape (k,); O(k), or O(n)."""
+        given = as_entities(entities)
+        data = self.data
+        owners = data._entity_column[: data._n]
+        return chain_lengths(data._next_column, owners, given, self.lookup_many(given))
+
+    def _rows_from(self, first: int) -> RowArray:
+        """Return the rows of the list that begins at `first`, in its order."""
+        return walk(self.data._next_cells, first)
+
+    def _rows_with(self, row: Instance) -> RowArray:
+        return np.sort(self._rows_from(row))
+
+    def _rows_of_many(self, entities: EntityArray) -> RowArray:
+        data = self.data
+        owners = data._entity_column[: data._n]
+        heads = self.lookup_many(entities)
+        return chain_rows(data._next_column, owners, entities, heads)
+
+    def _link_row(self, entity: Entity, row: Instance) -> None:
+        """Append a new row to its entity's list."""
+        nexts, previous = self.data._next_cells, self.data._previous_cells
+        nexts[row] = NIL
+        first = self.lookup(entity)
+        if first == NIL:
+            self._enter(entity, row)
+            previous[row] = row
+            return
+        last = previous[first]
+        nexts[last] = row
+        previous[row] = last
+        previous[first] = row
+
+    def _link_rows(self, entities: EntityArray, rows: RowArray) -> None:
+        """Append new rows to their entities' lists, in the order given."""
+        nexts, previous = self.data._next_column, self.data._previous_column
+        first, last, owners = link(nexts, previous, entities, rows)
+        heads = self.lookup_many(owners)
+        new, old = heads == NIL, heads != NIL
+        self._enter_many(owners[new], first[new])
+        join(nexts, previous, heads[old], first[old], last[old])
+
+    def _unlink_row(self, row: Instance) -> None:
+        """Take a row out of its list."""
+        nexts, previous = self.data._next_cells, self.data._previous_cells
+        owner = self.data._entity_cells[row]
+        before, after = previous[row], nexts[row]
+        if before == row:  # the only one
+            self._forget(owner)
+            return
+        if nexts[before] == NIL:  # the first; before it comes the last
+            self._enter(owner, after)
+        else:
+            nexts[before] = after
+        behind = self._first_of(owner) if after == NIL else after
+        previous[behind] = before
+
+    def _unlink_rows(self, gone: RowArray) -> None:
+        """Take rows out of their lists, bridging over neighbours, however many go."""
+        nexts, previous = self.data._next_column, self.data._previous_column
+        owners = np.unique(self.data._entity_column[gone])
+        heads, empty = unlink(nexts, previous, self._firsts_of(owners), gone)
+        kept = ~empty
+        self._forget_many(owners[empty])
+        self._enter_many(owners[kept], heads[kept])
+
+    def _relink_row(self, src: int, dst: Instance) -> None:
+        """Mend a list after row src went to dst."""
+        nexts, previous = self.data._next_cells, self.data._previous_cells
+        owner = self.data._entity_cells[dst]
+        before, after = previous[dst], nexts[dst]
+        if before == src:  # the only one
+            self._enter(owner, dst)
+            previous[dst] = dst
+            return
+        if nexts[before] == NIL:  # the first; before it comes the last
+            self._enter(owner, dst)
+        else:
+            nexts[before] = dst
+        behind = self._first_of(owner) if after == NIL else after
+        previous[behind] = dst
+
+    def _relink_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Mend the lists after rows src[k] went to dst[k]."""
+        data = self.data
+        nexts, previous = data._next_column, data._previous_column
+        first = remap_links(nexts, previous, src, dst, data._n)
+        self._enter_many(data._entity_column[first], first)
+        last = dst[nexts[dst] == NIL]
+        previous[self._firsts_of(data._entity_column[last])] = last

@@ -1,0 +1,1 @@
+"""Whom rows belong to."""

@@ -1,0 +1,158 @@
+"""owner: entity: every row belongs to an entity, which is alive or dead."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..callbacks import Dispatch
+from ..columns.rows import OwnedRows
+from ..entities.arrays import as_entities
+from ..entities.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..entities.manager import EntityManager
+from ..manager import Manager
+from ..placement.rows import first_missing, has_row, is_integer, missing
+from ..state import NO_SLOTS
+
+
+class Owned(Manager):
+    """A manager whose rows belong to entities."""
+
+    __slots__ = NO_SLOTS
+    data: OwnedRows
+    _entities: EntityManager
+
+    def __init__(self, entities: EntityManager) -> None:
+        self._entities = entities
+        super().__init__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "entities": self._entities}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._entities = state["entities"]
+        super().__setstate__(state)
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over the owners, one per row, in row order."""
+        return iter(self.data.entity.tolist())
+
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity has an instance; O(1)."""
+        return is_integer(entity) and self.lookup(Entity(index(entity))) != NIL
+
+    @property
+    def _dispatch(self) -> Dispatch:
+        return self._entities.dispatch
+
+    @abstractmethod
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+
+    @abstractmethod
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+
+    def has(self, entity: Entity, /) -> bool:
+        """Return whether the entity has an instance; O(1)."""
+        return self.lookup(entity) != NIL
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
+        """Return which of k entities have an instance, shape (k,); O(k)."""
+        return has_row(self.lookup_many(entities))
+
+    def require(self, entity: Entity, /) -> Instance:
+        """Return the entity's row; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        row = self.lookup(entity)
+        if row == NIL:
+            raise missing(type(self).__name__, entity)
+        return row
+
+    def require_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, shape (k,); O(k).
+
+        Raises:
+            MissingInstanceError: one of them has none.
+        """
+        given = as_entities(entities)
+        rows = self.lookup_many(given)
+        first_missing(type(self).__name__, given, rows)
+        return rows
+
+    @abstractmethod
+    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Add rows of checked columns, for which there is room."""
+
+    @abstractmethod
+    def _rows_with(self, row: Instance) -> RowArray:
+        """Return all rows, ascending, of the entity whose first row this is."""
+
+    @abstractmethod
+    def _rows_of_many(self, entities: EntityArray) -> RowArray:
+        """Return all rows of k entities, ascending and distinct."""
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Remove all instances of k entities and return how many went; O(k + that number)."""
+        if self._locks:
+            raise self._locked()
+        return self._destroy_rows(self._rows_of_many(as_entities(entities)))
+
+    def _create_many(self, entities: ArrayLike, given: Mapping[str, Any]) -> RowArray:
+        """Give each of k entities an instance of these fields; O(k)."""
+        handles = as_entities(entities)
+        try:
+            columns = self._convert(len(handles), given)
+        except Exception:
+            self._entities.require_many(entities)  # a dead entity counts for more
+            raise
+        handles = self._entities._require_handles(handles, entities)
+        if self._locks:
+            raise self._locked()
+        self._admit_many(handles)
+        self._make_room(handles, columns, (entities, handles, *given.values()))
+        if len(handles) == 0:
+            return np.empty(0, np.intp)
+        handles, columns = self._own_entities(handles), self._own(columns)
+        if not self._RELEASES:
+            self._evict_many(handles)
+            return self._append_many(handles, columns)
+        with self._dispatch:
+            if self._evict_many(handles):
+                self._admit_many(handles)  # again: callbacks may have changed anything
+                self._make_room(handles, columns, ())
+            return self._append_many(handles, columns)
+
+    def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
+        """Check columns for the rows of `count` entities that are about to be created."""
+        columns = self._convert(count, given)
+        if self._locks:
+            raise self._locked()
+        return columns
+
+    def _admit_many(self, entities: EntityArray) -> None:
+        """Raise if one of the entities cannot have another instance."""
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        """Allocate what the rows of these entities need. `borrowed`: the caller's arguments."""
+        self._reserve_rows(len(entities), columns, borrowed)
+
+    def _own_entities(self, entities: EntityArray) -> EntityArray:
+        """Return the entities as an array that no later step of a creation can change."""
+        if np.may_share_memory(entities, self.data._buffer):
+            return entities.copy()
+        return entities
+
+    def _evict_many(self, entities: EntityArray) -> int:
+        """Remove rows of dead entities that had the index of one of these; how many went."""
+        return 0

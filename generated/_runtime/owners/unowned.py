@@ -1,0 +1,54 @@
+"""owner: none: a packed array on its own; its rows are reached by id (Molecule's packed array)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from operator import index
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from ..callbacks import Dispatch
+from ..entities.handles import NIL, Columns, Id, IdArray
+from ..ids.ids import IdCalls
+from ..placement.rows import is_integer, whole_count
+from ..state import NO_SLOTS
+
+
+class Unowned(IdCalls):
+    """A manager whose rows belong to nobody; a creation returns ids."""
+
+    __slots__ = NO_SLOTS
+    _failures: Dispatch
+
+    def _attach(self) -> None:
+        super()._attach()
+        self._failures = Dispatch()
+
+    @property
+    def _dispatch(self) -> Dispatch:
+        return self._failures
+
+    def __iter__(self) -> Iterator[Id]:
+        """Iterate over the ids, in row order."""
+        return iter(self.id_of_many(np.arange(self.data._n)).tolist())
+
+    def __contains__(self, id: object) -> bool:
+        """Return whether an id has an instance; O(1)."""
+        return is_integer(id) and self.resolve(Id(index(id))) != NIL
+
+    @abstractmethod
+    def _append_many(self, count: int, columns: Columns) -> IdArray:
+        """Add rows of checked columns, for which there is room."""
+
+    def _create_many(self, count: SupportsIndex, given: Mapping[str, Any]) -> IdArray:
+        """Add `count` instances of these fields; O(count)."""
+        count = whole_count(type(self).__name__, count)
+        columns = self._convert(count, given)
+        if self._locks:
+            raise self._locked()
+        self._reserve_rows(count, columns, tuple(given.values()))
+        if count == 0:
+            return np.empty(0, np.uint64)
+        return self._append_many(count, self._own(columns))

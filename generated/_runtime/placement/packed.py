@@ -1,0 +1,119 @@
+"""Packed rows: [0, n) are in use; the last row moves into a hole (Bitsquid's swap-remove)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..entities.handles import Instance, RowArray
+from ..manager import Manager
+from ..state import NO_SLOTS
+from .rows import integers, permutation, row_in_use, rows_in_use
+from .sorting import key_values, sort_key, sort_order
+
+
+class Packed(Manager):
+    """A manager without holes."""
+
+    __slots__ = NO_SLOTS
+    _SORT_KEYS: ClassVar[tuple[str, ...]] = ()
+
+    def __len__(self) -> int:
+        """Return the number of instances; O(1)."""
+        return self.data._n
+
+    def destroy(self, row: Instance, /) -> None:
+        """Remove one instance; O(1). The last row moves into its place.
+
+        With a partition or a group, so does the last row of its part. In a hierarchy, its
+        children become roots or go too, as the schema says.
+
+        Raises:
+            StaleInstanceError: the row is not in use.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            raise self._locked()
+        if type(row) is not int or not 0 <= row < self.data._n:
+            row = self._row(row)
+        self._destroy_row(row)
+
+    def sort(self, key: str | ArrayLike, /) -> None:
+        """Sort the rows by a scalar field, by name, or by a key, one value per row.
+
+        Ascending, stable, NaN last; inside each part, if there is a partition. O(n log n).
+
+        Raises:
+            ValueError: no such field, or a key of another length.
+            StructureLockedError: the manager is locked, or a world's group orders its rows.
+        """
+        if self._locks:
+            raise self._locked()
+        self._check_sortable()
+        if isinstance(key, str):
+            key = self._key_column(key)
+        name = type(self).__name__
+        keys = sort_key(key_values(key, name), self.data._n, name)
+        self._permute(self._sorted(keys))
+
+    def reorder(self, order: ArrayLike, /) -> None:
+        """Let row k become what row order[k] was; O(n).
+
+        Raises:
+            ValueError: the order is not a permutation of the rows, or moves one across the
+                boundary of a partition.
+            StructureLockedError: the manager is locked, or a world's group orders its rows.
+        """
+        if self._locks:
+            raise self._locked()
+        self._check_sortable()
+        name = type(self).__name__
+        given = permutation(integers(order, name, "the order"), self.data._n, name)
+        self._permute(self._checked_order(given))
+
+    @abstractmethod
+    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+
+    def _row(self, row: object) -> Instance:
+        return Instance(row_in_use(row, self.data, type(self).__name__))
+
+    def _rows_given(self, rows: ArrayLike) -> RowArray:
+        return rows_in_use(rows, self.data, type(self).__name__)
+
+    def _all_rows(self) -> RowArray:
+        return np.arange(self.data._n)
+
+    def _check_sortable(self) -> None:
+        """Raise if something else orders the rows."""
+
+    def _key_column(self, name: str) -> NDArray[Any]:
+        """Return a scalar field's value in each row."""
+        if name not in self._SORT_KEYS:
+            manager = type(self).__name__
+            raise ValueError(f"{manager} sorts by {self._SORT_KEYS}, not {name!r}")
+        return self._column(name)
+
+    def _column(self, name: str) -> NDArray[Any]:
+        column: NDArray[Any] = getattr(self.data, name)
+        return column
+
+    def _sorted(self, keys: NDArray[Any]) -> RowArray:
+        """Return the order that the keys ask for."""
+        return sort_order(keys)
+
+    def _checked_order(self, order: RowArray) -> RowArray:
+        """Return a permutation that keeps rows where they must be, or raise ValueError."""
+        return order
+
+    def _permute(self, src: RowArray) -> None:
+        """Move every row src[k] to k."""
+        try:
+            self._move_many(src, np.arange(len(src)))
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
