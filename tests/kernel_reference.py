@@ -76,6 +76,16 @@ def _floored(function: Callable[[Scalar, Scalar], Scalar]) -> Callable[[Scalar, 
     return divide
 
 
+def _exactly(compare: Callable[[Any, Any], bool]) -> Callable[[Scalar, Scalar], Scalar]:
+    """A comparison; of an i64 with a u64 as well, which no type has room for."""
+
+    def compared(a: Scalar, b: Scalar) -> Scalar:
+        is_whole = isinstance(a, np.integer) and isinstance(b, np.integer)
+        return np.bool_(compare(int(a), int(b)) if is_whole else compare(a, b))
+
+    return compared
+
+
 SCALARS: dict[str, Callable[..., Scalar]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -86,12 +96,12 @@ SCALARS: dict[str, Callable[..., Scalar]] = {
     "**": _power,
     "neg": operator.neg,
     "square": lambda a: a * a,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+    "<": _exactly(operator.lt),
+    "<=": _exactly(operator.le),
+    ">": _exactly(operator.gt),
+    ">=": _exactly(operator.ge),
+    "==": _exactly(operator.eq),
+    "!=": _exactly(operator.ne),
     "and": lambda a, b: np.bool_(bool(a) and bool(b)),
     "or": lambda a, b: np.bool_(bool(a) or bool(b)),
     "not": lambda a: np.bool_(not a),

@@ -143,7 +143,8 @@ class Emitter:
         layout = self.layout(node)
         out = self.place(node.type.scalar, node.type.shape, layout, operands, target)
         natural = reduce(promote, _natural(operands, scalar)) if scalar != "bool" else "bool"
-        typed = [f"dtype={NUMPY[scalar]}"] if natural != scalar else []
+        is_typed = natural != scalar and not _is_mixed(node)
+        typed = [f"dtype={NUMPY[scalar]}"] if is_typed else []
         texts = [operand.text for operand in operands]
         if node.name in IN_PLACE and out.text == texts[0] and out.text.isidentifier() and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
@@ -156,6 +157,8 @@ class Emitter:
         """The operands, without conversions that numpy makes itself, and the type in which the
         operation is done."""
         scalar = node.operands[0].type.scalar
+        if _is_mixed(node):
+            return [self.value(operand) for operand in node.operands], scalar
         bare = [_without_cast(operand) for operand in node.operands]
         if TABLE[node.name].rule in _COMPARING:
             given = [one.type.scalar for one in bare if not isinstance(one, Constant)]
@@ -206,6 +209,12 @@ def common_layout(operands: Iterable[tuple[Layout, Shape]], shape: Shape) -> Lay
         if layout is not Layout.TOGETHER and (own or layout is not Layout.UNIFORM):
             return Layout.PLANES
     return Layout.TOGETHER
+
+
+def _is_mixed(node: Operation) -> bool:
+    """Whether it compares integers of two types, which numpy does exactly."""
+    scalars = {operand.type.scalar for operand in node.operands}
+    return TABLE[node.name].rule in _COMPARING and len(scalars) > 1
 
 
 def _without_cast(operand: Expression) -> Expression:

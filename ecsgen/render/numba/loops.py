@@ -176,9 +176,14 @@ def _is_mixing(node: Expression, target: FieldValue | Local, inside: bool = Fals
 
 
 def _increment(step: Step, place: Expression) -> tuple[str, Expression] | None:
-    """The sign and the operand of a step that can be written as `target += operand`."""
+    """The sign and the operand of a step that can be written as `target += operand`.
+
+    Not of an i64, whose sums are calls.
+    """
     value = step.value
     if not isinstance(value, Operation) or value.name not in _IN_PLACE:
+        return None
+    if value.type.scalar == "i64":
         return None
     left, right = value.operands
     return (value.name, right) if left == place else None

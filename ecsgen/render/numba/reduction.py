@@ -44,9 +44,19 @@ class CompiledReduction(ReducingMethod):
 
     @property
     def _stored(self) -> str:
-        """The type of the values that are folded."""
-        is_extreme = self.reduction.how in ("min", "max")
-        return self._value.type.scalar if is_extreme else self.accumulator
+        """The type of the values that are folded: sums of integers wrap, as unsigned ones do."""
+        if self.reduction.how in ("min", "max"):
+            return self._value.type.scalar
+        return "u64" if self._is_wrapping else self.accumulator
+
+    @property
+    def _returned(self) -> str:
+        """The type of the result."""
+        return "i64" if self._is_wrapping else self._stored
+
+    @property
+    def _is_wrapping(self) -> bool:
+        return self.reduction.how == "sum" and self.accumulator == "i64"
 
     @property
     def has_lines(self) -> bool:
@@ -89,8 +99,7 @@ class CompiledReduction(ReducingMethod):
     @property
     def header(self) -> str:
         declared = [parameter.declared for parameter in self.parameters]
-        dtype = NUMPY[self._stored]
-        returned = f"NDArray[{dtype}]" if self.has_lines else self.returns
+        returned = f"NDArray[{NUMPY[self._returned]}]" if self.has_lines else self.returns
         return call(f"def _{self.name}", declared, 0, f" -> {returned}:")
 
     @property
@@ -132,11 +141,12 @@ class CompiledReduction(ReducingMethod):
     def _ending(self, folded: str) -> list[str]:
         """The statements that fold what the blocks gave."""
         last = f"{self.fold}({folded}, blocks_of({self.loop.rows}))"
+        last = f"int(np.int64({last}))" if self._is_wrapping and not self.has_lines else last
         result = self.loop.names.take("result", "_result")
         if not self.has_lines:
             return [f"{result}: {self.returns} = {last}", f"return {result}"]
         return [
-            f"{result} = np.empty({self.lines}, {NUMPY[self._stored]})",
+            f"{result} = np.empty({self.lines}, {NUMPY[self._returned]})",
             f"for {self.line} in range({self.lines}):",
             f"    {result}[{self.line}] = {last}",
             f"return {result}",

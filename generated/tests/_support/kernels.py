@@ -384,6 +384,16 @@ def _larger(a: Any, b: Any) -> Any:
     return b if b != b or b > a else a
 
 
+def _exactly(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    """Return a comparison that is exact for an i64 and a u64 too, which numpy takes as f64."""
+
+    def compared(a: Any, b: Any) -> Any:
+        is_whole = isinstance(a, np.integer) and isinstance(b, np.integer)
+        return np.bool_(compare(int(a), int(b)) if is_whole else compare(a, b))
+
+    return compared
+
+
 SCALARS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -394,12 +404,12 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "**": _power,
     "neg": operator.neg,
     "square": lambda a: a * a,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+    "<": _exactly(operator.lt),
+    "<=": _exactly(operator.le),
+    ">": _exactly(operator.gt),
+    ">=": _exactly(operator.ge),
+    "==": _exactly(operator.eq),
+    "!=": _exactly(operator.ne),
     "and": operator.and_,
     "or": operator.or_,
     "not": operator.invert,
