@@ -34,6 +34,9 @@ class Statements:
                 self._set_local(step.target, step.value)
             else:
                 self._assign(step, step.target)
+        lines = self.emitter.lines
+        if all(line.lstrip().startswith("#") for line in lines):
+            self.emitter.write("pass")  # no step does anything, as in `x = x`
 
     def _view(self, field: FieldValue) -> Value:
         self.read[field] = None
