@@ -286,8 +286,10 @@ def _compared(sign: type[ast.cmpop]) -> Callable[[Value, Value], Any]:
 
     def compare(a: Value, b: Value) -> Any:
         if not isinstance(a, np.bool_):
-            integers = all(isinstance(one, int | np.integer) for one in (a, b))
-            a, b = (int(a), int(b)) if integers else _met(a, b)
+            if all(isinstance(one, int | np.integer) for one in (a, b)):
+                a, b = int(a), int(b)
+            elif not (is_literal(a) and is_literal(b)):
+                a, b = _met(a, b)
         return np.bool_(_COMPARISONS[sign](a, b))
 
     return compare

@@ -26,7 +26,9 @@ class KernelMethod(Method):
         self._views = self._seen()
         arguments = {argument.name: argument.text for argument in self.arguments}
         indent = self.loop_indent + 4
-        self.statements = Statements(self._program, self._views.value, arguments, indent)
+        self.statements = Statements(
+            self._program, self._views.value, arguments, indent, " ".join(kernel.where.split())
+        )
 
     def _seen(self) -> Views:
         """How fields are seen."""

@@ -19,6 +19,7 @@ class Statements:
         view: Callable[[FieldValue], Value],
         arguments: dict[str, str],
         indent: int,
+        where: str = "",  # as the schema has it
     ) -> None:
         self._program = program
         self._view_of = view
@@ -26,6 +27,7 @@ class Statements:
         self.emitter = Emitter(self._view, arguments, indent)
         self.read: dict[FieldValue, None] = {}
         if program.where is not None:
+            self.emitter.write(f"# where {comment_text(where)}")
             self._mask(program.where)
         for step in program.steps:
             if step.text:
@@ -35,7 +37,7 @@ class Statements:
             else:
                 self._assign(step, step.target)
         lines = self.emitter.lines
-        if all(line.lstrip().startswith("#") for line in lines):
+        if program.steps and all(line.lstrip().startswith("#") for line in lines):
             self.emitter.write("pass")  # no step does anything, as in `x = x`
 
     def _view(self, field: FieldValue) -> Value:
