@@ -5,7 +5,7 @@ from ecsgen.model import Component
 
 
 def _kernels(component: Component) -> object:
-    from ecsgen.render.kernels.method import Kernels  # not needed for layouts
+    from ecsgen.render.numpy.component import Kernels  # not needed for layouts
 
     return Kernels(component)
 

@@ -5,7 +5,7 @@ from ecsgen.model import Component
 
 
 def _reductions(component: Component) -> object:
-    from ecsgen.render.kernels.reduction import Reductions  # not needed for layouts
+    from ecsgen.render.numpy.reduction import Reductions  # not needed for layouts
 
     return Reductions(component)
 

@@ -6,8 +6,8 @@ from ecsgen.kernels.tree import Argument
 from ecsgen.model import Component, Kernel
 from ecsgen.render.calls import call, collection
 from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernel_method import Method, number_constants
 from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal

@@ -9,11 +9,11 @@ from ecsgen.kernels.types import FLOATS, integer_range
 from ecsgen.model import Component, Reduction
 from ecsgen.render.calls import call
 from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.kernels.reducing import ReducingMethod
 from ecsgen.render.numba.code import Code, Level, cut, number
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
-from ecsgen.render.reduction_method import ReducingMethod
 
 FOLDS: Final = {
     "sum": "sum_of",

@@ -20,11 +20,15 @@ from ecsgen.kernels.tree import (
 from ecsgen.kernels.types import FLOATS, promote
 from ecsgen.render.calls import call
 from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernels.ufuncs import IN_PLACE, UFUNCS
-from ecsgen.render.kernels.values import Layout, Shape, Value, Working
+from ecsgen.render.numpy.ufuncs import IN_PLACE, UFUNCS
+from ecsgen.render.numpy.values import Layout, Shape, Value, Working
 from ecsgen.render.quoting import literal
 
 _COMPARING = (Rule.ORDER, Rule.EQUALITY)
+
+
+Composer = Callable[["Emitter", Operation, Value | None], Value]
+"""Writes an operation that takes several ufuncs, to a target if that is as good."""
 
 
 @dataclass(slots=True)
@@ -33,6 +37,7 @@ class Emitter:
 
     view: Callable[[FieldValue], Value]  # of a field
     arguments: Mapping[str, str]  # converted values
+    composers: Mapping[str, Composer]  # of operations that take several ufuncs
     indent: int
     working: Working = field(default_factory=Working)
     before: list[str] = field(default_factory=list)
@@ -133,10 +138,9 @@ class Emitter:
     # --- operations -----------------------------------------------------------------------------
 
     def _operation(self, node: Operation, target: Value | None) -> Value:
-        from ecsgen.render.kernels.composed import COMPOSED
-
-        if node.name in COMPOSED:
-            return COMPOSED[node.name](self, node, target)
+        composer = self.composers.get(node.name)
+        if composer is not None:
+            return composer(self, node, target)
         operands, scalar = self._operands(node)
         if all(operand.is_uniform for operand in operands):
             return self._uniform_operation(node, operands)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ecsgen.kernels.tree import OWN, PARENT, FieldValue
 from ecsgen.render.calls import call
 from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernels.method import KernelMethod, for_macro
-from ecsgen.render.kernels.values import Slot
+from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.numpy.method import KernelMethod
+from ecsgen.render.numpy.values import Slot
 from ecsgen.render.quoting import literal
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from ecsgen.kernels.tree import FieldValue, Local, Operation, walk
 from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernels.expressions import Emitter
-from ecsgen.render.kernels.values import Layout, Shape, Value
-
-Composer = Callable[[Emitter, Operation, Value | None], Value]
+from ecsgen.render.numpy.expressions import Composer, Emitter
+from ecsgen.render.numpy.values import Layout, Shape, Value
 
 
 def _choice(emit: Emitter, node: Operation, target: Value | None) -> Value:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ecsgen.kernels.tree import Element, Expression, FieldValue, Local, Program, Step
-from ecsgen.render.kernels.expressions import Emitter
-from ecsgen.render.kernels.values import Layout, Slot, Value
+from ecsgen.render.numpy.composed import COMPOSED
+from ecsgen.render.numpy.expressions import Emitter
+from ecsgen.render.numpy.values import Layout, Slot, Value
 from ecsgen.render.quoting import comment_text
 
 
@@ -24,7 +25,7 @@ class Statements:
         self._program = program
         self._view_of = view
         self._written = {step.target for step in program.steps}
-        self.emitter = Emitter(self._view, arguments, indent)
+        self.emitter = Emitter(self._view, arguments, COMPOSED, indent)
         self.read: dict[FieldValue, None] = {}
         if program.where is not None:
             self.emitter.write(f"# where {comment_text(where)}")

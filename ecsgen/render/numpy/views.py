@@ -10,7 +10,7 @@ from ecsgen.columns import field_columns
 from ecsgen.kernels.tree import PARENT, FieldValue
 from ecsgen.layout import layout
 from ecsgen.model import Component
-from ecsgen.render.kernels.values import Layout, Value
+from ecsgen.render.numpy.values import Layout, Value
 from ecsgen.render.quoting import literal
 
 

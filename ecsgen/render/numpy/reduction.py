@@ -8,10 +8,11 @@ from ecsgen.kernels.tree import Expression
 from ecsgen.model import Component, Reduction
 from ecsgen.render.calls import call
 from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernels.method import KernelMethod, for_macro
-from ecsgen.render.kernels.values import Layout
+from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.kernels.reducing import ReducingMethod
+from ecsgen.render.numpy.method import KernelMethod
+from ecsgen.render.numpy.values import Layout
 from ecsgen.render.quoting import literal
-from ecsgen.render.reduction_method import ReducingMethod
 
 _PARTS: Final = {"sum": "add", "mean": "add", "min": "minimum", "max": "maximum"}
 _WHOLE: Final = {

@@ -6,7 +6,7 @@ from typing import Final
 
 from ecsgen.kernels.tree import Program
 from ecsgen.model import Component, Kernel, Reduction
-from ecsgen.render.kernel_method import Method
+from ecsgen.render.kernels.method import Method
 from ecsgen.render.wording import tuple_type
 
 _SAYS: Final = {
