@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.kernels.tree import (
+from ecsgen.model import scalars
+from ecsgen.model.programs import (
     PARENT,
     Argument,
     Cast,
@@ -27,7 +28,7 @@ from ecsgen.kernels.tree import (
     Program,
     Step,
 )
-from ecsgen.kernels.types import Type, integer_range
+from ecsgen.model.types import Type
 
 Scalar = Any
 Value = list[Scalar]
@@ -134,7 +135,7 @@ def convert(value: Scalar, scalar: str) -> Scalar:
     if isinstance(value, np.floating):
         if value != value:
             return kind(0)
-        low, high = integer_range(scalar)
+        low, high = scalars.SCALARS[scalar].range
         return kind(low if value < low else high if value > high else math.trunc(float(value)))
     bits = int(scalar[1:])
     wrapped = int(value) % 2**bits

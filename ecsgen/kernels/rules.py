@@ -11,8 +11,9 @@ from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal, chosen, folded, settled
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.kernels.syntax import KernelError
-from ecsgen.kernels.tree import Cast, Constant, Expression, Operation
-from ecsgen.kernels.types import BOOL, FLOATS, Type, as_float, promote
+from ecsgen.model.programs import Cast, Constant, Expression, Operation
+from ecsgen.model.scalars import FLOATS
+from ecsgen.model.types import BOOL, Type, as_float, promote
 
 Operand = Expression | Literal
 Shape = tuple[int, ...]
@@ -37,7 +38,7 @@ def cast(operand: Expression, scalar: str) -> Expression:
     """An operand in another scalar type, if it is not of that type already."""
     if operand.type.scalar == scalar and not operand.type.kind:
         return operand
-    if isinstance(operand, Constant) and not operand.type.is_float and scalar in ("f32", "f64"):
+    if isinstance(operand, Constant) and not operand.type.is_float and scalar in FLOATS:
         return Constant(Type(scalar), float(operand.value))
     return Cast(operand.type.of_scalar(scalar), operand)
 

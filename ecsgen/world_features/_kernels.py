@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from ecsgen.kernels.tree import Argument
 from ecsgen.model import Component, Default, Kernel, Project, World
+from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
 from ecsgen.render.quoting import literal
 

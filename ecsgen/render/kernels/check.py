@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE
-from ecsgen.kernels.tree import (
+from ecsgen.model import Component, Kernel, Reduction
+from ecsgen.model.programs import (
     PARENT,
     Argument,
     Cast,
@@ -19,16 +20,14 @@ from ecsgen.kernels.tree import (
     Step,
     walk,
 )
-from ecsgen.kernels.types import Type
-from ecsgen.model import Component, Kernel, Reduction
+from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import Type
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import comment_text, literal
 
-_NAMES: Final = {"bool": "?", "f32": "f4", "f64": "f8"}
-
 
 def _code(scalar: str) -> str:
-    return literal(_NAMES.get(scalar) or f"{scalar[0]}{int(scalar[1:]) // 8}")
+    return literal(SCALARS[scalar].code)
 
 
 def _kind(type_: Type) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ecsgen.kernels.tree import FieldValue, Program
 from ecsgen.model import Kernel, World
+from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.sources import ChunkSource, all_fields, first_column

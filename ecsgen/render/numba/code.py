@@ -6,12 +6,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from ecsgen.kernels.types import UNSIGNED
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.model.scalars import SCALARS, UNSIGNED
 from ecsgen.render.imports import compiled_names
-
-_NARROW: Final = {"i8": 7, "i16": 15, "i32": 31}
-"""Signed types whose literals numba has in 64 bits, and how far they reach."""
 
 
 class Level(IntEnum):
@@ -71,7 +67,7 @@ def called(function: str, *operands: Code, reach: int = 0) -> Code:
 
 def cut(code: Code, scalar: str) -> Code:
     """The same number in its own type: numba computes integers in 64 bits."""
-    return called(NUMPY[scalar], code) if code.is_wide else code
+    return called(SCALARS[scalar].numpy, code) if code.is_wide else code
 
 
 def number(value: bool | int | float, scalar: str) -> Code:
@@ -82,11 +78,13 @@ def number(value: bool | int | float, scalar: str) -> Code:
         shown = repr(value)
         return Code(f"np.float32({shown if shown == '-0.0' else shown.removesuffix('.0')})")
     elif scalar in UNSIGNED or value == -(2**63):
-        return Code(f"{NUMPY[scalar]}({value})")
+        return Code(f"{SCALARS[scalar].numpy}({value})")
     else:
         text = repr(value)
     level = Level.SIGN if text.startswith("-") else Level.ATOM
-    return Code(text, level, _NARROW.get(scalar, 0))
+    bits = SCALARS[scalar].bits
+    is_narrow = SCALARS[scalar].kind == "i" and bits < 64
+    return Code(text, level, bits - 1 if is_narrow else 0)
 
 
 @dataclass(slots=True)

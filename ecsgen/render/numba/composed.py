@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ecsgen.kernels.tree import Operation
-from ecsgen.kernels.types import Type
+from ecsgen.model.programs import Operation
+from ecsgen.model.types import Type
 from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
 from ecsgen.render.numba.elementwise import difference_of, product_of, sum_of
 from ecsgen.render.numba.values import UNROLLED, Composer, Emitter, Place, Value

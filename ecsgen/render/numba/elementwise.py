@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ecsgen.kernels.tree import Cast, Operation
-from ecsgen.kernels.types import UNSIGNED, Type, integer_range
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.model.programs import Cast, Operation
+from ecsgen.model.scalars import SCALARS, UNSIGNED
+from ecsgen.model.types import Type
 from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
 
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
@@ -144,9 +144,9 @@ def _power(type_: Type, operands: list[Code]) -> Code:
     if type_.is_float:
         return Code(f"{base.within(Level.ATOM)} ** {exponent.within(Level.SIGN)}", Level.POWER)
     base = cut(base, type_.scalar)
-    times = exponent.text.removeprefix(f"{NUMPY[type_.scalar]}(").removesuffix(")")
+    times = exponent.text.removeprefix(f"{SCALARS[type_.scalar].numpy}(").removesuffix(")")
     power = called("whole_power", base, Code(times))
-    return power if type_.scalar == "u64" else called(NUMPY[type_.scalar], power)
+    return power if type_.scalar == "u64" else called(SCALARS[type_.scalar].numpy, power)
 
 
 def _negative(type_: Type, operands: list[Code]) -> Code:
@@ -231,8 +231,8 @@ def cast_of(node: Cast, operand: Code) -> Code:
     if wanted == "bool":
         return Code(f"{operand.within(Level.SUM)} != 0", Level.COMPARISON)
     if not given.is_float or node.type.is_float:
-        return called(NUMPY[wanted], operand)
+        return called(SCALARS[wanted].numpy, operand)
     if node.type.bits == 64:
         return called("as_int64" if wanted == "i64" else "as_uint64", operand)
-    bounds = [number(float(bound), "f64") for bound in integer_range(wanted)]
-    return called(NUMPY[wanted], called("between", operand, *bounds))
+    bounds = [number(float(bound), "f64") for bound in SCALARS[wanted].range]
+    return called(SCALARS[wanted].numpy, called("between", operand, *bounds))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ecsgen.kernels.tree import FieldValue, Program
 from ecsgen.model import Component, Field, Kernel, World
+from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import conjunction
 from ecsgen.render.kernels.sources import JoinedSource, all_fields
 from ecsgen.render.numba.code import Names

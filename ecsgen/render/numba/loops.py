@@ -7,7 +7,7 @@ from typing import Final
 
 from ecsgen.columns import split_parts
 from ecsgen.kernels.operations import TABLE, Rule
-from ecsgen.kernels.tree import (
+from ecsgen.model.programs import (
     PARENT,
     Argument,
     Element,
@@ -21,7 +21,7 @@ from ecsgen.kernels.tree import (
     parts,
     walk,
 )
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.numba.code import USED, Code, Names
 from ecsgen.render.numba.composed import COMPOSERS
 from ecsgen.render.numba.fields import Fields, Origin
@@ -89,7 +89,7 @@ class Loop:
             if type_.scalar in ("bool", "i64", "u64", "f64"):  # numba has it in its own type
                 return Value(type_, lambda place: Code(name))
             typed = self.names.take(f"{name}_{type_.scalar}")
-            self.setup.append(f"{typed} = {NUMPY[type_.scalar]}({name})")
+            self.setup.append(f"{typed} = {SCALARS[type_.scalar].numpy}({name})")
             return Value(type_, lambda place: Code(typed))
         if type_.elements > UNROLLED:
             return Value(type_, lambda place: Code(f"{name}[{place}]"))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecsgen.kernels.tree import Local, Program, Step
-from ecsgen.kernels.types import FLOATS, integer_range
 from ecsgen.model import Component, Reduction
+from ecsgen.model.programs import Local, Program, Step
+from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.render.calls import call
-from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.kernels.reducing import ReducingMethod
 from ecsgen.render.numba.code import Code, Level, cut, number
 from ecsgen.render.numba.fields import OneComponent, Parameter
@@ -90,16 +89,16 @@ class CompiledReduction(ReducingMethod):
         if how in ("sum", "mean"):
             return number(0, scalar).text if scalar not in FLOATS else number(0.0, scalar).text
         if scalar in FLOATS:
-            return f"{NUMPY[scalar]}({'' if how == 'min' else '-'}np.inf)"
-        low, high = integer_range(scalar)
-        return f"{NUMPY[scalar]}({high if how == 'min' else low})"
+            return f"{SCALARS[scalar].numpy}({'' if how == 'min' else '-'}np.inf)"
+        low, high = SCALARS[scalar].range
+        return f"{SCALARS[scalar].numpy}({high if how == 'min' else low})"
 
     # --- the function ----------------------------------------------------------------------------
 
     @property
     def header(self) -> str:
         declared = [parameter.declared for parameter in self.parameters]
-        returned = f"NDArray[{NUMPY[self._returned]}]" if self.has_lines else self.returns
+        returned = f"NDArray[{SCALARS[self._returned].numpy}]" if self.has_lines else self.returns
         return call(f"def _{self.name}", declared, 0, f" -> {returned}:")
 
     @property
@@ -110,7 +109,7 @@ class CompiledReduction(ReducingMethod):
     @property
     def body(self) -> str:
         """The function's statements."""
-        loop, dtype, pad = self.loop, NUMPY[self._stored], "    "
+        loop, dtype, pad = self.loop, SCALARS[self._stored].numpy, "    "
         sizes = [f"blocks_of({loop.rows})", "BLOCK"]
         line = f"[{self.line}]" if self.has_lines else ""
         if self.has_lines:
@@ -146,7 +145,7 @@ class CompiledReduction(ReducingMethod):
         if not self.has_lines:
             return [f"{result}: {self.returns} = {last}", f"return {result}"]
         return [
-            f"{result} = np.empty({self.lines}, {NUMPY[self._returned]})",
+            f"{result} = np.empty({self.lines}, {SCALARS[self._returned].numpy})",
             f"for {self.line} in range({self.lines}):",
             f"    {result}[{self.line}] = {last}",
             f"return {result}",

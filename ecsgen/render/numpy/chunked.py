@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ecsgen.kernels.tree import FieldValue
+from ecsgen.model.programs import FieldValue
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.sources import ChunkSource, first_column

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ecsgen.kernels.tree import Cast, Expression, FieldValue, Operation, walk
 from ecsgen.model import Component, Kernel
+from ecsgen.model.programs import Cast, Expression, FieldValue, Operation, walk
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import collection, exploded
 from ecsgen.render.kernels.method import Method, for_macro
 from ecsgen.render.numpy.statements import Statements
@@ -13,9 +14,6 @@ from ecsgen.render.numpy.ufuncs import COMPLAINING
 from ecsgen.render.numpy.values import Layout, Slot
 from ecsgen.render.numpy.views import FieldViews, Views
 from ecsgen.render.quoting import WIDTH, literal
-
-CODES = {"bool": "?", "f32": "f4", "f64": "f8"}
-CODES |= {f"{kind}{bits}": f"{kind}{bits // 8}" for kind in "iu" for bits in (8, 16, 32, 64)}
 
 
 class KernelMethod(Method):
@@ -148,7 +146,7 @@ class KernelMethod(Method):
     def working(self) -> str:
         """The statement that says which working memory goes with each block."""
         cells = [
-            literal((CODES[slot.scalar], slot.shape, slot.layout is Layout.TOGETHER))
+            literal((SCALARS[slot.scalar].code, slot.shape, slot.layout is Layout.TOGETHER))
             for slot in self.slots
         ]
         return for_macro(collection("working: tuple[Cells, ...] = ", cells, 8))

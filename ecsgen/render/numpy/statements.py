@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ecsgen.kernels.tree import Element, Expression, FieldValue, Local, Program, Step
+from ecsgen.model.programs import Element, Expression, FieldValue, Local, Program, Step
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.expressions import Emitter
 from ecsgen.render.numpy.values import Layout, Slot, Value
