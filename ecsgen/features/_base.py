@@ -28,10 +28,6 @@ def _no_columns(component: Component) -> tuple[Column, ...]:
     return ()
 
 
-def _nothing(component: Component) -> object:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Feature:
     """One storage policy: when it applies, its columns, and the template with its blocks.
@@ -46,6 +42,4 @@ class Feature:
     roles: tuple[str, ...] = ()  # names by which other features' blocks call this one's
     base: str = ""  # the feature whose blocks stand where this one's template has none
     columns: Callable[[Component], tuple[Column, ...]] = _no_columns
-    subject: Callable[[Component], object] = _nothing
-    """What its template lays out beside the component, there called `it`."""
     mutants: tuple[Mutant, ...] = ()

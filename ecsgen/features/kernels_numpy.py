@@ -1,20 +1,11 @@
 """kernels with `backend: numpy`: a method each, ufuncs over blocks of rows."""
 
 from ecsgen.features._base import Feature, Mutant
-from ecsgen.model import Component
-
-
-def _kernels(component: Component) -> object:
-    from ecsgen.render.numpy.component import Kernels  # not needed for layouts
-
-    return Kernels(component)
-
 
 FEATURE = Feature(
     name="kernels_numpy",
     applies=lambda c: bool(c.kernels) and c.backend == "numpy",
     order=80,
-    subject=_kernels,
     mutants=(
         Mutant("a sum is a difference", r"(_tmp\d*|\w+) \+= (_tmp\d*)$", r"\1 -= \2"),
         Mutant("a product is a sum", r"np\.multiply\(", "np.add("),

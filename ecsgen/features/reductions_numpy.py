@@ -1,20 +1,11 @@
 """reductions with `backend: numpy`: a method each, sums in f64 or 64-bit integers."""
 
 from ecsgen.features._base import Feature, Mutant
-from ecsgen.model import Component
-
-
-def _reductions(component: Component) -> object:
-    from ecsgen.render.numpy.reduction import Reductions  # not needed for layouts
-
-    return Reductions(component)
-
 
 FEATURE = Feature(
     name="reductions_numpy",
     applies=lambda c: bool(c.reductions) and c.backend == "numpy",
     order=81,
-    subject=_reductions,
     mutants=(
         Mutant("a part is forgotten", r"_parts\.append\((.*)\)$", r"_parts[:] = [\1]"),
         Mutant("sums are in single precision", r"dtype=np\.float64\)", "dtype=np.float32)"),

@@ -11,6 +11,7 @@ from ecsgen.render.blocks import Step, indented, without_nothing
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import compiled_names, import_lines
+from ecsgen.render.subjects import subject_of
 
 MARKER = "<<imports>>"
 
@@ -44,7 +45,7 @@ class Steps(Step):
             **{role: Role(self, role) for role in features.ROLES},
         }
         for feature in features.active(component):
-            context = {**self.context, "it": feature.subject(component)}
+            context = {**self.context, "it": subject_of(feature.name, component)}
             names = (feature.name, feature.base) if feature.base else (feature.name,)
             blocks = Blocks(*(self._module(name, context) for name in names))
             self.modules[feature.name] = blocks

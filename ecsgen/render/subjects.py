@@ -1,0 +1,30 @@
+"""What the templates of some features lay out beside the component, there called `it`.
+
+Made here and not by the features: they lie below the layout, and know nothing of rendering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ecsgen.model import Component
+from ecsgen.render.numba.flat import FlatColumns
+from ecsgen.render.numba.kernel import CompiledKernels
+from ecsgen.render.numba.reduction import CompiledReductions
+from ecsgen.render.numpy.component import Kernels
+from ecsgen.render.numpy.reduction import Reductions
+
+_BY_FEATURE: Final[dict[str, Callable[[Component], object]]] = {
+    "kernels_numpy": Kernels,
+    "reductions_numpy": Reductions,
+    "kernels_numba": CompiledKernels,
+    "reductions_numba": CompiledReductions,
+    "flat_columns": FlatColumns,
+}
+
+
+def subject_of(feature: str, component: Component) -> object:
+    """Return the subject of a feature's template; None for those that need none."""
+    make = _BY_FEATURE.get(feature)
+    return None if make is None else make(component)
