@@ -6,13 +6,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ecsgen.model import Base, Default, Field
+from ecsgen.model.scalars import SCALARS
 
-SCALAR_BYTES = {
-    "bool": 1,
-    **{f"{kind}{bits}": bits // 8 for kind in "iu" for bits in (8, 16, 32, 64)},
-    "f32": 4,
-    "f64": 8,
-}
 HOT = "hot"
 COLD = "cold"
 
@@ -44,7 +39,7 @@ class Column:
         """Bytes per row of the buffer."""
         if self.scalar.startswith("S"):
             return int(self.scalar[1:])
-        return 0 if self.is_object else SCALAR_BYTES[self.scalar] * self.count
+        return 0 if self.is_object else SCALARS[self.scalar].nbytes * self.count
 
     @property
     def is_object(self) -> bool:

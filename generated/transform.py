@@ -454,6 +454,7 @@ class TransformManager(Direct, Gc):
             _blocks = data._straighten_blocks()
         with np.errstate(all="ignore"):
             for rotation, _where, _tmp, _tmp2, _tmp3 in _blocks.views:
+                # where abs(1 - dot(rotation, rotation)) > 1e-6
                 np.multiply(rotation[0], rotation[0], out=_tmp)
                 np.multiply(rotation[1], rotation[1], out=_tmp2)
                 _tmp += _tmp2

@@ -1089,6 +1089,7 @@ class Game(WorldParts):
             _tmp2,
             _tmp3,
         ) in _blocks.current():
+            # where Weapon.reach.y >= far
             np.greater_equal(weapon_reach[1], _far, out=_where)
             if not _where.any():
                 continue

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.kernels.tree import (
+from ecsgen.model import scalars
+from ecsgen.model.programs import (
     PARENT,
     Argument,
     Cast,
@@ -27,7 +28,7 @@ from ecsgen.kernels.tree import (
     Program,
     Step,
 )
-from ecsgen.kernels.types import Type, integer_range
+from ecsgen.model.types import Type
 
 Scalar = Any
 Value = list[Scalar]
@@ -76,6 +77,16 @@ def _floored(function: Callable[[Scalar, Scalar], Scalar]) -> Callable[[Scalar, 
     return divide
 
 
+def _exactly(compare: Callable[[Any, Any], bool]) -> Callable[[Scalar, Scalar], Scalar]:
+    """A comparison; of an i64 with a u64 as well, which no type has room for."""
+
+    def compared(a: Scalar, b: Scalar) -> Scalar:
+        is_whole = isinstance(a, np.integer) and isinstance(b, np.integer)
+        return np.bool_(compare(int(a), int(b)) if is_whole else compare(a, b))
+
+    return compared
+
+
 SCALARS: dict[str, Callable[..., Scalar]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -86,12 +97,12 @@ SCALARS: dict[str, Callable[..., Scalar]] = {
     "**": _power,
     "neg": operator.neg,
     "square": lambda a: a * a,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+    "<": _exactly(operator.lt),
+    "<=": _exactly(operator.le),
+    ">": _exactly(operator.gt),
+    ">=": _exactly(operator.ge),
+    "==": _exactly(operator.eq),
+    "!=": _exactly(operator.ne),
     "and": lambda a, b: np.bool_(bool(a) and bool(b)),
     "or": lambda a, b: np.bool_(bool(a) or bool(b)),
     "not": lambda a: np.bool_(not a),
@@ -124,7 +135,7 @@ def convert(value: Scalar, scalar: str) -> Scalar:
     if isinstance(value, np.floating):
         if value != value:
             return kind(0)
-        low, high = integer_range(scalar)
+        low, high = scalars.SCALARS[scalar].range
         return kind(low if value < low else high if value > high else math.trunc(float(value)))
     bits = int(scalar[1:])
     wrapped = int(value) % 2**bits

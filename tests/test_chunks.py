@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecsgen.chunks import chunk_row_bytes, chunk_rows
-from ecsgen.columns import SCALAR_BYTES
+from ecsgen.model.scalars import SCALARS
 from ecsgen.runtime.archetypes.chunk_layout import ChunkColumns, ChunkLayout, RowCount
 from ecsgen.runtime.archetypes.chunks import ChunkBase, ChunkPool
 from ecsgen.runtime.columns.buffers import Column
 from tests.world_package import load
 
 KINDS = {
-    name: np.dtype(name if name == "bool" else f"{name[0]}{nbytes}")
-    for name, nbytes in SCALAR_BYTES.items()
+    name: np.dtype(name if name == "bool" else f"{name[0]}{scalar.nbytes}")
+    for name, scalar in SCALARS.items()
 }
 SHAPES = [(), (3,), (2, 2), (4, 4)]
 FIELDS = st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.sampled_from(SHAPES)), max_size=5)

@@ -11,10 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from ecsgen.diagnostics import Diagnostics, format_text
-from ecsgen.kernels.tree import Cast, Constant, Operation, Program, walk
-from ecsgen.kernels.types import SCALARS, Type, promote
 from ecsgen.kernels.usage import remarks
 from ecsgen.model import Component
+from ecsgen.model.programs import Cast, Constant, Operation, Program, walk
+from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import Type, promote
 from ecsgen.schema import load
 from tests.kernel_reference import NUMPY, Reference
 
@@ -50,7 +51,7 @@ def kernel(tmp_path: Path, *steps: str) -> Program:
     return body(tmp_path, text).kernels[0].program
 
 
-@pytest.mark.parametrize(("left", "right"), list(itertools.product(SCALARS[1:], repeat=2)))
+@pytest.mark.parametrize(("left", "right"), list(itertools.product(list(SCALARS)[1:], repeat=2)))
 def test_promotion_is_numpys(left: str, right: str) -> None:
     expected = np.result_type(NUMPY[left], NUMPY[right])
     assert np.dtype(NUMPY[promote(left, right)]) == expected

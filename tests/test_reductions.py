@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ecsgen.config import BACKENDS
+from ecsgen.config import BACKENDS, Backend
+from tests.kernel_interpreter import wrapped
 from tests.kernel_package import built, forget
 from tests.runtime_names import patch_runtime
 
@@ -121,3 +123,51 @@ def test_no_rows(manager: Any) -> None:
     assert manager.everyone() == 0
     for found in (manager.least(), manager.highest(), manager.mean_hp(), *manager.center()):
         assert math.isnan(found)
+
+
+EDGES = """\
+component: Edge
+fields: {big: i64, vast: u64, small: i8, pair: "i64[2]", x: f64}
+reductions:
+  total: {sum: big}
+  totals: {sum: pair}
+  negative: {sum: -big}
+  vast_total: {sum: vast}
+  small_total: {sum: small}
+  doubled: {sum: small * 2}
+  below: {count: big < vast}
+  same: {count: big == vast}
+  grown: {count: big + 1 > big}
+  least: {min: big}
+  most: {max: vast}
+  divided: {max: x / -0.0}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_edges(tmp_path: Path, backend: Backend) -> None:
+    """Sums wrap, comparisons are exact, the ends of types stay what they are."""
+    pytest.importorskip(backend)
+    (tmp_path / "a.yaml").write_text(EDGES, encoding="utf-8")
+    package: Any = built(tmp_path, f"reduced_{backend}", backend).package
+    entities = package.EntityManager()
+    manager = package.EdgeManager(entities)
+    big = [2**63 - 1, -(2**63), -1, 0, 2**63 - 2, 2**63 - 1] * 300
+    vast = [2**63, 2**64 - 1, 2**64 - 1, 0, 2**63 - 1, 2**63 - 1] * 300
+    small = [127, -128, -128, -1, 0, 127] * 300
+    pairs = [[one, -2] for one in big]
+    entities = entities.create_many(len(big))
+    manager.create_many(entities, big=big, vast=vast, small=small, pair=pairs, x=-1.0)
+    assert manager.total() == wrapped(sum(big), np.int64)
+    assert manager.totals() == (wrapped(sum(big), np.int64), -2 * len(big))
+    negatives = [wrapped(-one, np.int64) for one in big]
+    assert manager.negative() == wrapped(sum(map(int, negatives)), np.int64)
+    assert manager.vast_total() == sum(vast) % 2**64
+    assert manager.small_total() == sum(small)
+    assert manager.doubled() == sum(int(wrapped(2 * one, np.int8)) for one in small)
+    assert manager.below() == sum(a < b for a, b in zip(big, vast, strict=True))
+    assert manager.same() == sum(a == b for a, b in zip(big, vast, strict=True))
+    assert manager.grown() == sum(one != 2**63 - 1 for one in big)
+    assert (manager.least(), manager.most()) == (-(2**63), 2**64 - 1)
+    assert manager.divided() == math.inf
+    list(forget(package.__name__))

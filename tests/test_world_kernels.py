@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecsgen.config import Backend
+from ecsgen.config import BACKENDS, Backend
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.render.world import Parts, world_module
+from ecsgen.schema import load
+from ecsgen.world_features._kernels import KernelSubject
+from tests.generated_package import SCHEMAS
 from tests.world_package import world_package
 
 SCHEMA = """
@@ -331,3 +336,19 @@ def test_split_fields_that_need_themselves(way: str) -> None:
     for row, turn in enumerate(given):
         np.testing.assert_allclose(world.node.turn(row), turn @ turn)
         assert world.node.line(row) == world.node.turn(row)[0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kernels_are_made_once(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is laid out once, though several blocks of the template are about it."""
+    project = load(SCHEMAS, Diagnostics())
+    assert project is not None
+    parts, made, make = Parts.of(project.made_for(backend)), [], KernelSubject.made
+
+    def counted(*given: Any) -> Any:
+        made.append(given)
+        return make(*given)
+
+    monkeypatch.setattr(KernelSubject, "made", counted)
+    world_module(parts)
+    assert len(made) == 1

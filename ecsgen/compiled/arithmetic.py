@@ -51,25 +51,72 @@ def floor_divide(a: Any, b: Any) -> Any:
 
 
 @njit(cache=True, error_model="numpy")
-def floor_divide_int64(a: int, b: int) -> int:
-    """Return the quotient of i64 rounded down; 0 for a zero divisor."""
-    return -a if b == -1 else a // b  # the machine's own division traps where -a wraps
+def less_than_unsigned(a: Any, b: Any) -> Any:
+    """Return whether a signed integer is less than a u64; numba would compare them as floats."""
+    return a < 0 or np.uint64(a) < b
 
 
 @njit(cache=True, error_model="numpy")
-def remainder_int64(a: int, b: int) -> int:
+def at_most_unsigned(a: Any, b: Any) -> Any:
+    """Return whether a signed integer is less than a u64 or equal."""
+    return a < 0 or np.uint64(a) <= b
+
+
+@njit(cache=True, error_model="numpy")
+def equals_unsigned(a: Any, b: Any) -> Any:
+    """Return whether a signed integer is equal to a u64."""
+    return a >= 0 and np.uint64(a) == b
+
+
+@njit(cache=True, error_model="numpy")
+def add_int64(a: Any, b: Any) -> Any:
+    """Return the sum of two i64; it wraps.
+
+    LLVM takes it that signed integers never overflow, and leaves out tests that only make a
+    difference if they do. Unsigned ones wrap.
+    """
+    return np.int64(np.uint64(a) + np.uint64(b))
+
+
+@njit(cache=True, error_model="numpy")
+def subtract_int64(a: Any, b: Any) -> Any:
+    """Return the difference of two i64; it wraps."""
+    return np.int64(np.uint64(a) - np.uint64(b))
+
+
+@njit(cache=True, error_model="numpy")
+def multiply_int64(a: Any, b: Any) -> Any:
+    """Return the product of two i64; it wraps."""
+    return np.int64(np.uint64(a) * np.uint64(b))
+
+
+@njit(cache=True, error_model="numpy")
+def absolute_int64(a: Any) -> Any:
+    """Return the absolute value of an i64; the smallest one stays as it is."""
+    return subtract_int64(0, a) if a < 0 else np.int64(a)
+
+
+@njit(cache=True, error_model="numpy")
+def floor_divide_int64(a: Any, b: Any) -> Any:
+    """Return the quotient of i64 rounded down; 0 for a zero divisor."""
+    # The machine's own division traps where -a wraps.
+    return subtract_int64(0, a) if b == -1 else np.int64(a // b)
+
+
+@njit(cache=True, error_model="numpy")
+def remainder_int64(a: Any, b: Any) -> Any:
     """Return what `floor_divide_int64` leaves; 0 for a zero divisor."""
     return 0 if b == -1 else a % b
 
 
 @njit(cache=True, error_model="numpy")
 def whole_power(base: Any, exponent: int) -> Any:
-    """Return the power of an i64 or u64 to an exponent from 0; it wraps."""
-    result = type(base)(1)
+    """Return the power of an integer to an exponent from 0, to be cut to the integer's type."""
+    result, factor = np.uint64(1), np.uint64(base)
     while exponent > 0:
         if exponent & 1:
-            result = result * base
-        base = base * base
+            result = result * factor
+        factor = factor * factor
         exponent >>= 1
     return result
 

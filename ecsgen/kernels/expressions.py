@@ -12,8 +12,9 @@ from ecsgen.kernels.operations import BINARY, COMPARISONS, FUNCTIONS, UNARY
 from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError
-from ecsgen.kernels.tree import Constant, Element, Expression
-from ecsgen.kernels.types import BOOL, SCALARS, Type
+from ecsgen.model.programs import Constant, Element, Expression
+from ecsgen.model.scalars import FLOATS, SCALARS
+from ecsgen.model.types import BOOL, Type
 
 AXES: Final = ("x", "y", "z", "w")
 _LEAVES: Final = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript)
@@ -186,7 +187,7 @@ def _converted(operand: Operand, scalar: str, node: ast.AST) -> Expression:
         if operand.type.kind and not operand.type.kind[0].isupper():
             raise KernelError("E803", f"{operand.type} is a handle, not a number", node)
         return cast(operand, scalar)
-    whole = isinstance(operand.value, int) or scalar in ("f32", "f64")
+    whole = isinstance(operand.value, int) or scalar in FLOATS
     if scalar == "bool" or not whole:
         return cast(typed(operand), scalar)
     return settled(operand, Type(scalar))

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.kernels.syntax import KernelError
-from ecsgen.kernels.tree import Constant, Expression, Operation
-from ecsgen.kernels.types import Number, Type, fits, integer_range
+from ecsgen.model.programs import Constant, Expression, Operation
+from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import Number, Type, fits
 
 _LONGEST: Final = 400  # bits of a literal that is computed
 
@@ -49,7 +50,7 @@ def settled(literal: Literal, type_: Type) -> Expression:
         if type_.is_float:
             message = f"{shown} would become infinite in {scalar}"
         else:
-            low, high = integer_range(scalar)
+            low, high = SCALARS[scalar].range
             message = f"{shown} does not fit {scalar}: {low} to {high}"
         raise KernelError("E809", message, literal.node)
     return Constant(Type(scalar), float(value) if type_.is_float else value)

@@ -11,8 +11,9 @@ from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal, chosen, folded, settled
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.kernels.syntax import KernelError
-from ecsgen.kernels.tree import Cast, Constant, Expression, Operation
-from ecsgen.kernels.types import BOOL, Type, as_float, promote
+from ecsgen.model.programs import Cast, Constant, Expression, Operation
+from ecsgen.model.scalars import FLOATS
+from ecsgen.model.types import BOOL, Type, as_float, promote
 
 Operand = Expression | Literal
 Shape = tuple[int, ...]
@@ -37,7 +38,7 @@ def cast(operand: Expression, scalar: str) -> Expression:
     """An operand in another scalar type, if it is not of that type already."""
     if operand.type.scalar == scalar and not operand.type.kind:
         return operand
-    if isinstance(operand, Constant) and not operand.type.is_float and scalar in ("f32", "f64"):
+    if isinstance(operand, Constant) and not operand.type.is_float and scalar in FLOATS:
         return Constant(Type(scalar), float(operand.value))
     return Cast(operand.type.of_scalar(scalar), operand)
 
@@ -130,13 +131,23 @@ def _is_literal(operand: Operand, value: float) -> TypeGuard[Literal]:
     return isinstance(operand, Literal) and not operand.choice and operand.value == value
 
 
+def _compared_exactly(operands: list[Operand]) -> list[Expression]:
+    """Integers that only a float has room for, as they are, if these are such; else nothing."""
+    values = [operand for operand in operands if not isinstance(operand, Literal)]
+    if len(values) < len(operands):
+        return []
+    is_whole = all(value.type.is_number and value.type.is_integer for value in values)
+    meeting = reduce(promote, (value.type.scalar for value in values)) if is_whole else ""
+    return values if meeting in FLOATS else []
+
+
 def _rule_order(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    numbers = _numbers(name, operands, node)
+    numbers = _compared_exactly(operands) or _numbers(name, operands, node)
     return Operation(BOOL.of_shape(common_shape(name, numbers, node)), name, tuple(numbers))
 
 
 def _rule_equality(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    values = unified(name, operands, node)
+    values = _compared_exactly(operands) or unified(name, operands, node)
     return Operation(BOOL.of_shape(common_shape(name, values, node)), name, tuple(values))
 
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.syntax import KernelError
-from ecsgen.kernels.tree import OWN, PARENT, Argument, Constant, Expression, FieldValue, Local
-from ecsgen.kernels.types import Type
 from ecsgen.model import Base, Component, Enum, Field, FieldType
+from ecsgen.model.programs import OWN, PARENT, Argument, Constant, Expression, FieldValue, Local
+from ecsgen.model.types import Type
 
 NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 LINKS: Final = frozenset(

@@ -12,8 +12,8 @@ from ecsgen.kernels.operations import BINARY
 from ecsgen.kernels.rules import Operand, applied, cast, typed
 from ecsgen.kernels.scope import LINKS, Scope, follows
 from ecsgen.kernels.syntax import Assignment, KernelError
-from ecsgen.kernels.tree import PARENT, Constant, Element, Expression, FieldValue, Local, Step
-from ecsgen.kernels.types import Type
+from ecsgen.model.programs import PARENT, Constant, Element, Expression, FieldValue, Local, Step
+from ecsgen.model.types import Type
 
 
 def target_of(step: Assignment) -> ast.expr:

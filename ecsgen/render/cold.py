@@ -8,8 +8,8 @@ from dataclasses import replace
 from ecsgen.columns import Column, split_parts
 from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
-from ecsgen.render.column_spelling import STRUCT
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling, cell_attributes, objects_line, slots_lines
 from ecsgen.render.split_spelling import SplitSpelling, ndindex
@@ -62,7 +62,7 @@ class _Field(Spelling):
         scalar = self.column.scalar
         if scalar.startswith("S"):
             return f"{scalar[1:]}s"
-        return f"{self.column.count if self.column.shape else ''}{STRUCT[scalar]}"
+        return f"{self.column.count if self.column.shape else ''}{SCALARS[scalar].struct}"
 
     @property
     def default_scalars(self) -> list[str]:

@@ -6,24 +6,10 @@ from dataclasses import dataclass
 
 from ecsgen.columns import Column
 from ecsgen.model import Base, Field, FieldType
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.quoting import literal
 from ecsgen.render.wording import literal_shape, sentence, tuple_type
 
-NUMPY = {
-    "bool": "np.bool_",
-    **{f"i{bits}": f"np.int{bits}" for bits in (8, 16, 32, 64)},
-    **{f"u{bits}": f"np.uint{bits}" for bits in (8, 16, 32, 64)},
-    "f32": "np.float32",
-    "f64": "np.float64",
-    "object": "np.object_",
-}
-STRUCT = {
-    "bool": "?",
-    **dict(zip(("i8", "i16", "i32", "i64"), "bhiq", strict=True)),
-    **dict(zip(("u8", "u16", "u32", "u64"), "BHIQ", strict=True)),
-    "f32": "f",
-    "f64": "d",
-}
 CONVERTERS = {
     Base.BOOL: "BoolField",
     Base.INT: "IntField",
@@ -138,7 +124,7 @@ class ColumnSpelling:
 
     @property
     def struct_format(self) -> str:
-        return f"={self.column.count}{STRUCT[self.column.scalar]}"
+        return f"={self.column.count}{SCALARS[self.column.scalar].struct}"
 
     @property
     def converter_class(self) -> str:
@@ -203,13 +189,15 @@ class ColumnSpelling:
     @property
     def dtype(self) -> str:
         scalar = self.column.scalar
-        return f'"{scalar}"' if scalar.startswith("S") else NUMPY[scalar]
+        return f'"{scalar}"' if scalar.startswith("S") else self.scalar_dtype
 
     @property
     def scalar_dtype(self) -> str:
         """numpy's type of one element."""
         scalar = self.column.scalar
-        return "np.bytes_" if scalar.startswith("S") else NUMPY[scalar]
+        if self.column.is_object:
+            return "np.object_"
+        return "np.bytes_" if scalar.startswith("S") else SCALARS[scalar].numpy
 
     @property
     def array_type(self) -> str:

@@ -13,7 +13,7 @@ from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.runtime import COMPILED, origins
 from ecsgen.render.steps import Steps, indented
-from ecsgen.render.subjects import subject
+from ecsgen.render.subjects import subject_of
 from ecsgen.render.wording import literal_names
 
 MARKER = "<<imports>>"
@@ -38,7 +38,7 @@ def component_module(component: Component) -> str:
     for policy in active:
         if policy.template:
             template = environment().get_template(f"policies/{policy.name}.py.j2")
-            own = {**context, "it": subject(policy.name, component)}
+            own = {**context, "it": subject_of(policy.name, component)}
             step.templates[policy.name] = template.make_module(own)
     text = environment().get_template("component.py.j2").render(context)
     names = dict.fromkeys(c.enums, ".enums")

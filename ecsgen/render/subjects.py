@@ -1,26 +1,30 @@
-"""What the templates of some policies lay out beside the component."""
+"""What the templates of some policies lay out beside the component, there called `it`.
+
+Made here and not by the policies: they lie below the layout, and know nothing of rendering.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import Final
 
 from ecsgen.model import Component
-from ecsgen.render.kernels.method import Kernels
-from ecsgen.render.kernels.reduction import Reductions
 from ecsgen.render.numba.flat import FlatColumns
 from ecsgen.render.numba.kernel import CompiledKernels
 from ecsgen.render.numba.reduction import CompiledReductions
+from ecsgen.render.numpy.component import Kernels
+from ecsgen.render.numpy.reduction import Reductions
 
-_SUBJECTS: Mapping[str, Callable[[Component], object]] = {
-    "flat_columns": FlatColumns,
-    "kernels_numba": CompiledKernels,
+_BY_POLICY: Final[dict[str, Callable[[Component], object]]] = {
     "kernels_numpy": Kernels,
-    "reductions_numba": CompiledReductions,
     "reductions_numpy": Reductions,
+    "kernels_numba": CompiledKernels,
+    "reductions_numba": CompiledReductions,
+    "flat_columns": FlatColumns,
 }
 
 
-def subject(policy: str, component: Component) -> object:
-    """Return what a policy's template knows as `it`."""
-    make = _SUBJECTS.get(policy)
+def subject_of(policy: str, component: Component) -> object:
+    """Return the subject of a policy's template; None for those that need none."""
+    make = _BY_POLICY.get(policy)
     return None if make is None else make(component)

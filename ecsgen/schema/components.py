@@ -7,8 +7,8 @@ import re
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, closest, quote
-from ecsgen.kernels.tree import PARENT
 from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction
+from ecsgen.model.programs import PARENT
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel, build_reduction

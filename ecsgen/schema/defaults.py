@@ -10,6 +10,7 @@ import struct
 
 from ecsgen.diagnostics import closest, quote
 from ecsgen.model import Base, Default, Enum, FieldType, Mark
+from ecsgen.model.scalars import SCALARS
 from ecsgen.schema.structure import describe
 from ecsgen.source import Node
 
@@ -107,16 +108,8 @@ def _wanted(type_: FieldType) -> str:
     return f"the default of {quote(type_.text)} {wanted[type_.base]}"
 
 
-def integer_range(scalar: str) -> tuple[int, int]:
-    """The smallest and largest value of an integer type."""
-    bits = int(scalar[1:])
-    if scalar.startswith("u"):
-        return 0, 2**bits - 1
-    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-
-
 def _integer(value: int, type_: FieldType, mark: Mark) -> int:
-    low, high = integer_range(type_.scalar)
+    low, high = SCALARS[type_.scalar].range
     if low <= value <= high:
         return value
     shown = quote(str(value))[1:-1]

@@ -11,7 +11,8 @@ from ecsgen.kernels.expressions import Typist
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.steps import effects, local_names, names_read, target_of, typed_step
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
-from ecsgen.kernels.tree import (
+from ecsgen.model import Component, Default, Enum, Kernel, Query, Reduction, World
+from ecsgen.model.programs import (
     OWN,
     PARENT,
     Argument,
@@ -22,8 +23,7 @@ from ecsgen.kernels.tree import (
     Step,
     fields_in,
 )
-from ecsgen.kernels.types import Number
-from ecsgen.model import Component, Default, Enum, Kernel, Query, Reduction, World
+from ecsgen.model.types import Number
 from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 

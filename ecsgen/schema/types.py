@@ -10,13 +10,11 @@ from typing import Final
 
 from ecsgen.diagnostics import closest, did_you_mean, quote
 from ecsgen.model import Base, Enum, FieldType
+from ecsgen.model.scalars import FLOATS, INTEGERS
 
 MAX_ELEMENTS: Final = 4096
 MAX_DIMENSIONS: Final = 8
 MAX_SIZE: Final = 65_536
-
-INTEGERS: Final = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
-FLOATS: Final = ("f32", "f64")
 
 _SIMPLE: Final[dict[str, tuple[Base, str]]] = {
     "bool": (Base.BOOL, "bool"),

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from ecsgen.kernels.tree import Argument
 from ecsgen.model import Component, Default, Kernel, Project, World
+from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
 from ecsgen.render.quoting import literal
 
 if TYPE_CHECKING:
-    from ecsgen.render.kernel_method import Method
+    from ecsgen.render.kernels.method import Method
     from ecsgen.render.kernels.sources import ChunkSource, JoinedSource
 
 JoinedT = TypeVar("JoinedT", bound="Method")
@@ -72,7 +72,7 @@ class KernelSubject:
         chunked: Callable[[World, Kernel, ChunkSource], ChunkedT],
     ) -> list[JoinedT | ChunkedT]:
         """Return the kernels as a backend spells those over rows of managers and over chunks."""
-        from ecsgen.render.kernel_method import number_constants  # not needed for schemas
+        from ecsgen.render.kernels.method import number_constants  # not needed for schemas
         from ecsgen.render.kernels.sources import ChunkSource
 
         methods = [

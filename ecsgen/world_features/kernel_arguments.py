@@ -12,8 +12,8 @@ class KernelArguments(KernelSubject):
     @property
     def converters(self) -> list[str]:
         """The constants that check arguments."""
-        from ecsgen.render.kernel_method import Method, number_constants  # not needed for schemas
-        from ecsgen.render.kernels.joined import all_fields
+        from ecsgen.render.kernels.method import Method, number_constants  # not needed for schemas
+        from ecsgen.render.kernels.sources import all_fields
 
         methods = [
             Method(all_fields(self.world, source.components.values()), kernel)

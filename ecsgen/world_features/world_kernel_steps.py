@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ecsgen.kernels.tree import fields_in
 from ecsgen.model import Component, Kernel, Project
+from ecsgen.model.programs import fields_in
 from ecsgen.render.quoting import literal
 from ecsgen.world_features._base import WorldFeature
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ecsgen.world_features._base import WorldFeature
 from ecsgen.world_features._kernels import KernelSubject
@@ -12,28 +12,29 @@ if TYPE_CHECKING:
     from ecsgen.render.numba.joined import JoinedKernel
 
 
+class Kernels(NamedTuple):
+    """Compiled kernels."""
+
+    joined: list[JoinedKernel]
+    """Those over rows of managers."""
+    chunked: list[ChunkKernel]
+    """Those over chunks."""
+
+
 class CompiledKernels(KernelSubject):
     """The kernels as their template lays them out."""
 
     @property
-    def joined(self) -> list[JoinedKernel]:
-        """Those over rows of managers."""
-        from ecsgen.render.numba.joined import JoinedKernel
-
-        return [method for method in self._methods() if isinstance(method, JoinedKernel)]
-
-    @property
-    def chunked(self) -> list[ChunkKernel]:
-        """Those over chunks."""
-        from ecsgen.render.numba.chunked import ChunkKernel
-
-        return [method for method in self._methods() if isinstance(method, ChunkKernel)]
-
-    def _methods(self) -> list[JoinedKernel | ChunkKernel]:
+    def kernels(self) -> Kernels:
+        """All of them, made anew."""
         from ecsgen.render.numba.chunked import ChunkKernel  # not needed for schemas
         from ecsgen.render.numba.joined import JoinedKernel
 
-        return self.made(JoinedKernel, ChunkKernel)
+        made = self.made(JoinedKernel, ChunkKernel)
+        return Kernels(
+            [method for method in made if isinstance(method, JoinedKernel)],
+            [method for method in made if isinstance(method, ChunkKernel)],
+        )
 
 
 FEATURE = WorldFeature(

@@ -8,8 +8,8 @@ from ecsgen.world_features._base import WorldFeature
 from ecsgen.world_features._kernels import KernelSubject
 
 if TYPE_CHECKING:
-    from ecsgen.render.kernels.chunked import ChunkMethod
-    from ecsgen.render.kernels.joined import JoinedMethod
+    from ecsgen.render.numpy.chunked import ChunkMethod
+    from ecsgen.render.numpy.joined import JoinedMethod
 
 
 class WorldMethods(KernelSubject):
@@ -17,8 +17,8 @@ class WorldMethods(KernelSubject):
 
     @property
     def methods(self) -> list[JoinedMethod | ChunkMethod]:
-        from ecsgen.render.kernels.chunked import ChunkMethod  # not needed for schemas
-        from ecsgen.render.kernels.joined import JoinedMethod
+        from ecsgen.render.numpy.chunked import ChunkMethod  # not needed for schemas
+        from ecsgen.render.numpy.joined import JoinedMethod
 
         return self.made(JoinedMethod, ChunkMethod)
 

@@ -68,8 +68,8 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def straighten_of_one(row: kernels.Row) -> None:
-    """The steps of `straighten` for one row."""
+def straighten_of_one(row: kernels.Row) -> bool:
+    """The steps of `straighten` for one row; whether it matches."""
     _1 = kernels.number("f4", 1.0)
     _2 = row["rotation"]
     _3 = row["rotation"]
@@ -79,11 +79,12 @@ def straighten_of_one(row: kernels.Row) -> None:
     _7 = kernels.number("f4", 1e-06)
     _8 = kernels.apply(">", _6, _7)
     if not _8[0]:
-        return
+        return False
     # rotation = normalize(rotation)
     _9 = row["rotation"]
     _10 = kernels.normalize(_9)
     row.put("rotation", _10)
+    return True
 
 
 @kernels.SETTINGS
@@ -91,7 +92,14 @@ def straighten_of_one(row: kernels.Row) -> None:
 def test_kernel_straighten(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
     kernels.check(
-        under_test, "straighten", straighten_of_one, {}, rows, seed, is_exact=True
+        under_test,
+        "straighten",
+        straighten_of_one,
+        {},
+        rows,
+        seed,
+        is_exact=True,
+        has_border=True,
     )
 
 

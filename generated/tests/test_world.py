@@ -108,6 +108,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "dt": ("f4", ()),
             },
             is_exact=True,
+            has_border=False,
         ),
         "drift": world_kernel_steps.Case(
             over="bodies",
@@ -121,6 +122,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "dt": ("f4", ()),
             },
             is_exact=True,
+            has_border=False,
         ),
     }
 

@@ -1,1 +1,1 @@
-"""Typed kernels as numpy code: ufuncs with `out=` over blocks of rows."""
+"""What kernels and reductions need whatever they are compiled to: arguments, docstrings, tests."""

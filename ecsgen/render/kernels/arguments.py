@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 from ecsgen.columns import Column
-from ecsgen.kernels.tree import Argument
 from ecsgen.model import Base, Component, Field, FieldType, Kernel
+from ecsgen.model.programs import Argument
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
-from ecsgen.render.column_spelling import NUMPY
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 
@@ -49,7 +49,7 @@ class ArgumentSpelling:
     @property
     def conversion(self) -> str:
         """The expression for its value in the kernel, with an axis for the rows."""
-        dtype, checked = NUMPY[self.type.scalar], f"{self.constant}.one({self.name})"
+        dtype, checked = SCALARS[self.type.scalar].numpy, f"{self.constant}.one({self.name})"
         if not self.type.shape:
             return f"{dtype}({checked})"
         return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"

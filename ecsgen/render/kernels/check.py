@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE
-from ecsgen.kernels.tree import (
+from ecsgen.model import Component, Kernel, Reduction
+from ecsgen.model.programs import (
     PARENT,
     Argument,
     Cast,
@@ -19,16 +20,14 @@ from ecsgen.kernels.tree import (
     Step,
     walk,
 )
-from ecsgen.kernels.types import Type
-from ecsgen.model import Component, Kernel, Reduction
+from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import Type
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import comment_text, literal
 
-_NAMES: Final = {"bool": "?", "f32": "f4", "f64": "f8"}
-
 
 def _code(scalar: str) -> str:
-    return literal(_NAMES.get(scalar) or f"{scalar[0]}{int(scalar[1:]) // 8}")
+    return literal(SCALARS[scalar].code)
 
 
 def _kind(type_: Type) -> str:
@@ -116,10 +115,20 @@ class KernelCheck(RowCode):
         self._all_rows = ["all_rows=True"] if kernel.rows == "all" else []
         if self._program.where is not None:
             self._write(f"if not {self._value(self._program.where)}[0]:")
-            self._write("    return")
+            self._write("    return False")
         for step in self._program.steps:
             self._write(f"# {comment_text(step.text)}")
             self._step(step)
+        if self._program.where is not None:
+            self._write("return True")
+
+    @property
+    def has_border(self) -> bool:
+        """Whether tests can look for rows for which the condition just holds.
+
+        Where functions differ in the last bits it may hold in one of two ways to compute it.
+        """
+        return self._program.where is not None and self.is_exact
 
     @property
     def is_exact(self) -> bool:
@@ -138,8 +147,12 @@ class KernelCheck(RowCode):
     def function(self) -> str:
         """The function of one row."""
         names = [f"_{a.name}: kernels.Value" for a in self._program.arguments]
-        head = call(f"def {self.name}_of_one", ["row: kernels.Row", *names], 0, " -> None:")
-        return "\n".join([head, f'    """The steps of `{self.name}` for one row."""', *self._lines])
+        has_condition = self._program.where is not None
+        end = " -> bool:" if has_condition else " -> None:"
+        head = call(f"def {self.name}_of_one", ["row: kernels.Row", *names], 0, end)
+        says = f"The steps of `{self.name}` for one row"
+        says += "; whether it matches." if has_condition else "."
+        return "\n".join([head, f'    """{says}"""', *self._lines])
 
     @property
     def comparison(self) -> str:
@@ -152,6 +165,7 @@ class KernelCheck(RowCode):
             "rows",
             "seed",
             f"is_exact={self.is_exact}",
+            *(["has_border=True"] if self.has_border else []),
             *self._all_rows,
         ]
         return call("kernels.check", arguments, 4)

@@ -1,155 +1,65 @@
-"""A kernel as a method of a manager: its arguments, the blocks it runs over, its loop."""
+"""A kernel as a method of a manager, whatever it is compiled to: its arguments and docstring."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterable
 
-from ecsgen.kernels.tree import Cast, Expression, FieldValue, Operation, walk
 from ecsgen.model import Component, Kernel
-from ecsgen.render.calls import collection, exploded
-from ecsgen.render.kernel_method import Method, number_constants
-from ecsgen.render.kernels.statements import Statements
-from ecsgen.render.kernels.ufuncs import COMPLAINING
-from ecsgen.render.kernels.values import Layout, Slot
-from ecsgen.render.kernels.views import FieldViews, Views
-from ecsgen.render.quoting import WIDTH, literal
-
-CODES = {"bool": "?", "f32": "f4", "f64": "f8"}
-CODES |= {f"{kind}{bits}": f"{kind}{bits // 8}" for kind in "iu" for bits in (8, 16, 32, 64)}
+from ecsgen.render.calls import call
+from ecsgen.render.kernels.arguments import argument_spellings
+from ecsgen.render.quoting import WIDTH, docstring_text
+from ecsgen.render.wording import sentence
 
 
-class KernelMethod(Method):
-    """A kernel as its template lays it out."""
+class Method:
+    """What is the same for every backend."""
 
     def __init__(self, component: Component, kernel: Kernel) -> None:
-        super().__init__(component, kernel)
-        self._views = self._seen()
-        arguments = {argument.name: argument.text for argument in self.arguments}
-        indent = self.loop_indent + 4
-        self.statements = Statements(self._program, self._views.value, arguments, indent)
-
-    def _seen(self) -> Views:
-        """How fields are seen."""
-        return FieldViews(self._component)
-
-    @cached_property
-    def is_quiet(self) -> bool:
-        """Whether floating point warnings must be off: some operation may well cause one."""
-        direct = self._component.lookup == "direct"
-        return any(_complains(node, direct) for one in self._expressions for node in walk(one))
+        self.kernel = kernel
+        self.name = kernel.name
+        self._component = component
+        self._program = kernel.program
+        self.arguments = argument_spellings(component, kernel)
+        self.rows = "_n_active" if kernel.rows == "active" else "_n"
 
     @property
-    def _expressions(self) -> list[Expression]:
-        where = self._program.where
-        steps = [step.value for step in self._program.steps]
-        return [where, *steps] if where is not None else steps
+    def signature(self) -> str:
+        parameters = ["self", *(argument.parameter for argument in self.arguments)]
+        return call(f"def {self.name}", parameters, 4, " -> None:").lstrip()
 
     @property
-    def loop_indent(self) -> int:
-        return 12 if self.is_quiet else 8
+    def summary(self) -> str:
+        return sentence(self.kernel.doc or f"Run the kernel `{self.name}` over the rows")
 
     @property
-    def body(self) -> str:
-        """What is done once, and the loop over the blocks."""
-        pad = " " * self.loop_indent
-        listed = f"({self.names[0]},)" if len(self.names) == 1 else ", ".join(self.names)
-        line = f"for {listed} in {self.blocks}:"
-        if self.loop_indent + len(line) > WIDTH:
-            line = exploded("for ", self.names, self.loop_indent).lstrip() + f" in {self.blocks}:"
-        once = [pad + text for text in (*self.statements.emitter.before, *self.before_loop)]
-        inner = [f"    {pad}{text}" for text in self.beginning]
-        ending = [f"    {pad}{text}" for text in self.ending]
-        lines = [*once, pad + line, *inner, *self.statements.emitter.lines, *ending]
-        return for_macro("\n".join(lines))
-
-    # --- what differs between blocks of neighbouring rows and blocks of levels -------------------
+    def function_docstring(self) -> str:
+        """The docstring of the function that does the method's work."""
+        return docstring_text(self.summary, WIDTH - 10).replace("\n", "\n    ")
 
     @property
-    def blocks(self) -> str:
-        """What the loop is over."""
-        return "_blocks.views"
+    def docstring(self) -> str:
+        """What it does, then fields, units and cost."""
+        texts = (docstring_text(self.summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8))
+        return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
 
     @property
-    def constants(self) -> list[str]:
-        """Constants of the module."""
-        return []
+    def _effects(self) -> str:
+        reads, writes = self._program.reads, self._program.writes
+        read = f"Reads {self._with_units(reads)}; writes" if reads else "Writes"
+        which = "active rows" if self.rows == "_n_active" else "rows"
+        given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        said = [f"{read} {self._with_units(writes)}", *given]
+        return f"{'; '.join(said)}. O(n), n {which}; no structural change."
+
+    def _with_units(self, names: tuple[str, ...]) -> str:
+        units = {field.name: field.unit for field in self._component.fields}
+        shown = (f"{n} [{units[n]}]" if units.get(n) else n for n in names)
+        return ", ".join(shown)
 
     @property
-    def before_loop(self) -> list[str]:
-        """Statements before the loop over the blocks."""
-        return []
-
-    @property
-    def beginning(self) -> list[str]:
-        """Statements with which a block begins."""
-        return []
-
-    @property
-    def ending(self) -> list[str]:
-        """Statements with which a block ends."""
-        return []
-
-    @property
-    def names(self) -> list[str]:
-        """The arrays of a block."""
-        fields = [self._views.value(field).text for field in self.fields]
-        return [*fields, *(slot.name for slot in self.slots)]
-
-    @property
-    def fields(self) -> list[FieldValue]:
-        return list(self.statements.read)
-
-    def is_gathered(self, field: FieldValue) -> bool:
-        """Whether a row's own value counts: not if the kernel only overwrites it."""
-        parts = any(step.target == field and step.index for step in self._program.steps)
-        return parts or self._program.where is not None or field.text in self._program.reads
-
-    @property
-    def slots(self) -> list[Slot]:
-        """The working memory that goes with each block."""
-        return self.statements.emitter.working.slots
-
-    @property
-    def stamp(self) -> str:
-        """What the blocks are good for, as the manager's method names it."""
-        return f"data.{self.rows}"
-
-    @property
-    def good(self) -> str:
-        return f"good until they move or {self.rows[1:]} changes"
-
-    @property
-    def cut_call(self) -> str:
-        """The statement that has the blocks cut."""
-        return f"        _blocks = data._{self.name}_blocks()"
-
-    @property
-    def cut_parameters(self) -> str:
-        return "self"
-
-    @property
-    def cut_body(self) -> list[str]:
-        """The statements that cut the blocks out of the columns."""
-        return [
-            f"    n = self.{self.rows}",
-            for_macro(collection("columns = ", self.columns, 8)),
-            self.working,
-            "    blocks = Blocks(n, columns, working)",
-        ]
-
-    @property
-    def columns(self) -> list[str]:
-        """The views of whole columns that blocks are cut from."""
-        return [self._views.column(field, "self", "n") for field in self.fields]
-
-    @property
-    def working(self) -> str:
-        """The statement that says which working memory goes with each block."""
-        cells = [
-            literal((CODES[slot.scalar], slot.shape, slot.layout is Layout.TOGETHER))
-            for slot in self.slots
-        ]
-        return for_macro(collection("working: tuple[Cells, ...] = ", cells, 8))
+    def conversions(self) -> list[str]:
+        """The statements that check the arguments."""
+        return [f"{a.text} = {a.conversion}" for a in self.arguments]
 
 
 def for_macro(text: str) -> str:
@@ -157,32 +67,9 @@ def for_macro(text: str) -> str:
     return "\n".join(line[4:] for line in text.split("\n"))
 
 
-def _complains(node: Expression, is_garbage: bool) -> bool:
-    """Whether numpy may warn: of values that fields may well have, or of rows that are unused."""
-    match node:
-        case Cast():
-            return node.operand.type.scalar == "f64" and node.type.scalar == "f32"
-        case Operation():
-            return node.name in COMPLAINING or (is_garbage and node.type.is_float)
-    return False
-
-
-def _method(component: Component, kernel: Kernel) -> KernelMethod:
-    from ecsgen.render.kernels.levels import LevelMethod
-
-    return (LevelMethod if kernel.program.climbs else KernelMethod)(component, kernel)
-
-
-class Kernels:
-    """The kernels of a component."""
-
-    def __init__(self, component: Component) -> None:
-        self.methods = [_method(component, kernel) for kernel in component.kernels]
-        number_constants(self.methods)
-
-    @property
-    def constants(self) -> list[str]:
-        """Converters of arguments, and what roots read."""
-        found = [argument.converter for method in self.methods for argument in method.arguments]
-        found += [line for method in self.methods for line in method.constants]
-        return list(dict.fromkeys(found))
+def number_constants(methods: Iterable[Method]) -> None:
+    """Give arguments of different kernels different constants."""
+    seen: dict[str, int] = {}
+    for argument in (one for method in methods for one in method.arguments):
+        count = seen[argument.constant] = seen.get(argument.constant, 0) + 1
+        argument.constant += f"_{count}" if count > 1 else ""

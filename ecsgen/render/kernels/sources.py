@@ -4,11 +4,13 @@ until when that is good; or in which chunks they are. One class per kind."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ecsgen.model import Component, World
+from ecsgen.columns import field_columns
+from ecsgen.layout import layout
+from ecsgen.model import Component, Field, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +128,19 @@ def source_of(
         order = sorted(world.archetypes)
         return ChunkSource(name, seen, {member: order.index(member) for member in query.all})
     return QuerySource(name, seen, {member: k for k, member in enumerate(query.all)})
+
+
+def first_column(component: Component, field: Field) -> int:
+    """Return which of a component's columns in chunks is a field's only or first one."""
+    columns = [column.name for column in layout(component).columns if column.field]
+    return columns.index(field_columns(field)[0].name)
+
+
+def all_fields(world: World, components: Iterable[Component]) -> Component:
+    """The fields as a kernel of the world spells them, as if they were one component's."""
+    fields = (
+        replace(field, name=f"{component.name}.{field.name}")
+        for component in components
+        for field in component.fields
+    )
+    return Component(name=world.name, module="world", fields=tuple(fields))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ecsgen.kernels.tree import FieldValue, Program
 from ecsgen.model import Kernel, World
+from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import call, collection
-from ecsgen.render.kernels.chunked import first_column
-from ecsgen.render.kernels.joined import all_fields
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import ChunkSource
+from ecsgen.render.kernels.sources import ChunkSource, all_fields, first_column
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.joined import SeveralComponents

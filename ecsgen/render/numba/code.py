@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from ecsgen.kernels.types import UNSIGNED
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.model.scalars import SCALARS, UNSIGNED
 from ecsgen.render.runtime import COMPILED, origins
 
 
@@ -32,9 +31,15 @@ class Code:
 
     text: str
     level: Level = Level.ATOM
-    is_wide: bool = False
-    """Whether numba has it in 64 bits, where it still must be cut to its own type."""
+    reach: int = 0
+    """Of an integer that numba has in 64 bits, where it still must be cut to its own type: it is
+    between -2**reach and 2**reach (of unsigned ones only whether it is 0 matters)."""
     is_call: bool = False
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it still must be cut to its own type."""
+        return self.reach > 0
 
     @property
     def is_at_hand(self) -> bool:
@@ -51,18 +56,18 @@ class Code:
         return f"({self.text})" if self.level < level else self.text
 
 
-def infix(operator: str, level: Level, left: Code, right: Code, is_wide: bool = False) -> Code:
+def infix(operator: str, level: Level, left: Code, right: Code, reach: int = 0) -> Code:
     """A chain of operators: what is left of one needs no brackets at the same level."""
-    return Code(f"{left.within(level)} {operator} {right.within(level + 1)}", level, is_wide)
+    return Code(f"{left.within(level)} {operator} {right.within(level + 1)}", level, reach)
 
 
-def called(function: str, *operands: Code, is_wide: bool = False) -> Code:
-    return Code(f"{function}({', '.join(one.text for one in operands)})", Level.ATOM, is_wide, True)
+def called(function: str, *operands: Code, reach: int = 0) -> Code:
+    return Code(f"{function}({', '.join(one.text for one in operands)})", Level.ATOM, reach, True)
 
 
 def cut(code: Code, scalar: str) -> Code:
     """The same number in its own type: numba computes integers in 64 bits."""
-    return called(NUMPY[scalar], code) if code.is_wide else code
+    return called(SCALARS[scalar].numpy, code) if code.is_wide else code
 
 
 def number(value: bool | int | float, scalar: str) -> Code:
@@ -70,14 +75,16 @@ def number(value: bool | int | float, scalar: str) -> Code:
     if scalar == "bool" or scalar == "f64":
         text = repr(value)
     elif scalar == "f32":
-        whole = repr(value).removesuffix(".0")
-        return Code(f"np.float32({whole})")
+        shown = repr(value)
+        return Code(f"np.float32({shown if shown == '-0.0' else shown.removesuffix('.0')})")
     elif scalar in UNSIGNED or value == -(2**63):
-        return Code(f"{NUMPY[scalar]}({value})")
+        return Code(f"{SCALARS[scalar].numpy}({value})")
     else:
         text = repr(value)
     level = Level.SIGN if text.startswith("-") else Level.ATOM
-    return Code(text, level, scalar in ("i8", "i16", "i32"))
+    bits = SCALARS[scalar].bits
+    is_narrow = SCALARS[scalar].kind == "i" and bits < 64
+    return Code(text, level, bits - 1 if is_narrow else 0)
 
 
 @dataclass(slots=True)

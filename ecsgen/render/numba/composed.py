@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ecsgen.kernels.tree import Operation
-from ecsgen.kernels.types import Type
+from ecsgen.model.programs import Operation
+from ecsgen.model.types import Type
 from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
-from ecsgen.render.numba.elementwise import product_of, sum_of
+from ecsgen.render.numba.elementwise import difference_of, product_of, sum_of
 from ecsgen.render.numba.values import UNROLLED, Composer, Emitter, Place, Value
 
 
@@ -79,7 +79,7 @@ def _cross(emit: Emitter, node: Operation) -> Value:
         i, j = ((1, 2), (2, 0), (0, 1))[int(place)]
         minuend = product_of(type_, a.at(i), b.at(j))
         subtrahend = product_of(type_, a.at(j), b.at(i))
-        return infix("-", Level.SUM, minuend, subtrahend, minuend.is_wide)
+        return difference_of(type_, minuend, subtrahend)
 
     return Value(node.type, at)
 

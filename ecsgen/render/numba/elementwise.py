@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ecsgen.kernels.tree import Cast, Operation
-from ecsgen.kernels.types import UNSIGNED, Type, integer_range
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.model.programs import Cast, Operation
+from ecsgen.model.scalars import SCALARS, UNSIGNED
+from ecsgen.model.types import Type
 from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
 
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
@@ -33,10 +33,37 @@ def element_of(node: Operation, operands: list[Code]) -> Code:
     if node.name in FUNCTIONS:
         return called(FUNCTIONS[node.name], *operands)
     if node.name in COMPARISONS:
-        left, right = (one if one.is_number else cut(one, type_.scalar) for one in operands)
+        return _comparison(node, operands)
+    return _MAKERS[node.name](type_, operands)
+
+
+def _comparison(node: Operation, operands: list[Code]) -> Code:
+    scalars = [operand.type.scalar for operand in node.operands]
+    left, right = (
+        one if one.is_number else cut(one, scalar)
+        for one, scalar in zip(operands, scalars, strict=True)
+    )
+    if scalars[0] == scalars[1]:
         sides = f"{left.within(Level.SUM)} {node.name} {right.within(Level.SUM)}"
         return Code(sides, Level.COMPARISON)
-    return _MAKERS[node.name](type_, operands)
+    sign = node.name
+    if scalars[0] in UNSIGNED:
+        left, right, sign = right, left, _TURNED.get(sign, sign)
+    function, is_opposite = _MIXED[sign]
+    found = called(function, left, right)
+    return Code(f"not {found.text}", Level.NOT) if is_opposite else found
+
+
+_TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_MIXED: Final = {
+    "<": ("less_than_unsigned", False),
+    "<=": ("at_most_unsigned", False),
+    ">": ("at_most_unsigned", True),
+    ">=": ("less_than_unsigned", True),
+    "==": ("equals_unsigned", False),
+    "!=": ("equals_unsigned", True),
+}
+"""Comparisons of a signed integer with a u64: the function, and whether its opposite is meant."""
 
 
 def is_narrow(type_: Type) -> bool:
@@ -44,17 +71,50 @@ def is_narrow(type_: Type) -> bool:
     return type_.is_integer and type_.bits < 64
 
 
+def _own_reach(type_: Type) -> int:
+    """How far a number of the type reaches that numba has in 64 bits."""
+    return type_.bits - 1 if is_narrow(type_) else 0
+
+
 def sum_of(type_: Type, left: Code, right: Code) -> Code:
-    return infix("+", Level.SUM, left, right, is_narrow(type_))
+    return _arithmetic("+", Level.SUM, type_, left, right)
+
+
+def difference_of(type_: Type, left: Code, right: Code) -> Code:
+    return _arithmetic("-", Level.SUM, type_, left, right)
 
 
 def product_of(type_: Type, left: Code, right: Code) -> Code:
-    return infix("*", Level.PRODUCT, left, right, is_narrow(type_))
+    return _arithmetic("*", Level.PRODUCT, type_, left, right)
 
 
-def _difference(type_: Type, operands: list[Code]) -> Code:
-    left, right = operands
-    return infix("-", Level.SUM, left, right, is_narrow(type_))
+def _arithmetic(sign: str, level: Level, type_: Type, left: Code, right: Code) -> Code:
+    """Signed integers of 64 bits must not overflow: to LLVM that has no meaning, and it draws
+    conclusions. Unsigned ones wrap, so those of the schema are computed as such."""
+    if type_.scalar == "i64":
+        return called(_INT64[sign], left, right)
+    if not is_narrow(type_):
+        return infix(sign, level, left, right)
+    reach = _reach(sign, type_, left, right)
+    if reach > _FURTHEST and type_.scalar not in UNSIGNED:
+        left, right = cut(left, type_.scalar), cut(right, type_.scalar)
+        reach = _reach(sign, type_, left, right)
+    return infix(sign, level, left, right, reach)
+
+
+def _reach(sign: str, type_: Type, left: Code, right: Code) -> int:
+    """How far the result of an operation of narrow integers reaches."""
+    one, other = (_furthest(code, type_) for code in (left, right))
+    return one + other if sign == "*" else max(one, other) + 1
+
+
+def _furthest(code: Code, type_: Type) -> int:
+    """How far an operand reaches."""
+    return code.reach or type_.bits - 1
+
+
+_FURTHEST: Final = 62
+_INT64: Final = {"+": "add_int64", "-": "subtract_int64", "*": "multiply_int64"}
 
 
 def _quotient(type_: Type, operands: list[Code]) -> Code:
@@ -76,30 +136,34 @@ def _floored(type_: Type, operands: list[Code], sign: str, function: str) -> Cod
     if type_.scalar == "i64":
         return called(f"{function}_int64", *operands)
     left, right = (cut(one, type_.scalar) for one in operands)
-    return infix(sign, Level.PRODUCT, left, right, is_narrow(type_))
+    return infix(sign, Level.PRODUCT, left, right, _own_reach(type_))
 
 
 def _power(type_: Type, operands: list[Code]) -> Code:
     base, exponent = operands
     if type_.is_float:
         return Code(f"{base.within(Level.ATOM)} ** {exponent.within(Level.SIGN)}", Level.POWER)
-    wide = NUMPY["u64" if type_.scalar in UNSIGNED else "i64"]
     base = cut(base, type_.scalar)
-    times = exponent.text.removeprefix(f"{NUMPY[type_.scalar]}(").removesuffix(")")
-    return called("whole_power", called(wide, base), Code(times), is_wide=is_narrow(type_))
+    times = exponent.text.removeprefix(f"{SCALARS[type_.scalar].numpy}(").removesuffix(")")
+    power = called("whole_power", base, Code(times))
+    return power if type_.scalar == "u64" else called(SCALARS[type_.scalar].numpy, power)
 
 
 def _negative(type_: Type, operands: list[Code]) -> Code:
-    if type_.scalar in UNSIGNED:
-        return _difference(type_, [number(0, type_.scalar), *operands])
-    return Code(f"-{operands[0].within(Level.SIGN)}", Level.SIGN, is_narrow(type_))
+    (operand,) = operands
+    if type_.is_integer and (type_.scalar in UNSIGNED or type_.bits == 64):
+        return difference_of(type_, number(0, type_.scalar), operand)
+    reach = _furthest(operand, type_) if is_narrow(type_) else 0
+    return Code(f"-{operand.within(Level.SIGN)}", Level.SIGN, reach)
 
 
 def _absolute(type_: Type, operands: list[Code]) -> Code:
     operand = cut(operands[0], type_.scalar)
     if type_.scalar in UNSIGNED:
         return operand
-    return called("abs", operand, is_wide=is_narrow(type_))
+    if type_.scalar == "i64":
+        return called("absolute_int64", operand)
+    return called("abs", operand, reach=_own_reach(type_))
 
 
 def _and(type_: Type, operands: list[Code]) -> Code:
@@ -121,7 +185,8 @@ def _choice(type_: Type, operands: list[Code]) -> Code:
     then, otherwise = (one if one.is_number else cut(one, type_.scalar) for one in values)
     sides = f"{then.within(Level.OR)} if {test.within(Level.OR)} else"
     text = f"{sides} {otherwise.within(Level.CHOICE)}"
-    return Code(text, Level.CHOICE, then.is_number or otherwise.is_number)
+    is_wide = then.is_number or otherwise.is_number
+    return Code(text, Level.CHOICE, _own_reach(type_) if is_wide else 0)
 
 
 def _least(type_: Type, operands: list[Code]) -> Code:
@@ -136,12 +201,12 @@ def _extreme(name: str, type_: Type, operands: list[Code]) -> Code:
     if type_.is_float:
         return called(f"{name}imum", *operands)
     values = [cut(one, type_.scalar) for one in operands]
-    return called(name, *values, is_wide=is_narrow(type_))
+    return called(name, *values, reach=_own_reach(type_))
 
 
 _MAKERS: Final[dict[str, Callable[[Type, list[Code]], Code]]] = {
     "+": lambda type_, operands: sum_of(type_, *operands),
-    "-": _difference,
+    "-": lambda type_, operands: difference_of(type_, *operands),
     "*": lambda type_, operands: product_of(type_, *operands),
     "/": _quotient,
     "//": _floor_quotient,
@@ -166,8 +231,8 @@ def cast_of(node: Cast, operand: Code) -> Code:
     if wanted == "bool":
         return Code(f"{operand.within(Level.SUM)} != 0", Level.COMPARISON)
     if not given.is_float or node.type.is_float:
-        return called(NUMPY[wanted], operand)
+        return called(SCALARS[wanted].numpy, operand)
     if node.type.bits == 64:
         return called("as_int64" if wanted == "i64" else "as_uint64", operand)
-    bounds = [number(float(bound), "f64") for bound in integer_range(wanted)]
-    return called(NUMPY[wanted], called("between", operand, *bounds))
+    bounds = [number(float(bound), "f64") for bound in SCALARS[wanted].range]
+    return called(SCALARS[wanted].numpy, called("between", operand, *bounds))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ecsgen.columns import split_parts
-from ecsgen.kernels.tree import PARENT, FieldValue, Program
-from ecsgen.kernels.types import Number, Type
 from ecsgen.model import Component, Field
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.model.programs import PARENT, FieldValue, Program
+from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import Number, Type
 from ecsgen.render.numba.code import Code, Names, number
 from ecsgen.render.numba.values import UNROLLED, Emitter, Place, Value
 
@@ -97,7 +97,7 @@ class Fields:
     def array(self, name: str, scalar: str, passed: str) -> str:
         """The parameter for a column."""
         if passed not in self.parameters:
-            annotation = f"NDArray[{NUMPY[scalar]}]"
+            annotation = f"NDArray[{SCALARS[scalar].numpy}]"
             self.parameters[passed] = Parameter(self._names.claim(name), annotation, passed)
         return self.parameters[passed].name
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ecsgen.model import Component
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.kernel import CompiledKernels
 from ecsgen.render.numba.reduction import CompiledReductions
@@ -18,7 +18,7 @@ class FlatColumns:
         parameters = [one for loop in loops for one in loop.fields.parameters.values()]
         flat = {_column(one): one.annotation for one in parameters if one.is_flat}
         flat |= {
-            field.name: f"NDArray[{NUMPY[field.type.scalar]}]"
+            field.name: f"NDArray[{SCALARS[field.type.scalar].numpy}]"
             for field in component.fields
             if field.name in component.joined and field.type.shape and not field.split
         }

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ecsgen.kernels.tree import FieldValue, Program
 from ecsgen.model import Component, Field, Kernel, World
+from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import conjunction
-from ecsgen.render.kernels.joined import all_fields
-from ecsgen.render.kernels.sources import JoinedSource
+from ecsgen.render.kernels.sources import JoinedSource, all_fields
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.kernel import CompiledKernel

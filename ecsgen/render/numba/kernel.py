@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ecsgen.kernels.tree import Argument
 from ecsgen.model import Component, Kernel
+from ecsgen.model.programs import Argument
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
-from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernel_method import Method, number_constants
 from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
@@ -76,7 +76,7 @@ class CompiledKernel(Method):
         type_ = argument.type
         annotation = "float" if type_.is_float else "bool" if type_.is_bool else "int"
         if type_.shape or type_.scalar == "u64":
-            annotation = NUMPY[type_.scalar]
+            annotation = SCALARS[type_.scalar].numpy
         if type_.shape:
             annotation = f"NDArray[{annotation}]"
         text = next(one.text for one in self.arguments if one.name == argument.name)
@@ -122,7 +122,7 @@ class CompiledKernel(Method):
         lines = []
         for name, (scalar, elements) in self.loop.fields.constants.items():
             values = collection("", [literal(one) for one in elements], 0)
-            lines.append(f"{name}: Final = np.array({values}, {NUMPY[scalar]})")
+            lines.append(f"{name}: Final = np.array({values}, {SCALARS[scalar].numpy})")
         return lines
 
 
@@ -141,7 +141,7 @@ def _passed(argument: ArgumentSpelling) -> str:
 
     Large Python integers would be of another type than small ones.
     """
-    checked, dtype = _checked(argument), NUMPY[argument.type.scalar]
+    checked, dtype = _checked(argument), SCALARS[argument.type.scalar].numpy
     if argument.type.shape:
         return f"np.array({checked}, {dtype}).reshape(-1)"
     return f"{dtype}({checked})" if argument.type.scalar == "u64" else checked

@@ -7,7 +7,7 @@ from typing import Final
 
 from ecsgen.columns import split_parts
 from ecsgen.kernels.operations import TABLE, Rule
-from ecsgen.kernels.tree import (
+from ecsgen.model.programs import (
     PARENT,
     Argument,
     Element,
@@ -21,7 +21,7 @@ from ecsgen.kernels.tree import (
     parts,
     walk,
 )
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.numba.code import USED, Code, Names
 from ecsgen.render.numba.composed import COMPOSERS
 from ecsgen.render.numba.fields import Fields, Origin
@@ -89,7 +89,7 @@ class Loop:
             if type_.scalar in ("bool", "i64", "u64", "f64"):  # numba has it in its own type
                 return Value(type_, lambda place: Code(name))
             typed = self.names.take(f"{name}_{type_.scalar}")
-            self.setup.append(f"{typed} = {NUMPY[type_.scalar]}({name})")
+            self.setup.append(f"{typed} = {SCALARS[type_.scalar].numpy}({name})")
             return Value(type_, lambda place: Code(typed))
         if type_.elements > UNROLLED:
             return Value(type_, lambda place: Code(f"{name}[{place}]"))
@@ -176,9 +176,14 @@ def _is_mixing(node: Expression, target: FieldValue | Local, inside: bool = Fals
 
 
 def _increment(step: Step, place: Expression) -> tuple[str, Expression] | None:
-    """The sign and the operand of a step that can be written as `target += operand`."""
+    """The sign and the operand of a step that can be written as `target += operand`.
+
+    Not of an i64, whose sums are calls.
+    """
     value = step.value
     if not isinstance(value, Operation) or value.name not in _IN_PLACE:
+        return None
+    if value.type.scalar == "i64":
         return None
     left, right = value.operands
     return (value.name, right) if left == place else None

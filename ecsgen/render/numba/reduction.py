@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecsgen.kernels.tree import Local, Program, Step
-from ecsgen.kernels.types import FLOATS, integer_range
 from ecsgen.model import Component, Reduction
+from ecsgen.model.programs import Local, Program, Step
+from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.render.calls import call
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.render.kernels.reducing import ReducingMethod
 from ecsgen.render.numba.code import Code, Level, cut, number
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
-from ecsgen.render.reduction_method import ReducingMethod
 
 FOLDS: Final = {
     "sum": "sum_of",
@@ -44,9 +43,19 @@ class CompiledReduction(ReducingMethod):
 
     @property
     def _stored(self) -> str:
-        """The type of the values that are folded."""
-        is_extreme = self.reduction.how in ("min", "max")
-        return self._value.type.scalar if is_extreme else self.accumulator
+        """The type of the values that are folded: sums of integers wrap, as unsigned ones do."""
+        if self.reduction.how in ("min", "max"):
+            return self._value.type.scalar
+        return "u64" if self._is_wrapping else self.accumulator
+
+    @property
+    def _returned(self) -> str:
+        """The type of the result."""
+        return "i64" if self._is_wrapping else self._stored
+
+    @property
+    def _is_wrapping(self) -> bool:
+        return self.reduction.how == "sum" and self.accumulator == "i64"
 
     @property
     def has_lines(self) -> bool:
@@ -80,17 +89,16 @@ class CompiledReduction(ReducingMethod):
         if how in ("sum", "mean"):
             return number(0, scalar).text if scalar not in FLOATS else number(0.0, scalar).text
         if scalar in FLOATS:
-            return f"{NUMPY[scalar]}({'' if how == 'min' else '-'}np.inf)"
-        low, high = integer_range(scalar)
-        return f"{NUMPY[scalar]}({high if how == 'min' else low})"
+            return f"{SCALARS[scalar].numpy}({'' if how == 'min' else '-'}np.inf)"
+        low, high = SCALARS[scalar].range
+        return f"{SCALARS[scalar].numpy}({high if how == 'min' else low})"
 
     # --- the function ----------------------------------------------------------------------------
 
     @property
     def header(self) -> str:
         declared = [parameter.declared for parameter in self.parameters]
-        dtype = NUMPY[self._stored]
-        returned = f"NDArray[{dtype}]" if self.has_lines else self.returns
+        returned = f"NDArray[{SCALARS[self._returned].numpy}]" if self.has_lines else self.returns
         return call(f"def _{self.name}", declared, 0, f" -> {returned}:")
 
     @property
@@ -101,7 +109,7 @@ class CompiledReduction(ReducingMethod):
     @property
     def body(self) -> str:
         """The function's statements."""
-        loop, dtype, pad = self.loop, NUMPY[self._stored], "    "
+        loop, dtype, pad = self.loop, SCALARS[self._stored].numpy, "    "
         sizes = [f"blocks_of({loop.rows})", "BLOCK"]
         line = f"[{self.line}]" if self.has_lines else ""
         if self.has_lines:
@@ -132,11 +140,12 @@ class CompiledReduction(ReducingMethod):
     def _ending(self, folded: str) -> list[str]:
         """The statements that fold what the blocks gave."""
         last = f"{self.fold}({folded}, blocks_of({self.loop.rows}))"
+        last = f"int(np.int64({last}))" if self._is_wrapping and not self.has_lines else last
         result = self.loop.names.take("result", "_result")
         if not self.has_lines:
             return [f"{result}: {self.returns} = {last}", f"return {result}"]
         return [
-            f"{result} = np.empty({self.lines}, {NUMPY[self._stored]})",
+            f"{result} = np.empty({self.lines}, {SCALARS[self._returned].numpy})",
             f"for {self.line} in range({self.lines}):",
             f"    {result}[{self.line}] = {last}",
             f"return {result}",

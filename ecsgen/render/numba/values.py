@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.kernels.tree import (
+from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
@@ -17,8 +17,8 @@ from ecsgen.kernels.tree import (
     Local,
     Operation,
 )
-from ecsgen.kernels.types import Type
-from ecsgen.render.column_spelling import NUMPY
+from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import Type
 from ecsgen.render.numba.code import Code, Names, cut, number
 from ecsgen.render.numba.elementwise import cast_of, element_of
 
@@ -204,7 +204,7 @@ class Emitter:
     def memory(self, type_: Type, *wishes: str) -> Value:
         """An array for the elements of one row."""
         name = self.names.take(*wishes)
-        self.arrays.append(f"{name} = np.empty({self.count(type_)}, {NUMPY[type_.scalar]})")
+        self.arrays.append(f"{name} = np.empty({self.count(type_)}, {SCALARS[type_.scalar].numpy})")
         return Value(type_, lambda place: Code(f"{name}[{place}]"))
 
     def indexable(self, value: Value) -> Value:

@@ -15,6 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from . import kernel_borders
 from .package import EntityManager
 from .runtime import runtime_with
 from .subject import Subject, born
@@ -69,6 +70,13 @@ class Row:
         if len(value) > 1:
             filled = filled.reshape(np.shape(cell))
         column[(self._row, *index)] = filled
+
+
+class Asked(Row):
+    """A row that is only asked whether it matches: nothing is written."""
+
+    def put(self, name: str, value: Value, *index: int) -> None:
+        """Write nothing."""
 
 
 def number(scalar: str, value: Any) -> Value:
@@ -129,17 +137,19 @@ def matrix(left: Value, right: Value, inner: int) -> Value:
 def check(
     subject: Subject,
     name: str,
-    steps: Callable[..., None],
+    steps: Callable[..., object],
     arguments: Mapping[str, tuple[Any, ...]],
     rows: int,
     seed: int,
     *,
     is_exact: bool,
+    has_border: bool = False,
     all_rows: bool = False,
 ) -> None:
     """Run a kernel, and its steps row by row, on the same random columns: nothing may differ.
 
-    `arguments` has the dtype and shape of each, and the class of enums.
+    `arguments` has the dtype and shape of each, and the class of enums. With a border there is a
+    condition, and `steps` returns whether it holds.
     """
     rng = np.random.default_rng(seed)
     given = {key: argument(rng, *kind) for key, kind in arguments.items()}
@@ -147,13 +157,22 @@ def check(
     manager = _filled(subject, rows, rng, name, plain)
     parents = _related(manager, rng)
     expected = columns_of(subject, manager)
+    order = _in_order(parents, manager.data.n if all_rows else _running(manager))
+    cells = [flat(value) for value in given.values()]
+
+    def matches(row: int) -> bool:
+        return bool(steps(Asked(expected, row, int(parents[row])), *cells))
+
     with np.errstate(all="ignore"):
+        if has_border:
+            used = np.isin(order, _used(manager))
+            kernel_borders.approach(
+                expected, np.array(order)[used].tolist(), matches, rng
+            )
+            put_columns(subject, manager, expected)
         run(manager, name, plain)
-        for row in _in_order(
-            parents, manager.data.n if all_rows else _running(manager)
-        ):
-            row_arguments = [flat(value) for value in given.values()]
-            steps(Row(expected, row, int(parents[row])), *row_arguments)
+        for row in order:
+            steps(Row(expected, row, int(parents[row])), *cells)
     found = columns_of(subject, manager)
     used = _used(manager)
     for key, column in expected.items():
@@ -311,6 +330,18 @@ def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
     return columns
 
 
+def put_columns(
+    subject: Subject, manager: Any, columns: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write columns as `columns_of` has them over those of the fields."""
+    for f in subject.whole:
+        getattr(manager.data, f.name)[...] = columns[f.name]
+    for name, parts in subject.split.items():
+        cells = columns[name].reshape(len(columns[name]), -1)
+        for place, part in enumerate(parts):
+            getattr(manager.data, part)[...] = cells[:, place]
+
+
 def random_cells(
     dtype: np.dtype[Any],
     shape: tuple[int, ...],
@@ -383,6 +414,16 @@ def _larger(a: Any, b: Any) -> Any:
     return b if b != b or b > a else a
 
 
+def _exactly(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    """Return a comparison that is exact for an i64 and a u64 too, which numpy takes as f64."""
+
+    def compared(a: Any, b: Any) -> Any:
+        is_whole = isinstance(a, np.integer) and isinstance(b, np.integer)
+        return np.bool_(compare(int(a), int(b)) if is_whole else compare(a, b))
+
+    return compared
+
+
 SCALARS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -393,12 +434,12 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "**": _power,
     "neg": operator.neg,
     "square": lambda a: a * a,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+    "<": _exactly(operator.lt),
+    "<=": _exactly(operator.le),
+    ">": _exactly(operator.gt),
+    ">=": _exactly(operator.ge),
+    "==": _exactly(operator.eq),
+    "!=": _exactly(operator.ne),
     "and": operator.and_,
     "or": operator.or_,
     "not": operator.invert,

@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+<<<<<<< HEAD:generated/tests/_support/world/world_kernel_steps.py
 from .. import kernels
 from ..package import CapacityError
 from ..subject import Subject
 from . import world_kernels
+=======
+from . import kernel_borders, kernels, world_kernels
+from .package import CapacityError
+from .subject import Subject
+>>>>>>> kernels:generated/tests/_support/world_kernel_steps.py
 
 COUNT = 21
 
@@ -21,13 +27,15 @@ class Case(NamedTuple):
     """A kernel of the world, and what there is to know of it."""
 
     over: str
-    steps: Callable[..., None]
+    steps: Callable[..., object]
     modules: tuple[str, ...]
     """Those that entities must have, as attributes of the world."""
     fields: Mapping[str, tuple[str, str]]
     """By the name that steps have for it: the module and the field."""
     arguments: Mapping[str, tuple[Any, ...]]
     is_exact: bool
+    has_border: bool
+    """Whether there is a condition; then `steps` return whether it holds."""
 
 
 class Cases:
@@ -81,8 +89,10 @@ class Cases:
         }
         self.randomize(w, case, rng)
         es = self.entities(w, case)
-        expected, before = self.cells(w, case, es), self.whole(w, case)
         arguments = [kernels.flat(value) for value in given.values()]
+        if case.has_border:
+            self.approach(w, case, es, arguments, rng)
+        expected, before = self.cells(w, case, es), self.whole(w, case)
         with np.errstate(all="ignore"):
             plain = {key: value.tolist() for key, value in given.items()}
             kernels.run(w, kernel, plain)
@@ -96,6 +106,28 @@ class Cases:
             others[getattr(w, module).require_many(es)] = False
             old = before[module, name][others]
             assert column[others].tobytes() == old.tobytes(), (module, name)
+
+    def approach(
+        self,
+        w: Any,
+        case: Case,
+        es: NDArray[np.uint64],
+        arguments: list[kernels.Value],
+        rng: np.random.Generator,
+    ) -> None:
+        """Let the condition turn between some of the entities."""
+        cells = self.cells(w, case, es)
+
+        def matches(k: int) -> bool:
+            return bool(case.steps(kernels.Asked(cells, k, -1), *arguments))
+
+        with np.errstate(all="ignore"):
+            kernel_borders.approach(cells, range(len(es)), matches, rng)
+        for text, (module, field) in case.fields.items():
+            manager, subject = getattr(w, module), self.subjects[module]
+            columns = kernels.columns_of(subject, manager)
+            columns[field][manager.require_many(es)] = cells[text]
+            kernels.put_columns(subject, manager, columns)
 
     def whole(self, w: Any, case: Case) -> dict[tuple[str, str], NDArray[Any]]:
         """Return copies of all columns of the modules."""

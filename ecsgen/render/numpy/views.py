@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from ecsgen.columns import field_columns
-from ecsgen.kernels.tree import PARENT, FieldValue
 from ecsgen.layout import layout
 from ecsgen.model import Component
-from ecsgen.render.kernels.values import Layout, Value
+from ecsgen.model.programs import PARENT, FieldValue
+from ecsgen.render.numpy.values import Layout, Value
 from ecsgen.render.quoting import literal
 
 

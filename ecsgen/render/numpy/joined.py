@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-
-from ecsgen.kernels.tree import FieldValue, Local
-from ecsgen.model import Component, Kernel, World
+from ecsgen.model import Kernel, World
+from ecsgen.model.programs import FieldValue, Local
 from ecsgen.render.calls import call, collection
-from ecsgen.render.kernels.method import KernelMethod, for_macro
-from ecsgen.render.kernels.sources import JoinedSource, Source
-from ecsgen.render.kernels.views import JoinedViews, Views
+from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.kernels.sources import JoinedSource, Source, all_fields
+from ecsgen.render.numpy.method import KernelMethod
+from ecsgen.render.numpy.views import JoinedViews, Views
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
 
@@ -104,13 +102,3 @@ class JoinedMethod(WorldMethod):
             for_macro(call("blocks = JoinedBlocks", given, 8)),
             for_macro(call("return blocks.keep", [literal(self.name), "holders"], 8)),
         ]
-
-
-def all_fields(world: World, components: Iterable[Component]) -> Component:
-    """The fields as a kernel of the world spells them, as if they were one component's."""
-    fields = (
-        replace(field, name=f"{component.name}.{field.name}")
-        for component in components
-        for field in component.fields
-    )
-    return Component(name=world.name, module="world", fields=tuple(fields))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ecsgen.kernels.tree import OWN, PARENT, FieldValue
+from ecsgen.model.programs import OWN, PARENT, FieldValue
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
-from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernels.method import KernelMethod, for_macro
-from ecsgen.render.kernels.values import Slot
+from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.numpy.method import KernelMethod
+from ecsgen.render.numpy.values import Slot
 from ecsgen.render.quoting import literal
 
 
@@ -60,7 +61,7 @@ class LevelMethod(KernelMethod):
         if not field.type.shape:
             return literal(values[0]), ""
         name = f"{field.name.upper()}_ABOVE_ROOTS"
-        array = call("np.array", [literal(values), NUMPY[field.type.scalar]], 0)
+        array = call("np.array", [literal(values), SCALARS[field.type.scalar].numpy], 0)
         shape = ", ".join(map(str, (*field.type.shape, 1)))
         return name, f"{name}: Final = {array}.reshape({shape})"
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecsgen.kernels.tree import Expression
 from ecsgen.model import Component, Reduction
+from ecsgen.model.programs import Expression
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
-from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernels.method import KernelMethod, for_macro
-from ecsgen.render.kernels.values import Layout
+from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.kernels.reducing import ReducingMethod
+from ecsgen.render.numpy.method import KernelMethod
+from ecsgen.render.numpy.values import Layout
 from ecsgen.render.quoting import literal
-from ecsgen.render.reduction_method import ReducingMethod
 
 _PARTS: Final = {"sum": "add", "mean": "add", "min": "minimum", "max": "maximum"}
 _WHOLE: Final = {
@@ -51,7 +52,7 @@ class ReductionMethod(ReducingMethod, KernelMethod):
             return
         arguments = [values, "axis=-1"]
         if self.reduction.how in ("sum", "mean"):
-            arguments.append(f"dtype={NUMPY[self.accumulator]}")
+            arguments.append(f"dtype={SCALARS[self.accumulator].numpy}")
         part = call(f"np.{_PARTS[self.reduction.how]}.reduce", arguments, 0)
         emit.run("_parts.append", part)
 
@@ -72,7 +73,7 @@ class ReductionMethod(ReducingMethod, KernelMethod):
     def result(self) -> str:
         """The statements that put the parts together."""
         how, shape = self.reduction.how, literal(self._value.type.shape)
-        dtype = "np.int64" if how == "count" else NUMPY[self.accumulator]
+        dtype = "np.int64" if how == "count" else SCALARS[self.accumulator].numpy
         arguments = {"min": "", "max": "", "mean": "len(self), "}.get(how, f"{dtype}, ")
         head = f"result: {self.returns} = {_WHOLE[how]}"
         line = call(head, ["_parts", f"{arguments}{shape}"], 8)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecsgen.kernels.tree import Program
 from ecsgen.model import Component, Kernel, Reduction
-from ecsgen.render.kernel_method import Method
+from ecsgen.model.programs import Program
+from ecsgen.model.scalars import FLOATS
+from ecsgen.render.kernels.method import Method
 from ecsgen.render.wording import tuple_type
 
 _SAYS: Final = {
@@ -34,7 +35,7 @@ class ReducingMethod(Method):
     def accumulator(self) -> str:
         """The type in which is added."""
         scalar = self._value.type.scalar
-        if scalar in ("f32", "f64") or self.reduction.how == "mean":
+        if scalar in FLOATS or self.reduction.how == "mean":
             return "f64"
         return "u64" if scalar[0] == "u" else "i64"
 

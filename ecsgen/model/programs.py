@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.kernels.types import BOOL, Number, Type
+from ecsgen.model.types import BOOL, Number, Type
 
 OWN, PARENT = "", "parent"
 """Whose field is meant, if it is not that of a component that a world kernel names."""

@@ -12,7 +12,7 @@ from enum import Enum as PyEnum
 from pathlib import Path
 from typing import Literal
 
-from ecsgen.kernels.tree import NO_FOLDING, NO_PROGRAM, Folding, Program
+from ecsgen.model.programs import NO_FOLDING, NO_PROGRAM, Folding, Program
 
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from ecsgen.columns import field_columns
-from ecsgen.kernels.tree import FieldValue
-from ecsgen.layout import layout
-from ecsgen.model import Component, Field
+from ecsgen.model.programs import FieldValue
 from ecsgen.render.calls import call, collection
-from ecsgen.render.kernels.joined import WorldMethod
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import ChunkSource
+from ecsgen.render.kernels.sources import ChunkSource, first_column
+from ecsgen.render.numpy.joined import WorldMethod
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
 
@@ -57,9 +54,3 @@ class ChunkMethod(WorldMethod):
         place = [self.source.numbers[field.owner], first_column(component, found)]
         planes = [literal(field.type.shape)] if found.split and field.type.shape else []
         return [*map(literal, place), *planes]
-
-
-def first_column(component: Component, field: Field) -> int:
-    """Return which of a component's columns in chunks is a field's only or first one."""
-    columns = [column.name for column in layout(component).columns if column.field]
-    return columns.index(field_columns(field)[0].name)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ecsgen.kernels.tree import Element, Expression, FieldValue, Local, Program, Step
-from ecsgen.render.kernels.expressions import Emitter
-from ecsgen.render.kernels.values import Layout, Slot, Value
+from ecsgen.model.programs import Element, Expression, FieldValue, Local, Program, Step
+from ecsgen.render.numpy.composed import COMPOSED
+from ecsgen.render.numpy.expressions import Emitter
+from ecsgen.render.numpy.values import Layout, Slot, Value
 from ecsgen.render.quoting import comment_text
 
 
@@ -19,13 +20,15 @@ class Statements:
         view: Callable[[FieldValue], Value],
         arguments: dict[str, str],
         indent: int,
+        where: str = "",  # as the schema has it
     ) -> None:
         self._program = program
         self._view_of = view
         self._written = {step.target for step in program.steps}
-        self.emitter = Emitter(self._view, arguments, indent)
+        self.emitter = Emitter(self._view, arguments, COMPOSED, indent)
         self.read: dict[FieldValue, None] = {}
         if program.where is not None:
+            self.emitter.write(f"# where {comment_text(where)}")
             self._mask(program.where)
         for step in program.steps:
             if step.text:
@@ -34,6 +37,9 @@ class Statements:
                 self._set_local(step.target, step.value)
             else:
                 self._assign(step, step.target)
+        lines = self.emitter.lines
+        if program.steps and all(line.lstrip().startswith("#") for line in lines):
+            self.emitter.write("pass")  # no step does anything, as in `x = x`
 
     def _view(self, field: FieldValue) -> Value:
         self.read[field] = None

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from ecsgen.kernels.tree import FieldValue, Local, Operation, walk
-from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernels.expressions import Emitter
-from ecsgen.render.kernels.values import Layout, Shape, Value
-
-Composer = Callable[[Emitter, Operation, Value | None], Value]
+from ecsgen.model.programs import FieldValue, Local, Operation, walk
+from ecsgen.model.scalars import SCALARS
+from ecsgen.render.numpy.expressions import Composer, Emitter
+from ecsgen.render.numpy.values import Layout, Shape, Value
 
 
 def _choice(emit: Emitter, node: Operation, target: Value | None) -> Value:
@@ -30,7 +27,7 @@ def _choice(emit: Emitter, node: Operation, target: Value | None) -> Value:
 
 
 def _strong(value: Value) -> str:
-    return f"{NUMPY[value.scalar]}({value.text})"
+    return f"{SCALARS[value.scalar].numpy}({value.text})"
 
 
 def _sum_of_products(emit: Emitter, pairs: list[tuple[str, str]], out: Value) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from ecsgen.kernels.operations import TABLE, Rule
-from ecsgen.kernels.tree import (
+from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
@@ -17,14 +17,18 @@ from ecsgen.kernels.tree import (
     Local,
     Operation,
 )
-from ecsgen.kernels.types import FLOATS, promote
+from ecsgen.model.scalars import FLOATS, SCALARS
+from ecsgen.model.types import promote
 from ecsgen.render.calls import call
-from ecsgen.render.column_spelling import NUMPY
-from ecsgen.render.kernels.ufuncs import IN_PLACE, UFUNCS
-from ecsgen.render.kernels.values import Layout, Shape, Value, Working
+from ecsgen.render.numpy.ufuncs import IN_PLACE, UFUNCS
+from ecsgen.render.numpy.values import Layout, Shape, Value, Working
 from ecsgen.render.quoting import literal
 
 _COMPARING = (Rule.ORDER, Rule.EQUALITY)
+
+
+Composer = Callable[["Emitter", Operation, Value | None], Value]
+"""Writes an operation that takes several ufuncs, to a target if that is as good."""
 
 
 @dataclass(slots=True)
@@ -33,6 +37,7 @@ class Emitter:
 
     view: Callable[[FieldValue], Value]  # of a field
     arguments: Mapping[str, str]  # converted values
+    composers: Mapping[str, Composer]  # of operations that take several ufuncs
     indent: int
     working: Working = field(default_factory=Working)
     before: list[str] = field(default_factory=list)
@@ -116,7 +121,7 @@ class Emitter:
             return self._uniform_cast(found, scalar)
         out = self.place(scalar, found.shape, found.layout, (), target)
         if inner.type.is_float and scalar not in (*FLOATS, "bool"):
-            self.write(f"{out.text}[...] = as_integers({found.text}, {NUMPY[scalar]})")
+            self.write(f"{out.text}[...] = as_integers({found.text}, {SCALARS[scalar].numpy})")
         elif scalar == "bool":
             self.run("np.not_equal", found.text, "0", f"out={out.text}")
         else:
@@ -125,25 +130,25 @@ class Emitter:
         return out
 
     def _uniform_cast(self, found: Value, scalar: str) -> Value:
-        text = _typed(found)
+        text, dtype = _typed(found), SCALARS[scalar].numpy
         if found.scalar in FLOATS and scalar not in (*FLOATS, "bool"):
-            return self.uniform(f"as_integers({text}, {NUMPY[scalar]})", scalar, found.shape)
-        return self.uniform(f"{text}.astype({NUMPY[scalar]})", scalar, found.shape)
+            return self.uniform(f"as_integers({text}, {dtype})", scalar, found.shape)
+        return self.uniform(f"{text}.astype({dtype})", scalar, found.shape)
 
     # --- operations -----------------------------------------------------------------------------
 
     def _operation(self, node: Operation, target: Value | None) -> Value:
-        from ecsgen.render.kernels.composed import COMPOSED
-
-        if node.name in COMPOSED:
-            return COMPOSED[node.name](self, node, target)
+        composer = self.composers.get(node.name)
+        if composer is not None:
+            return composer(self, node, target)
         operands, scalar = self._operands(node)
         if all(operand.is_uniform for operand in operands):
             return self._uniform_operation(node, operands)
         layout = self.layout(node)
         out = self.place(node.type.scalar, node.type.shape, layout, operands, target)
         natural = reduce(promote, _natural(operands, scalar)) if scalar != "bool" else "bool"
-        typed = [f"dtype={NUMPY[scalar]}"] if natural != scalar else []
+        is_typed = natural != scalar and not _is_mixed(node)
+        typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
         texts = [operand.text for operand in operands]
         if node.name in IN_PLACE and out.text == texts[0] and out.text.isidentifier() and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
@@ -156,6 +161,8 @@ class Emitter:
         """The operands, without conversions that numpy makes itself, and the type in which the
         operation is done."""
         scalar = node.operands[0].type.scalar
+        if _is_mixed(node):
+            return [self.value(operand) for operand in node.operands], scalar
         bare = [_without_cast(operand) for operand in node.operands]
         if TABLE[node.name].rule in _COMPARING:
             given = [one.type.scalar for one in bare if not isinstance(one, Constant)]
@@ -166,9 +173,9 @@ class Emitter:
     def _uniform_operation(self, node: Operation, operands: list[Value]) -> Value:
         texts = [_typed(operand) for operand in operands]
         scalar = node.operands[0].type.scalar
-        typed = []
-        if TABLE[node.name].rule not in (*_COMPARING, Rule.LOGIC):
-            typed = [f"dtype={NUMPY[scalar]}"] if any(o.scalar != scalar for o in operands) else []
+        is_typed = TABLE[node.name].rule not in (*_COMPARING, Rule.LOGIC)
+        is_typed = is_typed and any(operand.scalar != scalar for operand in operands)
+        typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
         text = call(f"np.{UFUNCS[node.name]}", [*texts, *typed], 0)
         return self.uniform(text, node.type.scalar, node.type.shape)
 
@@ -206,6 +213,12 @@ def common_layout(operands: Iterable[tuple[Layout, Shape]], shape: Shape) -> Lay
         if layout is not Layout.TOGETHER and (own or layout is not Layout.UNIFORM):
             return Layout.PLANES
     return Layout.TOGETHER
+
+
+def _is_mixed(node: Operation) -> bool:
+    """Whether it compares integers of two types, which numpy does exactly."""
+    scalars = {operand.type.scalar for operand in node.operands}
+    return TABLE[node.name].rule in _COMPARING and len(scalars) > 1
 
 
 def _without_cast(operand: Expression) -> Expression:
@@ -246,4 +259,4 @@ def _fits_kind(given: str, wanted: str) -> bool:
 
 def _typed(value: Value) -> str:
     """A uniform value as a numpy scalar or array."""
-    return f"{NUMPY[value.scalar]}({value.text})" if value.is_literal else value.text
+    return f"{SCALARS[value.scalar].numpy}({value.text})" if value.is_literal else value.text

@@ -7,10 +7,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-FLOATS: Final = ("f32", "f64")
-SIGNED: Final = ("i8", "i16", "i32", "i64")
-UNSIGNED: Final = ("u8", "u16", "u32", "u64")
-SCALARS: Final = ("bool", *SIGNED, *UNSIGNED, *FLOATS)
+from ecsgen.model.scalars import FLOATS, INTEGERS, SCALARS
 
 Number = int | float
 
@@ -33,7 +30,7 @@ class Type:
 
     @property
     def is_integer(self) -> bool:
-        return self.scalar in SIGNED or self.scalar in UNSIGNED
+        return self.scalar in INTEGERS
 
     @property
     def is_number(self) -> bool:
@@ -42,7 +39,7 @@ class Type:
 
     @property
     def bits(self) -> int:
-        return 8 if self.is_bool else int(self.scalar[1:])
+        return SCALARS[self.scalar].bits
 
     @property
     def elements(self) -> int:
@@ -70,11 +67,12 @@ def promote(left: str, right: str) -> str:
         small = {"f32", "i8", "i16", "u8", "u16"}
         return "f32" if left in small and right in small else "f64"
     if left[0] == right[0]:
-        return max(left, right, key=_bits)
+        return max(left, right, key=lambda name: SCALARS[name].bits)
     signed, unsigned = (left, right) if left[0] == "i" else (right, left)
-    if _bits(signed) > _bits(unsigned):
+    bits = SCALARS[unsigned].bits
+    if SCALARS[signed].bits > bits:
         return signed
-    return "f64" if unsigned == "u64" else f"i{2 * _bits(unsigned)}"
+    return "f64" if unsigned == "u64" else f"i{2 * bits}"
 
 
 def as_float(scalar: str) -> str:
@@ -86,21 +84,11 @@ def fits(value: Number, scalar: str) -> bool:
     """Whether a literal is a value of the type, rounding of floats apart."""
     if scalar in FLOATS:
         try:
-            struct.pack("<f" if scalar == "f32" else "<d", value)
+            struct.pack(f"<{SCALARS[scalar].struct}", value)
         except (OverflowError, struct.error):
             return False
         return True
     if not isinstance(value, int):
         return False
-    low, high = integer_range(scalar)
+    low, high = SCALARS[scalar].range
     return low <= value <= high
-
-
-def integer_range(scalar: str) -> tuple[int, int]:
-    """The smallest and the largest value of an integer type."""
-    bits = _bits(scalar)
-    return (0, 2**bits - 1) if scalar[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-
-
-def _bits(scalar: str) -> int:
-    return int(scalar[1:])

@@ -1,0 +1,1 @@
+"""Typed kernels as numpy code: ufuncs with `out=` over blocks of rows."""

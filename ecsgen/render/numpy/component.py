@@ -1,0 +1,27 @@
+"""The kernels of a component as numpy code."""
+
+from __future__ import annotations
+
+from ecsgen.model import Component, Kernel
+from ecsgen.render.kernels.method import number_constants
+from ecsgen.render.numpy.levels import LevelMethod
+from ecsgen.render.numpy.method import KernelMethod
+
+
+def _method(component: Component, kernel: Kernel) -> KernelMethod:
+    return (LevelMethod if kernel.program.climbs else KernelMethod)(component, kernel)
+
+
+class Kernels:
+    """The kernels of a component."""
+
+    def __init__(self, component: Component) -> None:
+        self.methods = [_method(component, kernel) for kernel in component.kernels]
+        number_constants(self.methods)
+
+    @property
+    def constants(self) -> list[str]:
+        """Converters of arguments, and what roots read."""
+        found = [argument.converter for method in self.methods for argument in method.arguments]
+        found += [line for method in self.methods for line in method.constants]
+        return list(dict.fromkeys(found))

@@ -1,0 +1,162 @@
+"""A kernel as a method of a manager: its arguments, the blocks it runs over, its loop."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ecsgen.model import Component, Kernel
+from ecsgen.model.programs import Cast, Expression, FieldValue, Operation, walk
+from ecsgen.model.scalars import SCALARS
+from ecsgen.render.calls import collection, exploded
+from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.numpy.statements import Statements
+from ecsgen.render.numpy.ufuncs import COMPLAINING
+from ecsgen.render.numpy.values import Layout, Slot
+from ecsgen.render.numpy.views import FieldViews, Views
+from ecsgen.render.quoting import WIDTH, literal
+
+
+class KernelMethod(Method):
+    """A kernel as its template lays it out."""
+
+    def __init__(self, component: Component, kernel: Kernel) -> None:
+        super().__init__(component, kernel)
+        self._views = self._seen()
+        arguments = {argument.name: argument.text for argument in self.arguments}
+        indent = self.loop_indent + 4
+        self.statements = Statements(
+            self._program, self._views.value, arguments, indent, " ".join(kernel.where.split())
+        )
+
+    def _seen(self) -> Views:
+        """How fields are seen."""
+        return FieldViews(self._component)
+
+    @cached_property
+    def is_quiet(self) -> bool:
+        """Whether floating point warnings must be off: some operation may well cause one."""
+        direct = self._component.lookup == "direct"
+        return any(_complains(node, direct) for one in self._expressions for node in walk(one))
+
+    @property
+    def _expressions(self) -> list[Expression]:
+        where = self._program.where
+        steps = [step.value for step in self._program.steps]
+        return [where, *steps] if where is not None else steps
+
+    @property
+    def loop_indent(self) -> int:
+        return 12 if self.is_quiet else 8
+
+    @property
+    def body(self) -> str:
+        """What is done once, and the loop over the blocks."""
+        pad = " " * self.loop_indent
+        listed = f"({self.names[0]},)" if len(self.names) == 1 else ", ".join(self.names)
+        line = f"for {listed} in {self.blocks}:"
+        if self.loop_indent + len(line) > WIDTH:
+            line = exploded("for ", self.names, self.loop_indent).lstrip() + f" in {self.blocks}:"
+        once = [pad + text for text in (*self.statements.emitter.before, *self.before_loop)]
+        inner = [f"    {pad}{text}" for text in self.beginning]
+        ending = [f"    {pad}{text}" for text in self.ending]
+        lines = [*once, pad + line, *inner, *self.statements.emitter.lines, *ending]
+        return for_macro("\n".join(lines))
+
+    # --- what differs between blocks of neighbouring rows and blocks of levels -------------------
+
+    @property
+    def blocks(self) -> str:
+        """What the loop is over."""
+        return "_blocks.views"
+
+    @property
+    def constants(self) -> list[str]:
+        """Constants of the module."""
+        return []
+
+    @property
+    def before_loop(self) -> list[str]:
+        """Statements before the loop over the blocks."""
+        return []
+
+    @property
+    def beginning(self) -> list[str]:
+        """Statements with which a block begins."""
+        return []
+
+    @property
+    def ending(self) -> list[str]:
+        """Statements with which a block ends."""
+        return []
+
+    @property
+    def names(self) -> list[str]:
+        """The arrays of a block."""
+        fields = [self._views.value(field).text for field in self.fields]
+        return [*fields, *(slot.name for slot in self.slots)]
+
+    @property
+    def fields(self) -> list[FieldValue]:
+        return list(self.statements.read)
+
+    def is_gathered(self, field: FieldValue) -> bool:
+        """Whether a row's own value counts: not if the kernel only overwrites it."""
+        parts = any(step.target == field and step.index for step in self._program.steps)
+        return parts or self._program.where is not None or field.text in self._program.reads
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The working memory that goes with each block."""
+        return self.statements.emitter.working.slots
+
+    @property
+    def stamp(self) -> str:
+        """What the blocks are good for, as the manager's method names it."""
+        return f"data.{self.rows}"
+
+    @property
+    def good(self) -> str:
+        return f"good until they move or {self.rows[1:]} changes"
+
+    @property
+    def cut_call(self) -> str:
+        """The statement that has the blocks cut."""
+        return f"        _blocks = data._{self.name}_blocks()"
+
+    @property
+    def cut_parameters(self) -> str:
+        return "self"
+
+    @property
+    def cut_body(self) -> list[str]:
+        """The statements that cut the blocks out of the columns."""
+        return [
+            f"    n = self.{self.rows}",
+            for_macro(collection("columns = ", self.columns, 8)),
+            self.working,
+            "    blocks = Blocks(n, columns, working)",
+        ]
+
+    @property
+    def columns(self) -> list[str]:
+        """The views of whole columns that blocks are cut from."""
+        return [self._views.column(field, "self", "n") for field in self.fields]
+
+    @property
+    def working(self) -> str:
+        """The statement that says which working memory goes with each block."""
+        cells = [
+            literal((SCALARS[slot.scalar].code, slot.shape, slot.layout is Layout.TOGETHER))
+            for slot in self.slots
+        ]
+        return for_macro(collection("working: tuple[Cells, ...] = ", cells, 8))
+
+
+def _complains(node: Expression, is_garbage: bool) -> bool:
+    """Whether numpy may warn: of values that fields may well have, or of rows that are unused."""
+    match node:
+        case Cast():
+            return node.operand.type.scalar == "f64" and node.type.scalar == "f32"
+        case Operation():
+            return node.name in COMPLAINING or (is_garbage and node.type.is_float)
+    return False
