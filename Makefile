@@ -10,7 +10,7 @@ DRAWN := simulate systems
 BENCHMARKS := $(filter-out $(patsubst %,benchmarks/%.py,$(DRAWN) compare),$(wildcard benchmarks/[a-z]*.py))
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo test lint types check bench cachegrind mutants docs pieces clean
+.PHONY: demo test lint types check bench cachegrind mutants docs clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/
@@ -47,9 +47,6 @@ mutants: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m ecsgen.schema.reference
 	$(BIN)/python docs/policy_pictures.py
-
-pieces: $(STAMP)
-	$(BIN)/python -m ecsgen.stable_pieces
 
 clean:
 	rm -rf $(VENV) build dist

@@ -52,15 +52,17 @@ def compare(
 ) -> Comparison:
     """Time each operation on both packages in turns, and again what looks slower in the new one."""
     found = Comparison()
-    for operation in operations:
-        tell(operation.title)
-        _first(found, Finding(operation), old, new, rounds)
-    for again in range(1, AGAIN + 1):
-        for finding in found.findings:
-            ratio = finding.ratio
-            if ratio > SUSPECT or (again == 1 and ratio < 1 / SUSPECT):
-                tell(f"again: {finding.operation.title}")
-                _time(finding, old, new, (again + 1) * rounds)
+    try:
+        for operation in operations:
+            tell(operation.title)
+            _first(found, Finding(operation), old, new, rounds)
+        for again in range(AGAIN):
+            for finding in found.findings:
+                if finding.ratio > SUSPECT or (again == 0 and finding.ratio < 1 / SUSPECT):
+                    tell(f"again: {finding.operation.title}")
+                    _time(finding, old, new, max(rounds, finding.rounds // 2))
+    except KeyboardInterrupt:  # what was found until then is worth showing
+        tell("interrupted\n")
     return found
 
 

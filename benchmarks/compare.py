@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("old", type=Path, metavar="OLD")
     parser.add_argument("new", type=Path, metavar="NEW")
     parser.add_argument("--only", type=re.compile, default="", help="titles to time, a regex")
-    parser.add_argument("--rounds", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--bulk", type=int, nargs="*", default=[10, 1_000, 100_000])
     options = parser.parse_args()
     old, new = imported(options.old.resolve(), "old"), imported(options.new.resolve(), "new")

@@ -10,10 +10,11 @@ from ecsgen import fingerprint, manifest
 from ecsgen.before import Before
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.disk import MANIFEST, Kind, is_safe
-from ecsgen.format import Progress, make_all
+from ecsgen.make import Progress, make_all
 from ecsgen.manifest import Entry, Manifest
 from ecsgen.plan import Action, State, Verdict, plan
 from ecsgen.render.output import Output
+from ecsgen.style import Style
 from ecsgen.write import Changes, Target
 
 
@@ -67,10 +68,9 @@ def build(before: Before, diagnostics: Diagnostics, progress: Progress) -> Resul
         return None
     _check_paths(output.path for output in outputs)
     known = _known(before, outputs)
-    options = before.options
+    style = Style(before.identity.black, before.identity.line_length)
     todo = [output for output in outputs if output.path not in known]
-    earlier = _earlier(before, todo)
-    contents = make_all(todo, options.line_length, options.jobs, progress, earlier)
+    contents = make_all(todo, style, before.options.jobs, progress)
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
     files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
     return _result(before, replace(before.identity, files=files), contents)
@@ -102,20 +102,6 @@ def _known(before: Before, outputs: Sequence[Output]) -> dict[str, str]:
         if (entry := last.files.get(output.path)) is not None
         and entry.inputs == output.key
         and before.standings[output.path].digest == entry.output
-    }
-
-
-def _earlier(before: Before, outputs: Sequence[Output]) -> dict[str, Path]:
-    """Files of outputs that are still as a build with the same black and line length left them."""
-    last, identity = before.manifest, before.identity
-    if last is None or (last.black, last.line_length) != (identity.black, identity.line_length):
-        return {}
-    return {
-        output.path: before.places.file(output.path)
-        for output in outputs
-        if (entry := last.files.get(output.path)) is not None
-        and (standing := before.standings.get(output.path)) is not None  # tests may have moved
-        and standing.digest == entry.output
     }
 
 

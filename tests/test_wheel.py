@@ -43,7 +43,6 @@ def test_the_wheel_has_every_template_and_the_licence(wheel: Path) -> None:
     templates = {p.relative_to(ROOT).as_posix() for p in (ROOT / "templates").rglob("*.j2")}
     assert templates
     assert {f"ecsgen/{name}" for name in templates} <= names
-    assert "ecsgen/stable_pieces.txt" in names
     assert any(name.endswith("/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "templates/", "generated/")) for name in names)
 
