@@ -120,9 +120,7 @@ def _report_unknown(
     document: Node, spec: type[Strict], location: Path, diagnostics: Diagnostics
 ) -> None:
     model = _model_at(spec, location)
-    parent = document.at(*location[:-1])
-    present = set(parent.keys) if parent is not None else set()
-    known = [key for key in _keys(model) if key not in present] if model is not None else []
+    known = _keys(model) if model is not None else []
     unknown = str(location[-1])
     place = f" in {_thing(location[:-1])}" if location[:-1] else ""
     message = f"unknown key {quote(unknown)}{place}"
