@@ -6,23 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ecsgen import fingerprint, manifest
-from ecsgen.before import Before
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.disk import MANIFEST, Kind, is_safe
+from ecsgen.files import fingerprint, manifest
+from ecsgen.files.disk import MANIFEST, Kind, is_safe
+from ecsgen.files.manifest import Entry, Manifest
+from ecsgen.files.plan import Action, State, Verdict, plan
+from ecsgen.files.status import Status
+from ecsgen.files.write import Changes, Target
 from ecsgen.make import Progress, make_all
-from ecsgen.manifest import Entry, Manifest
-from ecsgen.plan import Action, State, Verdict, plan
 from ecsgen.render.output import Output
 from ecsgen.style import Style
-from ecsgen.write import Changes, Target
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a build would leave behind, and the way there."""
 
-    before: Before
+    before: Status
     manifest: Manifest
     verdicts: Mapping[str, Verdict]
     contents: Mapping[str, bytes]  # of every file that may have to be written
@@ -61,7 +61,7 @@ class Result:
         return Target(self.before.places.root(path), self.file(path))
 
 
-def build(before: Before, diagnostics: Diagnostics, progress: Progress) -> Result | None:
+def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Result | None:
     """Make everything that is not known to be as it should; None if the schemas have errors."""
     outputs = _outputs(before, diagnostics)
     if outputs is None:
@@ -76,7 +76,7 @@ def build(before: Before, diagnostics: Diagnostics, progress: Progress) -> Resul
     return _result(before, replace(before.identity, files=files), contents)
 
 
-def _outputs(before: Before, diagnostics: Diagnostics) -> Sequence[Output] | None:
+def _outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | None:
     from ecsgen import render, schema  # pydantic, yaml and jinja2 come with them
 
     project = schema.load(before.options.schemas, diagnostics)
@@ -91,7 +91,7 @@ def _check_paths(paths: Iterable[str]) -> None:
         seen.add(path.casefold())
 
 
-def _known(before: Before, outputs: Sequence[Output]) -> dict[str, str]:
+def _known(before: Status, outputs: Sequence[Output]) -> dict[str, str]:
     """Digests of outputs that need not be made: inputs and the file are as the manifest says."""
     last = before.manifest
     if last is None or replace(last, schemas={}, files={}) != replace(before.identity, schemas={}):
@@ -105,7 +105,7 @@ def _known(before: Before, outputs: Sequence[Output]) -> dict[str, str]:
     }
 
 
-def _result(before: Before, new: Manifest, contents: dict[str, bytes]) -> Result:
+def _result(before: Status, new: Manifest, contents: dict[str, bytes]) -> Result:
     wanted = {path: entry.output for path, entry in new.files.items()}
     owned = [{path: entry.output for path, entry in entries.items()} for entries in before.owned]
     unseen = wanted.keys() - before.standings.keys()
@@ -115,7 +115,7 @@ def _result(before: Before, new: Manifest, contents: dict[str, bytes]) -> Result
     return Result(before, new, verdicts, contents)
 
 
-def _judge_manifest(before: Before, new: Manifest) -> Verdict:
+def _judge_manifest(before: Status, new: Manifest) -> Verdict:
     """The manifest is ecsgen's alone: whatever it says is replaced."""
     if before.manifest is not None and before.manifest.says_the_same(new):
         return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, Kind.FILE)

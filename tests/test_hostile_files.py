@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.disk import schema_digests
+from ecsgen.files.disk import schema_digests
 from ecsgen.source import MAX_BYTES, read
 
 SCHEMA = "component: Mass\nfields: {value: f32}\n"

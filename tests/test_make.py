@@ -10,10 +10,11 @@ import pytest
 from black import format_str
 from black.mode import Mode, TargetVersion
 
-from ecsgen import fingerprint, render, schema
+from ecsgen import render, schema
 from ecsgen.config import Backend, Options
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.fingerprint import digest
+from ecsgen.files import fingerprint
+from ecsgen.files.fingerprint import digest
 from ecsgen.make import make_all
 from ecsgen.render.output import Output
 from ecsgen.style import PINNED_BLACK, Style

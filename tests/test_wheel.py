@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsgen import fingerprint
+from ecsgen.files import fingerprint
 
 ROOT = Path(__file__).parent.parent
 
@@ -60,7 +60,7 @@ def test_an_installed_wheel_builds_what_is_committed(wheel: Path, tmp_path: Path
     run(binaries / "ecsgen", "build", ROOT / "schemas", "-o", "made", cwd=elsewhere)
     assert files(elsewhere / "made") == files(ROOT / "generated")
     # Sources and templates have the same digest, so wheel and checkout write one manifest.
-    generator = "from ecsgen import fingerprint; print(fingerprint.generator())"
+    generator = "from ecsgen.files import fingerprint; print(fingerprint.generator())"
     assert run(python, "-c", generator, cwd=elsewhere).strip() == fingerprint.generator()
 
 

@@ -13,8 +13,9 @@ from functools import cache, partial
 from itertools import permutations
 from typing import Any
 
-from ecsgen import features, fingerprint, world_features
+from ecsgen import features, world_features
 from ecsgen.config import Options, UsageError
+from ecsgen.files import fingerprint
 from ecsgen.model import Component, Project
 from ecsgen.render.archetypes import chunked_components
 from ecsgen.render.blocks import without_nothing

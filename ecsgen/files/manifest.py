@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ecsgen.disk import is_safe
+from ecsgen.files.disk import is_safe
 from ecsgen.reading import read_plain
 
 _COMMENT = "Written by ecsgen build: commit it, do not edit it."

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from ecsgen.config import Options, UsageError, shown
-from ecsgen.fingerprint import digest
+from ecsgen.files.fingerprint import digest
 from ecsgen.reading import MAX_BYTES, MAX_OUTPUT_BYTES, read_plain
 
 MANIFEST = ".ecsgen.json"
