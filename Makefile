@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 DRAWN := simulate systems
-BENCHMARKS := $(filter-out $(DRAWN:%=benchmarks/%.py),$(wildcard benchmarks/[a-z]*.py))
+# compare.py is told what to compare.
+BENCHMARKS := $(filter-out $(patsubst %,benchmarks/%.py,$(DRAWN) compare),$(wildcard benchmarks/[a-z]*.py))
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo test lint types check bench cachegrind mutants docs pieces clean
+.PHONY: demo test lint types check bench cachegrind mutants docs clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/
@@ -47,9 +48,6 @@ mutants: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m ecsgen.schema.reference
 	$(BIN)/python docs/policy_pictures.py
-
-pieces: $(STAMP)
-	$(BIN)/python -m ecsgen.stable_pieces
 
 clean:
 	rm -rf $(VENV) build dist

@@ -14,7 +14,7 @@ from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.layout import layout, type_text
 from ecsgen.model import Component
-from ecsgen.picture import picture
+from ecsgen.pictures.picture import picture
 
 HERE = Path(__file__).resolve().parent
 CAPACITY = 64

@@ -6,22 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ecsgen import fingerprint, manifest
-from ecsgen.before import Before
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.disk import MANIFEST, TESTS, Kind, is_safe
-from ecsgen.format import Progress, make_all
-from ecsgen.manifest import Entry, Manifest
-from ecsgen.plan import Action, State, Verdict, plan
+from ecsgen.files import fingerprint, manifest
+from ecsgen.files.disk import MANIFEST, TESTS, Kind, is_safe
+from ecsgen.files.manifest import Entry, Manifest
+from ecsgen.files.plan import Action, State, Verdict, plan
+from ecsgen.files.status import Status
+from ecsgen.files.write import Changes, Target
+from ecsgen.make import Progress, make_all
 from ecsgen.render.output import Output
-from ecsgen.write import Changes, Target
+from ecsgen.style import Style
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a build would leave behind, and the way there."""
 
-    before: Before
+    before: Status
     manifest: Manifest
     verdicts: Mapping[str, Verdict]
     contents: Mapping[str, bytes]  # of every file that may have to be written
@@ -60,17 +61,16 @@ class Result:
         return Target(self.before.places.root(path), self.file(path))
 
 
-def build(before: Before, diagnostics: Diagnostics, progress: Progress) -> Result | None:
+def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Result | None:
     """Make everything that is not known to be as it should; None if the schemas have errors."""
     outputs = _outputs(before, diagnostics)
     if outputs is None:
         return None
     _check_paths(output.path for output in outputs)
     known = _known(before, outputs)
-    options = before.options
+    style = Style(before.identity.black, before.identity.line_length)
     todo = [output for output in outputs if output.path not in known]
-    earlier = _earlier(before, todo)
-    contents = make_all(todo, options.line_length, options.jobs, progress, earlier)
+    contents = make_all(todo, style, before.options.jobs, progress)
     copies = _copies(before, outputs, contents)
     contents |= copies
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
@@ -79,7 +79,7 @@ def build(before: Before, diagnostics: Diagnostics, progress: Progress) -> Resul
     return _result(before, replace(before.identity, files=files), contents)
 
 
-def _outputs(before: Before, diagnostics: Diagnostics) -> Sequence[Output] | None:
+def _outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | None:
     from ecsgen import render, schema  # pydantic, yaml and jinja2 come with them
 
     project = schema.load(before.options.schemas, diagnostics)
@@ -94,7 +94,7 @@ def _check_paths(paths: Iterable[str]) -> None:
         seen.add(path.casefold())
 
 
-def _known(before: Before, outputs: Sequence[Output]) -> dict[str, str]:
+def _known(before: Status, outputs: Sequence[Output]) -> dict[str, str]:
     """Digests of outputs that need not be made: inputs and the file are as the manifest says."""
     last = before.manifest
     if last is None or replace(last, schemas={}, files={}) != replace(before.identity, schemas={}):
@@ -108,22 +108,8 @@ def _known(before: Before, outputs: Sequence[Output]) -> dict[str, str]:
     }
 
 
-def _earlier(before: Before, outputs: Sequence[Output]) -> dict[str, Path]:
-    """Files of outputs that are still as a build with the same black and line length left them."""
-    last, identity = before.manifest, before.identity
-    if last is None or (last.black, last.line_length) != (identity.black, identity.line_length):
-        return {}
-    return {
-        output.path: before.places.file(output.path)
-        for output in outputs
-        if (entry := last.files.get(output.path)) is not None
-        and (standing := before.standings.get(output.path)) is not None  # tests may have moved
-        and standing.digest == entry.output
-    }
-
-
 def _copies(
-    before: Before, outputs: Sequence[Output], contents: Mapping[str, bytes]
+    before: Status, outputs: Sequence[Output], contents: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """What the package's modules need of the runtime; those that are not made stand on the disk."""
     from ecsgen import render
@@ -136,7 +122,7 @@ def _copies(
     return {path: text.encode("utf-8") for path, text in copies.items()}
 
 
-def _result(before: Before, new: Manifest, contents: dict[str, bytes]) -> Result:
+def _result(before: Status, new: Manifest, contents: dict[str, bytes]) -> Result:
     wanted = {path: entry.output for path, entry in new.files.items()}
     owned = [{path: entry.output for path, entry in entries.items()} for entries in before.owned]
     unseen = wanted.keys() - before.standings.keys()
@@ -146,7 +132,7 @@ def _result(before: Before, new: Manifest, contents: dict[str, bytes]) -> Result
     return Result(before, new, verdicts, contents)
 
 
-def _judge_manifest(before: Before, new: Manifest) -> Verdict:
+def _judge_manifest(before: Status, new: Manifest) -> Verdict:
     """The manifest is ecsgen's alone: whatever it says is replaced."""
     if before.manifest is not None and before.manifest.says_the_same(new):
         return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, Kind.FILE)

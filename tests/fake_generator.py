@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ecsgen.before import Before
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.fingerprint import digest
+from ecsgen.files.fingerprint import digest
+from ecsgen.files.status import Status
 from ecsgen.model import Mark
 from ecsgen.render.output import Output
 
@@ -23,7 +23,7 @@ def make(path: str, source: str) -> str:
     return source
 
 
-def outputs(before: Before, diagnostics: Diagnostics) -> Sequence[Output] | None:
+def outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | None:
     found = [_output("__init__.py", "")]
     for file in sorted(before.options.schemas.glob("*.yaml")):
         source = file.read_text(encoding="utf-8")

@@ -133,6 +133,38 @@ class Schemas:
         chunk = self.random.choice([8192, 10_000, 65_536])
         return drafts, f"archetypes: {{chunk: {chunk}, components: [{members}]}}\n"
 
+    def stretched(self, draft: Draft, most: int) -> Draft:
+        """Return a component with names up to so many characters longer, words and a kernel."""
+        random = self.random
+
+        def longer(name: str) -> str:
+            return name + "x" * random.randrange(most + 1)
+
+        fields = {longer(name): kind for name, kind in draft.fields.items()}
+        keys = {**draft.keys, "doc": self._words(most)}
+        kinds = {name: re.match(r'{type: "([iuf]\d+)"', kind) for name, kind in fields.items()}
+        numbers = {n: m[1] for n, m in kinds.items() if m and "cold" not in fields[n]}
+        if numbers:
+            alike = {
+                kind: [n for n, k in numbers.items() if k == kind] for kind in numbers.values()
+            }
+            steps = ", ".join(f'"{n} += {random.choice(alike[k])} * 2"' for n, k in numbers.items())
+            keys["kernels"] = f"{{{longer('advance')}: {{steps: [{steps}]}}}}"
+            keys["reductions"] = (
+                f"{{{longer('total')}: {{sum: {' + '.join(random.choice([*alike.values()]))}}}}}"
+            )
+        documented = {
+            name: f"{kind[:-1]}, doc: {self._words(most)}}}" for name, kind in fields.items()
+        }
+        return Draft(longer(draft.name), keys, documented)
+
+    def _words(self, most: int) -> str:
+        """Return a sentence, quoted; some words are as long as names may be."""
+        signs = ("a", "é", "漢", "\\\\", '\\"', "'", "(", "#", "%", "{")
+        lengths = [self.random.randrange(1, most + 6) for _ in range(self.random.randrange(1, 20))]
+        words = ["w" * length + self.random.choice(signs) for length in lengths]
+        return f'"{" ".join(words)}."'
+
     def contradiction(self, name: str) -> tuple[Draft, tuple[str, str]]:
         """Return a component with two keys that contradict each other, and these keys."""
         draft = self.component(name)

@@ -18,6 +18,10 @@ CALLS = ("--calls", "20", "--bulk", "100", "--rounds", "1")
 TINY: dict[str, tuple[str, ...]] = {
     "archetypes.py": ("--rows", "100", "--rounds", "1"),
     "build_scaling.py": ("1",),
+    "compare.py": (
+        *(str(ROOT / "generated"), str(ROOT / "generated"), "--rounds", "1", "--bulk", "10"),
+        *("--only", r"^(EntityManager|KinManager|SoundSourceManager|Archetypes|World\.bodies)"),
+    ),
     "entities.py": ("50",),
     "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
     "policies.py": CALLS,
@@ -78,6 +82,25 @@ def test_systems_arrive_where_they_should_and_are_drawn(tmp_path: Path) -> None:
     assert ways <= found["still"]["best"].keys() & found["changing"]["best"].keys()
     texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
     assert texts >= found["still"]["best"].keys()
+
+
+def test_compare_finds_what_is_slower_and_what_is_broken(tmp_path: Path) -> None:
+    worse = tmp_path / "worse"
+    shutil.copytree(ROOT / "generated", worse, ignore=shutil.ignore_patterns("tests"))
+    with (worse / "spark.py").open("a") as module:
+        module.write(
+            "_resolve = SparkManager.resolve\n"
+            "SparkManager.resolve = lambda self, id: [_resolve(self, id) for _ in range(9)][0]\n"
+            "SparkManager.id_of_many = lambda self, rows: 1 / 0\n"
+        )
+    told = run(
+        *("compare.py", str(ROOT / "generated"), str(worse), "--rounds", "2", "--bulk", "10"),
+        *("--only", "SparkManager: (resolve$|id_of_many)"),
+    )
+    assert "1 operations" in told
+    assert ", 1 above 1.05" in told
+    assert "SparkManager: resolve (" in told
+    assert "BROKEN in the new package: SparkManager: id_of_many, 10: ZeroDivisionError" in told
 
 
 def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from ecsgen.chunk_layout import chunk_plan, chunk_plan_table, chunk_title
 from ecsgen.cli import ecsgen
 from ecsgen.config import UsageError
-from ecsgen.drawing import text_width
 from ecsgen.model import Component
-from ecsgen.picture import picture
+from ecsgen.pictures.drawing import text_width
+from ecsgen.pictures.picture import picture
 from tests.archetypes_package import COMPONENTS, SCHEMA, game
 from tests.world_package import load
 

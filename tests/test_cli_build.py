@@ -69,7 +69,9 @@ def project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Project:
     monkeypatch.setattr("ecsgen.build._outputs", fake_generator.outputs)
-    monkeypatch.setattr("ecsgen.fingerprint.generator", lambda: "0" * 32)
+    monkeypatch.setattr("ecsgen.files.fingerprint.generator", lambda: "0" * 32)
+    # Not the black that templates are written for: it is asked about every file.
+    monkeypatch.setattr("ecsgen.files.fingerprint.black_version", lambda: "1.3")
     monkeypatch.chdir(tmp_path)
     project = Project(tmp_path, capsys)
     project.put("schemas/mass.yaml", "x=1")

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsgen.codes import CODES
 from ecsgen.diagnostics import (
     Diagnostics,
     closest,
@@ -21,6 +20,7 @@ from ecsgen.diagnostics import (
     format_text,
     quote,
 )
+from ecsgen.diagnostics.codes import CODES
 from ecsgen.model import Mark
 
 

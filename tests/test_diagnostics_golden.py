@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ecsgen.codes import CODES
 from ecsgen.diagnostics import Diagnostics, format_text
+from ecsgen.diagnostics.codes import CODES
 from ecsgen.schema import load
 
 GOLDEN = Path(__file__).parent / "golden" / "diagnostics"

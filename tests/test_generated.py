@@ -13,11 +13,11 @@ import pytest
 from ecsgen import schema
 from ecsgen.config import Options, UsageError
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.format import format_text
 from ecsgen.model import Component
 from ecsgen.render import support
 from ecsgen.render import tests as generated
 from ecsgen.render.output import Output
+from ecsgen.style import PINNED_BLACK, Style
 from tests.generated_package import SCHEMAS, build
 from tests.mutate import mutate
 
@@ -112,7 +112,7 @@ def test_the_same_text_each_time(tmp_path: Path) -> None:
 def test_black_finds_nothing_to_change(tmp_path: Path) -> None:
     for output in outputs(tmp_path):
         text = output.make()
-        assert text == format_text(text, 88), output.path
+        assert text.encode() == Style(PINNED_BLACK, 88).apply(text.encode()), output.path
 
 
 def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import UsageError
-from ecsgen.drawing import text_width
 from ecsgen.layout import layout
 from ecsgen.model import Component
-from ecsgen.picture import kinds, picture
+from ecsgen.pictures.drawing import text_width
+from ecsgen.pictures.picture import kinds, picture
 from tests.world_package import load
 
 LONG = "a_name_that_is_as_long_as_any_name_of_a_field_is_allowed_to_be_64"[:64]

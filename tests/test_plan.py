@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsgen.disk import Kind, Standing
-from ecsgen.plan import Action, State, plan
+from ecsgen.files.disk import Kind, Standing
+from ecsgen.files.plan import Action, State, plan
 
 DIGESTS = st.sampled_from(["one", "two", "three"])
 STANDINGS = st.one_of(

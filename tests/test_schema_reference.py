@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ecsgen.codes import CODES
+from ecsgen.diagnostics.codes import CODES
 from ecsgen.schema import json_schema
 from ecsgen.schema.reference import main, pages
 

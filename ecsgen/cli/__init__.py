@@ -6,15 +6,17 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from ecsgen.cli.commands import ecsgen
-from ecsgen.config import UsageError
+from ecsgen.config import UsageError, shown
 
 __all__ = ["ecsgen", "main"]
 
+REFUSED = 2
 FAULT = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -30,11 +32,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     status = _run(arguments)
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        status = BROKEN_PIPE
-    if status == BROKEN_PIPE:  # keep Python from flushing once more at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        status = BROKEN_PIPE if isinstance(error, BrokenPipeError) else _refused(error)
+        _drop_output()
+    else:
+        if status == BROKEN_PIPE:
+            _drop_output()
     sys.exit(status)
+
+
+def _drop_output() -> None:
+    """Keep Python from flushing standard output once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -42,10 +51,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         return ecsgen.main(arguments, prog_name="ecsgen", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
-        return 2
+        return REFUSED
     except UsageError as error:
         click.echo(f"Error: {error}", err=True)
-        return 2
+        return REFUSED
     except ModuleNotFoundError as error:
         return _missing(error)
     except (click.Abort, KeyboardInterrupt):
@@ -53,6 +62,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click itself exits when a pipe is broken
         return BROKEN_PIPE
+    except OSError as error:
+        # A template that is not found is an OSError too, but not the system's.
+        return _fault(error) if error.errno is None else _refused(error)
     except Exception as error:  # whatever it is, it must not look like a schema error
         return _fault(error)
 
@@ -63,7 +75,16 @@ def _missing(error: ModuleNotFoundError) -> int:
     if name not in NEEDED:
         return _fault(error)
     click.echo(f"Error: ecsgen needs {name}: pip install ecsgen", err=True)
-    return 2
+    return REFUSED
+
+
+def _refused(error: OSError) -> int:
+    """Report what the system refuses, a full disk or a name that is too long, in its words."""
+    place = "can't write to standard output"  # which has no name; other writes are `write`'s
+    if error.filename is not None:
+        place = f"can't use {shown(Path(os.fsdecode(error.filename)))}"
+    click.echo(f"Error: {place}: {error.strerror or error}", err=True)
+    return REFUSED
 
 
 def _fault(error: Exception) -> int:

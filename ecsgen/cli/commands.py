@@ -10,14 +10,14 @@ from typing import Any, TypeVar, get_args
 import click
 
 from ecsgen import __version__
-from ecsgen.before import Before, look, look_again
 from ecsgen.cli import report
 from ecsgen.cli.report import Format
 from ecsgen.config import BACKENDS, Backend, Options, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics, did_you_mean
-from ecsgen.lock import exclusive
+from ecsgen.files.lock import exclusive
+from ecsgen.files.plan import State
+from ecsgen.files.status import Status, look, look_again
 from ecsgen.model import Component, Project, World
-from ecsgen.plan import State
 
 OUT_OF_STEP = 1
 USAGE = 2
@@ -89,9 +89,9 @@ def build(
         context.exit(_build(look_again(before), format, force))
 
 
-def _build(before: Before, format: Format, force: bool) -> int:
+def _build(before: Status, format: Format, force: bool) -> int:
     from ecsgen.build import build
-    from ecsgen.write import apply
+    from ecsgen.files.write import apply
 
     diagnostics = Diagnostics()
     for note in before.notes:
@@ -110,7 +110,7 @@ def _build(before: Before, format: Format, force: bool) -> int:
     return 0
 
 
-def _say_nothing_to_do(before: Before, format: Format) -> None:
+def _say_nothing_to_do(before: Status, format: Format) -> None:
     report.print_diagnostics(Diagnostics(), format)
     count = len(before.manifest.files) if before.manifest else 0
     report.say(f"{shown(before.options.output)}: {count} files in step", format)
@@ -141,7 +141,7 @@ def check(
         context.exit(_check(before, format))
 
 
-def _check(before: Before, format: Format) -> int:
+def _check(before: Status, format: Format) -> int:
     from ecsgen.build import build
 
     diagnostics = Diagnostics()
@@ -180,7 +180,7 @@ def diff(
         context.exit(_diff(before))
 
 
-def _diff(before: Before) -> int:
+def _diff(before: Status) -> int:
     from ecsgen.build import build
 
     diagnostics = Diagnostics()
@@ -262,7 +262,7 @@ def _print_layout(components: list[Component], world: World) -> None:
 
 
 def _draw_layout(components: list[Component], file: Path) -> None:
-    from ecsgen.picture import picture
+    from ecsgen.pictures.picture import picture
 
     try:
         file.write_text(picture(components), encoding="utf-8", newline="\n")

@@ -13,15 +13,15 @@ import click
 
 from ecsgen.config import Options, load_options, shown
 from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
-from ecsgen.disk import Kind
+from ecsgen.files.disk import Kind
+from ecsgen.files.plan import Action, State
 from ecsgen.model import Mark
-from ecsgen.plan import Action, State
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from ecsgen.build import Result
-    from ecsgen.write import Changes
+    from ecsgen.files.write import Changes
 
 Format = Literal["text", "json", "github"]
 

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.diagnostics import Diagnostics, cut_at_comma, quote
+from ecsgen.diagnostics import Diagnostics, hint_at_comma, quote
 from ecsgen.kernels.places import shown
 from ecsgen.model import Mark
 
@@ -90,7 +90,7 @@ class Text:
         mark = self.mark if error.node is None else self.place(error.node, diagnostics)
         hint = error.hint
         if error.code == "E112":
-            hint = hint or cut_at_comma(diagnostics, self.mark)
+            hint = hint or hint_at_comma(diagnostics, self.mark)
         diagnostics.add(error.code, error.message, mark, hint=hint)
 
     def place(self, node: ast.AST, diagnostics: Diagnostics) -> Mark:

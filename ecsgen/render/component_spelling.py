@@ -10,12 +10,12 @@ from ecsgen.layout import Layout, layout
 from ecsgen.model import Base, Component
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
-from ecsgen.render.calls import call, collection, signature
+from ecsgen.render.calls import collection, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.spelling import Spelling, cell_attributes, objects_line, slots_lines
 from ecsgen.render.split_spelling import row_field
-from ecsgen.render.runtime import distinct_bases
 
 
 class ComponentSpelling:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ecsgen import fingerprint
 from ecsgen.config import Options
+from ecsgen.files import fingerprint
 from ecsgen.model import Enum, Project, World
 from ecsgen.render import tests
 from ecsgen.render.archetypes import (

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from ecsgen import fingerprint
+from ecsgen.files import fingerprint
 from ecsgen.render.calls import import_line
 
 FOLDER = fingerprint.PACKAGE / "testing"

@@ -12,9 +12,10 @@ from functools import cache, partial
 from itertools import permutations
 from typing import Any
 
-from ecsgen import fingerprint, world_features
 from ecsgen import policies as storage
+from ecsgen import world_features
 from ecsgen.config import Options, UsageError
+from ecsgen.files import fingerprint
 from ecsgen.model import Component, Project
 from ecsgen.render import support
 from ecsgen.render.archetypes import chunked_components

@@ -13,7 +13,7 @@ from typing import Any, Final, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ecsgen.codes import CODES
+from ecsgen.diagnostics.codes import CODES
 from ecsgen.schema import language, names, types
 from ecsgen.source import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
@@ -111,7 +111,8 @@ def diagnostics_page() -> str:
     """docs/diagnostics.md."""
     parts = [
         "# Diagnostics\n",
-        "<!-- Made by `python -m ecsgen.schema.reference`; change `ecsgen/codes.py`. -->\n",
+        "<!-- Made by `python -m ecsgen.schema.reference`;"
+        " change `ecsgen/diagnostics/codes.py`. -->\n",
         "Every error of every file is reported in one run, with the line and column (from 1) where "
         "it begins:\n",
         "```text\n"

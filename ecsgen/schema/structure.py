@@ -12,7 +12,7 @@ from typing import Any, Final, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ecsgen.diagnostics import Diagnostics, cut_at_comma, did_you_mean, quote
+from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
 from ecsgen.schema.forms import LONG, SHORT, Strict
 from ecsgen.source import Node
@@ -120,14 +120,12 @@ def _report_unknown(
     document: Node, spec: type[Strict], location: Path, diagnostics: Diagnostics
 ) -> None:
     model = _model_at(spec, location)
-    parent = document.at(*location[:-1])
-    present = set(parent.keys) if parent is not None else set()
-    known = [key for key in _keys(model) if key not in present] if model is not None else []
+    known = _keys(model) if model is not None else []
     unknown = str(location[-1])
     place = f" in {_thing(location[:-1])}" if location[:-1] else ""
     message = f"unknown key {quote(unknown)}{place}"
     mark = key_mark(document, *location)
-    hint = cut_at_comma(diagnostics, mark) or did_you_mean(unknown, known)
+    hint = hint_at_comma(diagnostics, mark) or did_you_mean(unknown, known)
     diagnostics.add("E302", message, mark, hint=hint)
 
 

@@ -7,19 +7,17 @@ shared, tagged or given twice. Every limit is checked before anything grows with
 from __future__ import annotations
 
 import re
-import stat
 from pathlib import Path
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, split_lines
 from ecsgen.model import Mark
+from ecsgen.reading import MAX_BYTES, NotPlainError, TooLargeError, read_plain
 from ecsgen.source.builder import MAX_NODES, Builder
 from ecsgen.source.nodes import MAX_DEPTH, Node, Plain
 from ecsgen.source.scalars import Scalar
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Node", "Plain", "Scalar", "parse", "read"]
-
-MAX_BYTES: Final = 4 * 1024 * 1024
 
 # Control characters as in YAML; the breaks of YAML 1.1 that are none in 1.2; a byte order mark
 # inside the text.
@@ -54,16 +52,15 @@ def parse(text: str, path: str, diagnostics: Diagnostics, *, pure: bool = False)
 def _read_text(file: Path, shown: str, diagnostics: Diagnostics) -> str | None:
     whole = Mark(shown, 0, 0, 0)
     try:
-        if not stat.S_ISREG(file.stat().st_mode):  # opening a named pipe would wait for ever
-            diagnostics.add("E201", "not a regular file", whole)
-            return None
-        with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = read_plain(file, MAX_BYTES)
+    except NotPlainError:
+        diagnostics.add("E201", "not a regular file", whole)
+        return None
+    except TooLargeError:
+        diagnostics.add("E202", f"the file is larger than {MAX_BYTES // 2**20} MiB", whole)
+        return None
     except OSError as error:
         diagnostics.add("E201", f"cannot be read: {error.strerror or error}", whole)
-        return None
-    if len(data) > MAX_BYTES:
-        diagnostics.add("E202", f"the file is larger than {MAX_BYTES // 2**20} MiB", whole)
         return None
     try:
         return data.decode("utf-8")

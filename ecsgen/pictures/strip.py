@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ecsgen.columns import Column
-from ecsgen.drawing import Drawing, text_width
 from ecsgen.layout import type_text
+from ecsgen.pictures.drawing import Drawing, text_width
 
 COLOURS = {
     "owner": "#c9e7d0",

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import ecsgen
-from ecsgen import fingerprint, manifest
 from ecsgen.config import Options, UsageError, shown
-from ecsgen.disk import MANIFEST, TESTS, Places, Standing, schema_digests
-from ecsgen.manifest import BrokenManifestError, Entry, Manifest
-from ecsgen.write import STAGING, journals
+from ecsgen.files import fingerprint, manifest
+from ecsgen.files.disk import MANIFEST, TESTS, Places, Standing, schema_digests
+from ecsgen.files.manifest import BrokenManifestError, Entry, Manifest
+from ecsgen.files.write import STAGING, journals
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class Status:
     """The state of a project on the disk."""
 
     options: Options
@@ -62,19 +62,19 @@ class Before:
         ]
 
 
-def look(options: Options) -> Before:
+def look(options: Options) -> Status:
     """Read the manifest and digest every schema and every file that it lists."""
     places = Places.of(options)
     # Before anything is loaded: a schema that changes meanwhile then counts as changed.
     identity = _identity(options)
     last, notes = _last(options.output)
     interrupted = _interrupted(options.output)
-    before = Before(options, places, identity, last, interrupted, {}, notes + _left(last, identity))
+    before = Status(options, places, identity, last, interrupted, {}, notes + _left(last, identity))
     paths = {path for entries in before.owned for path in entries}
     return replace(before, standings=places.survey(paths))
 
 
-def look_again(before: Before) -> Before:
+def look_again(before: Status) -> Status:
     """What `look` says now: the same as before unless a build has finished or died since."""
     output = before.options.output
     last, _ = _last(output)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ecsgen.disk import is_safe
+from ecsgen.files.disk import is_safe
+from ecsgen.reading import read_plain
 
 _COMMENT = "Written by ecsgen build: commit it, do not edit it."
 _MAX_BYTES = 64 << 20
@@ -57,9 +58,7 @@ def read(path: Path) -> Manifest | None:
     if path.is_symlink():
         raise BrokenManifestError("it is a link")
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise BrokenManifestError("it is too large")
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_plain(path, _MAX_BYTES))
     except FileNotFoundError:
         return None
     except NotADirectoryError:

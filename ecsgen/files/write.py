@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ecsgen.config import UsageError, shown
-from ecsgen.disk import MANIFEST
+from ecsgen.files.disk import MANIFEST
 
 STAGING = ".ecsgen.new"
 

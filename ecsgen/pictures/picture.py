@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ecsgen import policies as storage
-from ecsgen.chunk_picture import draw_chunk
-from ecsgen.drawing import Drawing, text_width
 from ecsgen.layout import PAGE, Layout, layout, type_text
 from ecsgen.model import Component
-from ecsgen.panels import bar, heading, objects
-from ecsgen.strip import COLOURS, GAP, LINE, Part, Scale, draw_strip
+from ecsgen.pictures.chunk_picture import draw_chunk
+from ecsgen.pictures.drawing import Drawing, text_width
+from ecsgen.pictures.panels import bar, heading, objects
+from ecsgen.pictures.strip import COLOURS, GAP, LINE, Part, Scale, draw_strip
 
 ROWS = 256
 """Rows of the buffer in the picture."""

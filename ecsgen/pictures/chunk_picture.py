@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecsgen.chunk_layout import ChunkColumn, ChunkPlan, chunk_plan, chunk_title
-from ecsgen.drawing import Drawing
 from ecsgen.model import Component
-from ecsgen.panels import bar, heading, objects
-from ecsgen.strip import GAP, LINE, Part, Scale, draw_strip
+from ecsgen.pictures.drawing import Drawing
+from ecsgen.pictures.panels import bar, heading, objects
+from ecsgen.pictures.strip import GAP, LINE, Part, Scale, draw_strip
 
 
 def draw_chunk(drawing: Drawing, components: Sequence[Component], top: float) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ecsgen.drawing import Drawing, text_width
-from ecsgen.strip import COLOURS, GAP
+from ecsgen.pictures.drawing import Drawing, text_width
+from ecsgen.pictures.strip import COLOURS, GAP
 
 WIDTH = 310
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from ecsgen.disk import Kind, Standing
+from ecsgen.files.disk import Kind, Standing
 
 
 class State(Enum):

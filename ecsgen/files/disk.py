@@ -10,8 +10,9 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
-from ecsgen.config import Options
-from ecsgen.fingerprint import digest
+from ecsgen.config import Options, UsageError, shown
+from ecsgen.files.fingerprint import digest
+from ecsgen.reading import MAX_BYTES, MAX_OUTPUT_BYTES, read_plain
 
 MANIFEST = ".ecsgen.json"
 TESTS = "tests/"
@@ -108,8 +109,7 @@ def schema_digests(root: Path) -> dict[str, str]:
 def _digest_or_none(path: str) -> str:
     """Empty for a file that can't be read: loading it will say why."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            return digest(file.read())
+        return digest(read_plain(path, MAX_BYTES))
     except OSError:
         return ""
 
@@ -126,11 +126,12 @@ def _may_be_folder(folder: str) -> bool:
 def _look(file: str) -> Standing:
     try:
         mode = os.lstat(file).st_mode
+        if stat.S_ISREG(mode):
+            return Standing(Kind.FILE, digest(read_plain(file, MAX_OUTPUT_BYTES)))
     except FileNotFoundError:
         return Standing(Kind.NOTHING)
-    if stat.S_ISREG(mode):
-        with open(file, "rb", buffering=0) as opened:
-            return Standing(Kind.FILE, digest(opened.read()))
+    except OSError as error:
+        raise UsageError(f"can't read {shown(Path(file))}: {error.strerror or error}") from error
     if stat.S_ISLNK(mode):
         return Standing(Kind.LINK)
     return Standing(Kind.FOLDER if stat.S_ISDIR(mode) else Kind.OTHER)

@@ -1,0 +1,98 @@
+"""Ratios that can be believed on a machine that others use too."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from _compare_operation import Operation
+from _timing import Case, measure
+
+SUSPECT = 1.03
+"""What looks slower than this is measured again before anybody has to believe it."""
+
+AGAIN = 5
+"""How often that is done; each time with fresh subjects, so that they lie elsewhere in memory.
+
+Once for what looks quicker: else chance would only ever be looked into on one side.
+"""
+
+LONG = 0.01
+"""Runs of more seconds than this need few rounds: each is a mean of many things by itself."""
+
+
+@dataclass(slots=True)
+class Finding:
+    """The best times of an operation so far, in ns."""
+
+    operation: Operation
+    old: float = float("inf")
+    new: float = float("inf")
+    rounds: int = 0
+
+    @property
+    def ratio(self) -> float:
+        return self.new / self.old
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What was found, and what could not be: operations by what they raised."""
+
+    findings: list[Finding] = field(default_factory=list)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
+
+
+def compare(
+    old: Any, new: Any, operations: Iterable[Operation], rounds: int, tell: Callable[[str], object]
+) -> Comparison:
+    """Time each operation on both packages in turns, and again what looks slower in the new one."""
+    found = Comparison()
+    try:
+        for operation in operations:
+            tell(operation.title)
+            _first(found, Finding(operation), old, new, rounds)
+        for again in range(AGAIN):
+            for finding in found.findings:
+                if finding.ratio > SUSPECT or (again == 0 and finding.ratio < 1 / SUSPECT):
+                    tell(f"again: {finding.operation.title}")
+                    _time(finding, old, new, max(rounds, finding.rounds // 2))
+    except KeyboardInterrupt:  # what was found until then is worth showing
+        tell("interrupted\n")
+    return found
+
+
+def _first(found: Comparison, finding: Finding, old: Any, new: Any, rounds: int) -> None:
+    title = finding.operation.title
+    try:
+        began = time.perf_counter()
+        finding.operation.stage(old)()()
+        taken = time.perf_counter() - began
+    except Exception as error:  # the package can't do this: a capacity too small, no such column
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        kind = re.sub(r"'[^']*'", "'…'", re.sub(r"\d+", "N", reason))
+        found.left_out.setdefault(kind, []).append(title)
+        return
+    try:
+        finding.operation.stage(new)()()
+    except Exception as error:
+        found.broken[title] = f"{type(error).__name__}: {error}"
+        return
+    found.findings.append(finding)
+    _time(finding, old, new, rounds if taken < LONG else max(2, rounds // 2))
+
+
+def _time(finding: Finding, old: Any, new: Any, rounds: int) -> None:
+    """Time in two sittings of half the rounds each, with other subjects and the other one first."""
+    stage = finding.operation.stage
+    for turn in (1, -1):
+        contenders = {"old": stage(old), "new": stage(new)}
+        case = Case(finding.operation.title, 1, dict([*contenders.items()][::turn]))
+        times = measure(case, (rounds + 1) // 2)
+        finding.old = min(finding.old, *times["old"])
+        finding.new = min(finding.new, *times["new"])
+        finding.rounds += len(times["old"])
