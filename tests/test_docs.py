@@ -27,7 +27,7 @@ from click.testing import CliRunner
 from ecsgen.cli import ecsgen as command
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
 KIND = re.compile(r"^(component|enum|world):", re.MULTILINE)
 FILE = re.compile(r"# ([\w/]+\.(?:yaml|py))$", re.MULTILINE)
 EXPECTED = re.compile(r"# → (.*)$")
