@@ -4,6 +4,9 @@ The yaml blocks of a page are its schemas; its python blocks run one after anoth
 with the package made from them importable as `generated`. An expression that is followed by
 `# → text` must have that repr. In console blocks `ecsgen` runs as given, in a project of the page's
 schemas; of other commands the target or the file must exist.
+
+A page whose blocks name files in their first line (`# schemas/body.yaml`) is a walk: what it shows
+is written, typed and run in the order of the page, beginning with an empty folder.
 """
 
 from __future__ import annotations
@@ -24,8 +27,9 @@ from click.testing import CliRunner
 from ecsgen.cli import ecsgen as command
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
 KIND = re.compile(r"^(component|enum|world):", re.MULTILINE)
+FILE = re.compile(r"# ([\w/]+\.(?:yaml|py))$", re.MULTILINE)
 EXPECTED = re.compile(r"# → (.*)$")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
 
@@ -39,7 +43,8 @@ class Block:
     line: int
 
 
-def blocks(page: Path, language: str) -> list[Block]:
+def blocks(page: Path, *languages: str) -> list[Block]:
+    """The page's blocks in these languages, in order."""
     found = []
     inside: Block | None = None
     lines: list[str] = []
@@ -56,11 +61,15 @@ def blocks(page: Path, language: str) -> list[Block]:
     assert (
         inside is None
     ), f"{page}: a block that begins at line {inside and inside.line} has no end"
-    return [block for block in found if block.language == language]
+    return [block for block in found if block.language in languages]
+
+
+def is_walk(page: Path) -> bool:
+    return any(FILE.match(block.text) for block in blocks(page, "yaml"))
 
 
 def with_blocks(language: str) -> list[Path]:
-    return [page for page in PAGES if blocks(page, language)]
+    return [page for page in PAGES if blocks(page, language) and not is_walk(page)]
 
 
 def name(page: Path) -> str:
@@ -72,15 +81,22 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder to work in, and a `generated` that nobody has imported yet."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    before = {name: sys.modules.pop(name) for name in _generated()}
+    before = {name: sys.modules[name] for name in sys.modules if _is_generated(name)}
+    forget(tmp_path)
     yield tmp_path
-    for name in _generated():
-        del sys.modules[name]
+    forget(tmp_path)
     sys.modules.update(before)
 
 
-def _generated() -> list[str]:
-    return [name for name in sys.modules if name.split(".")[0] == "generated"]
+def forget(folder: Path) -> None:
+    """Forget the generated package, and the modules beside it."""
+    beside = {path.stem for path in folder.glob("*.py")}
+    for name in [name for name in sys.modules if _is_generated(name) or name in beside]:
+        del sys.modules[name]
+
+
+def _is_generated(name: str) -> bool:
+    return name.split(".")[0] == "generated"
 
 
 def write_schemas(page: Path, folder: Path) -> None:
@@ -129,22 +145,27 @@ def run(block: Block, page: Path, namespace: dict[str, object]) -> None:
 def test_console_blocks(page: Path, project: Path) -> None:
     write_schemas(page, project)
     for block in blocks(page, "console"):
-        for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-            line, _, expected = part.partition("\n")
-            command = shlex.split(line, comments=True)
-            while "=" in command[0]:  # what the environment is to have
-                del command[0]
-            if command[0] == "ecsgen":
-                status, output = ecsgen(*command[1:])
+        for words, expected in commands(block):
+            while "=" in words[0]:  # what the environment is to have
+                del words[0]
+            if words[0] == "ecsgen":
+                status, output = ecsgen(*words[1:])
                 assert status in (0, 1), output
-                assert not expected.strip() or output.strip() == expected.strip()
+                assert not expected or output.strip() == expected
             else:
-                check_command(command)
+                check_command(words)
 
 
-def check_command(command: list[str]) -> None:
+def commands(block: Block) -> Iterator[tuple[list[str], str]]:
+    """Each command of a console block, with the output that it shows."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        line, _, expected = part.partition("\n")
+        yield shlex.split(line, comments=True), expected.strip()
+
+
+def check_command(words: list[str]) -> None:
     """Check that what a shown command names is there."""
-    program, *arguments = command
+    program, *arguments = words
     if program == "make":
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert set(arguments) <= set(targets)
@@ -152,6 +173,42 @@ def check_command(command: list[str]) -> None:
         assert (ROOT / arguments[0]).is_file()
     else:
         assert program in ("pip", "pytest", "git")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if is_walk(page)], ids=name)
+def test_walk(page: Path, project: Path) -> None:
+    session: dict[str, object] = {}
+    for block in blocks(page, "yaml", "python", "console"):
+        named = FILE.match(block.text)
+        if named:
+            path = project / named[1]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            session = session or {"__name__": "__main__"}
+            run(block, page, session)
+        else:
+            assert block.language == "console", f"{page.name}:{block.line}: of no file"
+            session = {}  # whoever types a command has left Python
+            forget(project)
+            for words, expected in commands(block):
+                assert type_in(words).strip().endswith(expected), words
+
+
+def type_in(words: list[str]) -> str:
+    """Run a command of a walk, in its project; what installs something or takes long, in part."""
+    program, *arguments = words
+    if program == "ecsgen":
+        status, output = ecsgen(*arguments)
+        assert status == 0, output
+        return output
+    if program in ("mkdir", "cd", "source", "pip") or arguments[:2] == ["-m", "venv"]:
+        return ""
+    assert program in ("python", "pytest"), words
+    module = ["-m", "pytest", "--collect-only"] if program == "pytest" else []
+    result = subprocess.run([sys.executable, *module, *arguments], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
