@@ -140,8 +140,8 @@ class StaticManager(Sparse, One, Gc):
     def create_many(self, entities: ArrayLike, /) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        The errors are those of
-                `create`; whatever raises changes nothing.
+The errors are those of
+        `create`; whatever raises changes nothing.
         """
         return self._create_many(entities, {})
 

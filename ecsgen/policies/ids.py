@@ -1,4 +1,4 @@
-"""ids: every instance has a stable id, a slot and its generation (Molecule's external references)."""
+"""ids: every instance has a stable id, a slot and its generation (Molecule's references)."""
 
 from ecsgen.columns import Column
 from ecsgen.model import Component

@@ -1,4 +1,4 @@
-"""kernels and reductions with `backend: numpy`: the views that they work on, in blocks that stay in the cache."""
+"""kernels and reductions with `backend: numpy`: views in blocks that stay in the cache."""
 
 from ecsgen.policies.policy import Policy
 

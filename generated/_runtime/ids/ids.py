@@ -22,9 +22,9 @@ from ..manager import Manager
 from ..placement.packed import Packed
 from ..state import NO_SLOTS
 from .slots import (
-    WORN_OUT,
     SLOT_BITS,
     SLOT_MASK,
+    WORN_OUT,
     ids_of,
     resolve_ids,
     rows_of_ids,

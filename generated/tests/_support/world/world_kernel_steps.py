@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-<<<<<<< HEAD:generated/tests/_support/world/world_kernel_steps.py
-from .. import kernels
+from .. import kernel_borders, kernels
+from ..kernels import Value
 from ..package import CapacityError
 from ..subject import Subject
 from . import world_kernels
-=======
-from . import kernel_borders, kernels, world_kernels
-from .package import CapacityError
-from .subject import Subject
->>>>>>> kernels:generated/tests/_support/world_kernel_steps.py
 
 COUNT = 21
 
@@ -112,7 +107,7 @@ class Cases:
         w: Any,
         case: Case,
         es: NDArray[np.uint64],
-        arguments: list[kernels.Value],
+        arguments: list[Value],
         rng: np.random.Generator,
     ) -> None:
         """Let the condition turn between some of the entities."""
