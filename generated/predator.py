@@ -16,7 +16,6 @@ from operator import index
 from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ._runtime.columns.buffers import Column, cells
 from ._runtime.columns.rows import OwnedRows
@@ -32,6 +31,7 @@ from ._runtime.entities.handles import (
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
+from ._runtime.owners.tag import Tag
 from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.queries.columns import QueryColumns
 
@@ -84,7 +84,7 @@ class PredatorData(OwnedRows):
         self._entity_column[dst] = self._entity_column[src]
 
 
-class PredatorManager(Sparse, One, Gc):
+class PredatorManager(Tag, Sparse, One, Gc):
     """Owns every Predator: lookup sparse, instances one, destroy gc.
 
     Eats other animals instead of grass. A tag, without columns.
@@ -144,14 +144,6 @@ class PredatorManager(Sparse, One, Gc):
             raise
         return row
 
-    def create_many(self, entities: ArrayLike, /) -> RowArray:
-        """Give each of k entities an instance and return the rows, shape (k,); O(k).
-
-The errors are those of
-        `create`; whatever raises changes nothing.
-        """
-        return self._create_many(entities, {})
-
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""
         data = self.data
@@ -170,18 +162,6 @@ The errors are those of
             self._break()
             raise
         return rows
-
-    def ensure(self, entity: Entity, /) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""

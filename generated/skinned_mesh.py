@@ -676,7 +676,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
-                `create`; whatever raises changes nothing.
+        `create`; whatever raises changes nothing.
         """
         return self._create_many(
             entities,

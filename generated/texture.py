@@ -400,7 +400,7 @@ class TextureManager(Unowned, Ids, Release):
     ) -> IdArray:
         """Add `count` instances and return their ids, shape (count,); O(k).
 
-Each column broadcasts to (k, *shape) of its field. The errors are those of
+        Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
         return self._create_many(

@@ -390,7 +390,7 @@ class TileManager(DirectIds, Gc):
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-Each column broadcasts to (k, *shape) of its field. The errors are those of
+        Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
         return self._create_many(

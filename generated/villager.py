@@ -698,7 +698,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
-                `create`; whatever raises changes nothing.
+        `create`; whatever raises changes nothing.
         """
         return self._create_many(
             entities,

@@ -82,6 +82,11 @@ class ComponentSpelling:
         return self.component.owner == "entity"
 
     @property
+    def is_tag(self) -> bool:
+        """Whether it has no fields and only says who has it."""
+        return self.owned and not self.fields
+
+    @property
     def is_packed(self) -> bool:
         """Whether rows move into holes."""
         return self.component.lookup != "direct"
