@@ -26,7 +26,7 @@ POLICY = Policy(
         ),
         "plan_append": for_one("slots = indices(entities, INDEX_MASK)"),
         "appended_one": for_one("self._sparse_cells[_slot] = row"),
-        "appended_many": for_one("self._sparse[slots] = rows"),
+        "appended_many": for_one("self._sparse[slots] = rows.astype(np.uint32)"),
         "removing_one": for_one(
             "self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL"
         ),
