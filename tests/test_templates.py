@@ -13,7 +13,7 @@ import black
 import pytest
 from black.mode import TargetVersion
 
-from ecsgen import features, render, schema, world_features
+from ecsgen import policies, render, schema, world_features
 from ecsgen.config import load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
@@ -41,7 +41,7 @@ def outputs() -> dict[str, Output]:
 
 
 def shared_templates() -> Iterator[Path]:
-    yield template_folder() / "manager.py.j2"
+    yield template_folder() / "component.py.j2"
     yield from sorted((template_folder() / "parts").iterdir())
 
 
@@ -50,7 +50,7 @@ def test_shared_templates_know_no_policy(path: Path) -> None:
     """They put blocks together; which blocks there are is the features' business."""
     text = path.read_text(encoding="utf-8")
     assert not re.findall(rf"component\.({'|'.join(POLICIES.split())})\b", text)
-    names = {feature.name for feature in features.every()}
+    names = {policy.name for policy in policies.every()}
     assert not names & set(re.findall(r"{[{%][^}]*?[\"'](\w+)[\"'][^}]*?[}%]}", text))
 
 
@@ -67,10 +67,10 @@ def test_every_block_is_asked_for() -> None:
     everything = "\n".join(texts.values())
     sources = "\n".join(p.read_text("utf-8") for p in Path(render.__file__).parent.glob("*.py"))
     for path, text in texts.items():
-        if path.parent.name not in ("features", "world"):
+        if path.parent.name not in ("policies", "world"):
             continue
         for name in MACRO.findall(text):
-            asked = rf'\.{name}\(|"{name}"'
+            asked = rf'\.{name}\(|"{name}"|step {name} '
             inside = len(re.findall(rf"\b{name}\b", text)) > 1
             assert inside or re.search(asked, everything + sources), f"{path.name}: {name}"
 

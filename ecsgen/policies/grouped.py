@@ -19,6 +19,7 @@ POLICY = Policy(
     template=True,
     calls={
         **AT_THE_END,
+        "settings": lambda c: f'GROUP: ClassVar = "{c.group}"',
         "check_row": CHECK_ROW,
         "reserve_one": RESERVE_ONE,
         "settled_one": """

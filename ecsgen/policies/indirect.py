@@ -18,6 +18,7 @@ POLICY = Policy(
     columns=_columns,
     template=True,
     calls={
+        "settings": "LAYOUT_COLD: ClassVar = COLD_COLUMNS",
         "appended_many": "data._append_cold_rows(rows, columns)",
         "removing_one": """
             if data._cold_row_cells[row] != NIL:

@@ -9,6 +9,7 @@ POLICY = Policy(
     base="Release",
     state=("_released",),
     calls={
+        "around": "with self._dispatch:",
         "release_one": "self._release_row(row)",
         "release_many": "self._release(gone)",
     },

@@ -41,6 +41,7 @@ STEPS = (
     Step("settled_many", "_append_many", "bring the rows where they belong"),
     Step("expand_one", "_destroy_row", "let others go with the row"),
     Step("expand_many", "_destroy_rows", "let others go with the rows `gone`"),
+    Step("around", "_destroy_row, _destroy_rows", "what the rest of the method stands in"),
     Step("release_one", "_destroy_row", "tell callbacks"),
     Step("release_many", "_destroy_rows", "tell callbacks"),
     Step("plan_removal", "_destroy_rows", "find out which rows move; allocate"),
@@ -59,6 +60,8 @@ STEPS = (
 PLACES = (
     Step("constants", "module", "constants"),
     Step("classes", "module", "classes and functions"),
+    Step("settings", "manager", "attributes of the class"),
+    Step("data_settings", "data", "attributes of the class of the columns"),
     Step("data_methods", "data", "methods of the columns"),
     Step("placed", "_place", "further views of the columns in a new buffer"),
     Step("methods", "manager", "methods"),

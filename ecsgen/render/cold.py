@@ -202,6 +202,11 @@ class ColdSpelling:
         self.object_fields = [field for field in self.fields if field.is_object]
 
     @property
+    def capacity(self) -> int:
+        """Cold rows at the beginning: as many as are reserved."""
+        return self.component.reserve
+
+    @property
     def row_bases(self) -> list[str]:
         """The classes that the class of the cold columns inherits from."""
         return ["ReservedRows", "ColdRows"] if self.component.reserve else ["ColdRows"]

@@ -65,9 +65,9 @@ def doc(text: str, indent: int = 0) -> str:
     return docstring_text(text, WIDTH - indent - 3).replace("\n", "\n" + " " * indent)
 
 
-def deeper(body: str, is_deeper: bool) -> str:
-    """Return statements one level further in, or as they are."""
-    return textwrap.indent(body, "    ") if is_deeper else body
+def deeper(body: str, around: str) -> str:
+    """Return statements one level further in, if something stands around them."""
+    return textwrap.indent(body, "    ") if around else body
 
 
 class StepTag(Extension):
