@@ -20,8 +20,9 @@ AGAIN = 5
 Once for what looks quicker: else chance would only ever be looked into on one side.
 """
 
-LONG = 0.01
-"""Runs of more seconds than this need few rounds: each is a mean of many things by itself."""
+SHORT, LONG = 0.002, 0.02
+"""Runs that take so many seconds with what they need: the first are cheap to repeat, and the others
+a mean of many things by themselves."""
 
 
 @dataclass(slots=True)
@@ -83,7 +84,13 @@ def _first(found: Comparison, finding: Finding, old: Any, new: Any, rounds: int)
         found.broken[title] = f"{type(error).__name__}: {error}"
         return
     found.findings.append(finding)
-    _time(finding, old, new, rounds if taken < LONG else max(2, rounds // 2))
+    _time(finding, old, new, _rounds(taken, rounds))
+
+
+def _rounds(taken: float, rounds: int) -> int:
+    if taken < SHORT:
+        return 3 * rounds
+    return rounds if taken < LONG else max(2, rounds // 2)
 
 
 def _time(finding: Finding, old: Any, new: Any, rounds: int) -> None:

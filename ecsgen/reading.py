@@ -35,9 +35,8 @@ def read_plain(path: str | Path, limit: int) -> bytes:
         raise TooLargeError(f"it has more than {limit} bytes")
     with open(os.open(path, _FLAGS), "rb") as file:
         content = file.read(size + 1)
-        if (
-            len(content) > size
-        ):  # it grows, or is one of the system's, which say that they are empty
+        # A file may grow meanwhile, and some of the system's say that they are empty.
+        if len(content) > size:
             content += file.read(limit - size)
     if len(content) > limit:
         raise TooLargeError(f"it has more than {limit} bytes")

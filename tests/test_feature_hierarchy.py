@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 import tracemalloc
 from collections.abc import Iterator

@@ -26,8 +26,9 @@ NEEDED = ("black", "jinja2", "numpy", "pydantic", "yaml")
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and end the process with its exit status.
 
-    0 done or in step, 1 out of step, 2 a schema or usage error or a file in the way, 3 a fault of
-    ecsgen's own; 130 after Ctrl-C and 141 when nobody reads the output, as the shell has it.
+    0 done or in step, 1 out of step, 2 a schema or usage error, a file in the way or what the
+    system refuses, 3 a fault of ecsgen's own; 130 after Ctrl-C and 141 when nobody reads the
+    output, as the shell has it.
     """
     status = _run(arguments)
     try:

@@ -16,6 +16,7 @@ from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.spelling import Spelling, cell_attributes, objects_line, slots_lines
 from ecsgen.render.split_spelling import row_field
+from ecsgen.schema.names import DERIVED_CLASSES
 
 
 class ComponentSpelling:
@@ -96,12 +97,25 @@ class ComponentSpelling:
     @property
     def bases(self) -> list[str]:
         """The classes that the manager inherits from."""
-        return distinct_bases([policy.base for policy in self._policies])
+        return self._own_names(distinct_bases([policy.base for policy in self._policies]))
 
     @property
     def row_bases(self) -> list[str]:
         """The classes that the class of its columns inherits from."""
-        return distinct_bases([policy.rows for policy in self._policies]) or ["Rows"]
+        rows = distinct_bases([policy.rows for policy in self._policies])
+        return self._own_names(rows or ["Rows"])
+
+    def _own_names(self, bases: list[str]) -> list[str]:
+        """Return classes of the runtime as this module names them."""
+        return [self.aliases.get(base, base) for base in bases]
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """The names of base classes that the component or one of its enums has, and the names that
+        stand for them here."""
+        made = {f"{self.name}{end}" for end in ("", *DERIVED_CLASSES)} | set(self.enums)
+        bases = {name for policy in self._policies for name in (policy.base, policy.rows)}
+        return {name: f"_{name}" for name in sorted(made & bases)}
 
     @property
     def slots(self) -> str:

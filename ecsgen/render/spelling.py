@@ -150,19 +150,20 @@ class Spelling(ColumnSpelling):
     def place_lines(self, number: int, is_moved: bool) -> str:
         """The statements that cut the column out of the buffer, with the views beside it."""
         column = f"self._{self.name}_column"
-        made = [("column", self.array_type, f"self._cut({number})")]
+        made = [("column", self.array_type, "self._cut", str(number))]
         if self.has_items and is_moved:
-            made.append(("items", "NDArray[Any]", f"items({column})"))
+            made.append(("items", "NDArray[Any]", "items", column))
         if self.has_words:
-            made.append(("words", "memoryview[int]", f"cells(items({column}))"))
+            made.append(("words", "memoryview[int]", "cells", f"items({column})"))
         if self.has_cells:
-            made.append(("cells", f"memoryview[{self.cell_type}]", f"cells({column})"))
-        # Columns of policies are declared where the policies are.
-        kinds = [f": {kind}" if self.field else "" for _, kind, _ in made]
-        return "\n".join(
-            f"        self._{self.name}_{view}{kind} = {value}"
-            for (view, _, value), kind in zip(made, kinds, strict=True)
-        )
+            made.append(("cells", f"memoryview[{self.cell_type}]", "cells", column))
+        lines = []
+        for view, kind, function, argument in made:
+            # Columns of policies are declared where the policies are.
+            declared = f": {kind}" if self.field else ""
+            head = f"self._{self.name}_{view}{declared} = {function}"
+            lines.append(call(head, [argument], 8))
+        return "\n".join(lines)
 
     def store(self, value: str, indent: int) -> str:
         """The statement that writes one converted value into one cell of `row`."""

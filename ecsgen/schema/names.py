@@ -30,7 +30,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError HierarchyError StructureLockedError CapacityError "
-        "StaleViewWarning Archetypes ArchetypeChunk"
+        "BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -49,7 +49,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
         "ONE_GENERATION OwnedRows "
         "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField "
-        "WORN_OUT"
+        "WORN_OUT FieldTable ColdRows Manager"
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "

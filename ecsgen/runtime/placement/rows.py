@@ -94,7 +94,10 @@ def _from_integers_of_any_size(array: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
-    """Return the rows, ascending, as a new array, or raise StaleInstanceError if one is twice there; O(k)."""
+    """Return the rows, ascending, as a new array; O(k).
+
+    StaleInstanceError if one is given twice.
+    """
     if len(rows) < 2:
         return rows.copy()
     if len(rows) * _DENSE > n:
