@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
-from tests.kernel_interpreter import wrapped
 from tests.kernel_package import built, forget
+from tests.kernel_scalars import wrapped
 
 SCHEMA = """\
 component: {name}

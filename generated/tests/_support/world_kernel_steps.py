@@ -105,7 +105,7 @@ class Cases:
         w: Any,
         case: Case,
         es: NDArray[np.uint64],
-        arguments: list[kernels.Value],
+        arguments: list[Any],
         rng: np.random.Generator,
     ) -> None:
         """Let the condition turn between some of the entities."""
