@@ -739,7 +739,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             data._max_drops_column[span] = columns["max_drops"]
             data._chance_of_drop_column[span] = columns["chance_of_drop"]
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
             if self._others:
                 rows = self._join_group_many(rows, entities)

@@ -578,7 +578,7 @@ class CelestialBodyManager(Sparse, One, Gc):
             data._radius_column[span] = columns["radius"]
             data._name_column[span] = columns["name"]
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
         except BaseException:
             self._break()

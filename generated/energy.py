@@ -240,7 +240,7 @@ class EnergyManager(Sparse, One, Gc):
             data._entity_column[span] = entities
             data._stored_column[span] = columns["stored"]
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
         except BaseException:
             self._break()

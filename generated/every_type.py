@@ -1606,7 +1606,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             data._payload_column[span] = columns["payload"]
             data._note_column[span] = columns["note"]
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
         except BaseException:
             self._break()

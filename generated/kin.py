@@ -282,7 +282,7 @@ class KinManager(Sparse, One, Hierarchy, Gc):
             data._entity_column[span] = entities
             data._born_column[span] = columns["born"]
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             data._parent_column[span] = NIL
             data._first_child_column[span] = NIL
             data._next_sibling_column[span] = NIL

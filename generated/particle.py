@@ -484,7 +484,7 @@ class ParticleManager(Sparse, One, Gc):
             data._life_column[span] = columns["life"]
             put_cells(data._colour_column, span, columns["colour"])
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
         except BaseException:
             self._break()

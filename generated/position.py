@@ -294,7 +294,7 @@ class PositionManager(Grouped, Sparse, One, Gc):
             data._entity_column[span] = entities
             put_cells(data._value_column, span, columns["value"])
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
             if self._others:
                 rows = self._join_group_many(rows, entities)

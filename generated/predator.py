@@ -98,7 +98,9 @@ class PredatorManager(Tag, Sparse, One, Gc):
 
     def row(self, row: Instance, /) -> Predator:
         """Return a copy of a row; O(1)."""
-        self._row(row)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
         return Predator()
 
     def create(self, entity: Entity, /) -> Instance:
@@ -156,7 +158,7 @@ class PredatorManager(Tag, Sparse, One, Gc):
         try:
             data._entity_column[span] = entities
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
         except BaseException:
             self._break()

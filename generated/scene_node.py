@@ -379,7 +379,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             put_cells(data._local_column, span, columns["local"])
             put_cells(data._world_column, span, columns["world"])
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             data._parent_column[span] = NIL
             data._first_child_column[span] = NIL
             data._next_sibling_column[span] = NIL

@@ -710,7 +710,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             data._visible_column[span] = columns["visible"]
             data._resource_column[span] = columns["resource"]
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
             if self._others:
                 rows = self._join_group_many(rows, entities)

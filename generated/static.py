@@ -91,7 +91,9 @@ class StaticManager(Tag, Sparse, One, Gc):
 
     def row(self, row: Instance, /) -> Static:
         """Return a copy of a row; O(1)."""
-        self._row(row)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
         return Static()
 
     def create(self, entity: Entity, /) -> Instance:
@@ -149,7 +151,7 @@ class StaticManager(Tag, Sparse, One, Gc):
         try:
             data._entity_column[span] = entities
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
         except BaseException:
             self._break()

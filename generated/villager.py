@@ -435,8 +435,8 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
-    LAYOUT_COLD: ClassVar = COLD_COLUMNS
     GROUP: ClassVar = "actors"
+    LAYOUT_COLD: ClassVar = COLD_COLUMNS
     _ROWS: ClassVar = VillagerData
     _FIELDS: ClassVar = FIELDS
     _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")
@@ -726,7 +726,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             data._energy_column[span] = columns["energy"]
             put_cells(data._goal_column, span, columns["goal"])
             data._n = end
-            self._sparse[slots] = rows
+            self._sparse[slots] = rows.astype(np.uint32)
             data._append_cold_rows(rows, columns)
             self._version += 1
             if self._others:

@@ -15,8 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS, Backend
-from tests.kernel_interpreter import SCALARS, run
+from tests.kernel_interpreter import run
 from tests.kernel_package import built, differing, forget
+from tests.kernel_scalars import SCALARS
 
 FLOATS = ("f32", "f64")
 INTEGERS = tuple(name for name in SCALARS if name[0] in "iu")

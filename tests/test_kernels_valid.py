@@ -15,8 +15,9 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Kernel
 from ecsgen.render.package import outputs
 from ecsgen.schema import load
-from tests.kernel_interpreter import SCALARS, run
+from tests.kernel_interpreter import run
 from tests.kernel_package import Subject, built, columns_of, differing, filled, forget
+from tests.kernel_scalars import SCALARS
 from tests.kernel_texts import ENUM, FIELDS, Drawing
 from tests.kernel_texts import kernel as random_kernel
 

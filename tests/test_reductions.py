@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
-from tests.kernel_interpreter import wrapped
 from tests.kernel_package import built, forget
+<<<<<<< HEAD
 from tests.runtime_names import patch_runtime
+=======
+from tests.kernel_scalars import wrapped
+>>>>>>> kernels
 
 SCHEMA = """\
 component: {name}

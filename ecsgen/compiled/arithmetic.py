@@ -111,14 +111,14 @@ def remainder_int64(a: Any, b: Any) -> Any:
 
 @njit(cache=True, error_model="numpy")
 def whole_power(base: Any, exponent: int) -> Any:
-    """Return the power of an integer to an exponent from 0, to be cut to the integer's type."""
+    """Return the power of an integer to an exponent from 0; it wraps."""
     result, factor = np.uint64(1), np.uint64(base)
     while exponent > 0:
         if exponent & 1:
             result = result * factor
         factor = factor * factor
         exponent >>= 1
-    return result
+    return type(base)(result)
 
 
 @njit(cache=True, error_model="numpy")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 NO_SLOTS: Final = ()
 """A policy's attributes are slots of the generated class, which has those of all its policies:
 Python allows for one base class with slots."""
 
 
-def numbers_of(kind: type) -> tuple[str, ...]:
+@cache
+def numbers_of(kind: type[Any]) -> tuple[str, ...]:
     """Return the names of the numbers that a class and its bases say are to be saved."""
     return tuple(
         name

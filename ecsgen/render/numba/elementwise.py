@@ -145,8 +145,7 @@ def _power(type_: Type, operands: list[Code]) -> Code:
         return Code(f"{base.within(Level.ATOM)} ** {exponent.within(Level.SIGN)}", Level.POWER)
     base = cut(base, type_.scalar)
     times = exponent.text.removeprefix(f"{SCALARS[type_.scalar].numpy}(").removesuffix(")")
-    power = called("whole_power", base, Code(times))
-    return power if type_.scalar == "u64" else called(SCALARS[type_.scalar].numpy, power)
+    return called("whole_power", base, Code(times))
 
 
 def _negative(type_: Type, operands: list[Code]) -> Code:

@@ -46,7 +46,9 @@ class SpawnedRows:
     ) -> None:
         self._store = store
         self._bits = 0
-        self._given = [component for component, fields in given.items() if fields is not None]
+        self._given = [
+            component for component, fields in given.items() if fields is not None
+        ]
         self._columns: dict[int, Sequence[NDArray[Any]]] = {}
         for component, fields in given.items():
             if fields is not None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import numpy as np
-
-from ..entities.handles import NULL_ENTITY, Instance
+from ..entities.handles import Instance
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
 
@@ -27,33 +25,27 @@ class Gc(Owned):
         """
         if self._locks:
             raise self._locked()
-        if self._RELEASES:
-            with self._dispatch:
-                return self._pick(rng)
-        return self._pick(rng)
+        if self._RELEASES and not self._dispatch.depth:
+            with self._dispatch:  # raises what callbacks raise when all is done
+                return self.gc(rng)
+        data = self.data
+        pick = (self._rng if rng is None else rng).random
+        stays = self._stays()
+        collected = in_a_row = 0
+        while data._n and in_a_row < 4:
+            row = Instance(int(pick() * data._n))
+            if stays(data._entity_cells[row]):
+                in_a_row += 1
+                continue
+            in_a_row = 0
+            collected += self._destroy_row(row)
+        return collected
 
     def collect(self) -> int:
         """Remove the rows of all dead entities at once and return how many went; O(n)."""
         if self._locks:
             raise self._locked()
-        owners = self.data.entity
-        alive = self._entities.alive_many(owners)
-        return self._destroy_rows(np.flatnonzero(~alive & (owners != NULL_ENTITY)))
-
-    def _pick(self, rng: Random | None) -> int:
-        data = self.data
-        pick = (self._rng if rng is None else rng).random
-        alive = self._entities.alive
-        collected = alive_in_row = 0
-        while data._n and alive_in_row < 4:
-            row = Instance(int(pick() * data._n))
-            owner = data._entity_cells[row]
-            if not owner or alive(owner):  # a hole, or somebody's
-                alive_in_row += 1
-                continue
-            alive_in_row = 0
-            collected += self._destroy_row(row)
-        return collected
+        return self._destroy_rows(self._dead_rows(self.data.entity))
 
     def _start(self) -> None:
         super()._start()

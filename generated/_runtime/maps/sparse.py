@@ -78,17 +78,20 @@ class Sparse(Mapped):
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         super()._make_room(entities, columns, borrowed)
-        highest = rows_spanned(entities, INDEX_MASK) - 1
-        if highest >= len(self._sparse):
-            self._set_map(grown_map(self._sparse, highest))
+        if len(self._sparse) < self._entities._n_cells:
+            highest = rows_spanned(entities, INDEX_MASK) - 1
+            if highest >= len(self._sparse):
+                self._set_map(grown_map(self._sparse, highest))
 
     def _evict(self, row: Instance) -> None:
         """Remove the rows of a dead entity, of which this is the first."""
         self._destroy_rows(self._rows_with(row))
 
     def _evict_many(self, entities: EntityArray) -> int:
-        slots = indices(entities, INDEX_MASK)
         owners = self.data._entity_column[: self.data._n]
+        if len(owners) == 0:
+            return 0
+        slots = indices(entities, INDEX_MASK)
         dead = predecessors(self._sparse, slots, owners, entities)
         return self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
 

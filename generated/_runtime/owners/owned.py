@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import index
 from typing import Any
 
@@ -87,6 +87,14 @@ class Owned(Manager):
         rows = self.lookup_many(given)
         first_missing(type(self).__name__, given, rows)
         return rows
+
+    def _stays(self) -> Callable[[Entity], bool]:
+        """Return what tells of an owner whether its row stays when the dead are collected."""
+        return self._entities.alive
+
+    def _dead_rows(self, owners: EntityArray) -> RowArray:
+        """Return the rows of dead entities, ascending."""
+        return np.flatnonzero(~self._entities.alive_many(owners))
 
     @abstractmethod
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import index
 from typing import ClassVar, Final
 
@@ -125,9 +125,13 @@ class Direct(Owned):
         rows = self.lookup_many(entities)
         return np.unique(rows[rows != NIL])
 
-    def _is_dead(self, row: int) -> bool:
-        owner = self.data._entity_cells[row]
-        return owner != NULL_ENTITY and not self._entities.alive(owner)
+    def _stays(self) -> Callable[[Entity], bool]:
+        alive = self._entities.alive
+        return lambda owner: owner == NULL_ENTITY or alive(owner)
+
+    def _dead_rows(self, owners: EntityArray) -> RowArray:
+        alive = self._entities.alive_many(owners)
+        return np.flatnonzero(~alive & (owners != NULL_ENTITY))
 
     def _admit_many(self, entities: EntityArray) -> None:
         name = type(self).__name__

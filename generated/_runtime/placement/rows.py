@@ -50,8 +50,8 @@ def unused(number: int, n: int, manager: str) -> StaleInstanceError:
 def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
     """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
 
-    The array is a new one: what the caller gave may be a view of a column that moves. The number
-    of rows is asked for after the conversion, which may run code of the caller's.
+    A view is copied: it may be one of a column that is going to move. The number of rows is asked
+    for after the conversion, which may run code of the caller's.
 
     Raises:
         TypeError: they are not integers.
@@ -69,7 +69,7 @@ def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
     wrong = (given < 0) | (given >= n)
     if wrong.any():
         raise unused(int(given[wrong.argmax()]), n, manager)
-    return given.astype(np.intp)
+    return given.astype(np.intp, copy=given.base is not None)
 
 
 def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
@@ -94,9 +94,12 @@ def _from_integers_of_any_size(array: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
-    """Return the rows, ascending, or raise StaleInstanceError if one is twice there; O(k)."""
+    """Return the rows, ascending, as a new array; O(k).
+
+    StaleInstanceError if one is given twice.
+    """
     if len(rows) < 2:
-        return rows
+        return rows.copy()
     if len(rows) * _DENSE > n:
         mask = np.zeros(n, np.bool_)
         mask[rows] = True
@@ -138,7 +141,7 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
 def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
     """Return integers as rows if they name each of n rows once, or raise ValueError; O(n).
 
-    The array is a new one: what the caller gave may be a view of a column that moves.
+    A view is copied: it may be one of a column that is going to move.
     """
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
@@ -147,7 +150,7 @@ def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
         seen[given] = True
     if len(given) != n or not seen.all():
         raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
-    return given.astype(np.intp)
+    return given.astype(np.intp, copy=given.base is not None)
 
 
 class Remap:
