@@ -13,11 +13,8 @@ import pytest
 
 from ecsgen.config import BACKENDS, Backend
 from tests.kernel_package import built, forget
-<<<<<<< HEAD
-from tests.runtime_names import patch_runtime
-=======
 from tests.kernel_scalars import wrapped
->>>>>>> kernels
+from tests.runtime_names import patch_runtime
 
 SCHEMA = """\
 component: {name}

@@ -107,11 +107,7 @@ class Cases:
         w: Any,
         case: Case,
         es: NDArray[np.uint64],
-<<<<<<< HEAD:ecsgen/testing/_support/world/world_kernel_steps.py
         arguments: list[Value],
-=======
-        arguments: list[Any],
->>>>>>> kernels:templates/tests/support/world_kernel_steps.py.j2
         rng: np.random.Generator,
     ) -> None:
         """Let the condition turn between some of the entities."""
