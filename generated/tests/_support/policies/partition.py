@@ -167,6 +167,15 @@ class Cases(packed.Cases):
         assert [m.is_active(row) for row in rows] == [True, True, False, False]
         self.check_values(m, rows, range(4))
 
+    def test_new_rows_come_where_others_went(self) -> None:
+        source, m, owners = self.parted(2, 3)
+        m.destroy_many([0, 2])
+        m.destroy(0)
+        more = [self.owner(m, self.add_one(source, m)) for _ in range(4)]
+        rows = [self.found(m, owner) for owner in [*owners[3:], *more]]
+        assert sorted(rows) == list(range(6))
+        self.check_values(m, rows[:2], [3, 4])
+
     def test_copies_keep_sides(self) -> None:
         source, m, owners = self.parted(2, 3)
         for copied in (through_pickle, deepcopy):
