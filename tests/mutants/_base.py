@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ecsgen import features, world_features
+from ecsgen import policies, world_features
 from ecsgen.model import Component, Project
 
 Targets = Mapping[str, tuple[str, ...]]
@@ -90,7 +90,7 @@ def _managed(project: Project) -> list[Component]:
 
 
 def _having(policy: str, project: Project) -> list[Component]:
-    return [c for c in _managed(project) if policy in {f.name for f in features.active(c)}]
+    return [c for c in _managed(project) if policy in {f.name for f in policies.active(c)}]
 
 
 def _tests(components: list[Component]) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """Ways to break what `gc` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, module
 
 GROUPS = (
-    managers(
-        "gc",
+    module(
+        "_runtime/destroy/gc.py",
+        ("test_point_mass.py", "test_transform.py", "test_every_type.py"),
         Mutant("three alive in a row are enough", r"alive_in_row < 4", "alive_in_row < 3"),
         Mutant("five alive in a row are needed", r"alive_in_row < 4", "alive_in_row <= 4"),
         Mutant("the alive need not be in a row", r"^( +)alive_in_row = 0$", r"\1pass"),
@@ -13,9 +14,13 @@ GROUPS = (
             "the last row is never picked", r"pick\(\) \* data\._n\)", "pick() * (data._n - 1))"
         ),
         Mutant("the alive are collected", r"~alive", "alive"),
+        Mutant("holes are collected", r" & \(owners != NULL_ENTITY\)", ""),
+        Mutant("holes are picked", r"not owner or alive\(owner\)", "owner and alive(owner)"),
         Mutant("saving loses the generator", r"self\._rng\.setstate\(.*\)", "pass"),
         Mutant(
             "the generator given is not used", r"self\._rng if rng is None else rng", "self._rng"
         ),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant("a failing callback ends the picks", r"with self\._dispatch:", "if True:"),
     ),
 )
