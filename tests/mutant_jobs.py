@@ -56,7 +56,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        return f"{self.where:<20} {self.mutant.says} [{self.place}]"
+        return f"{self.where:<36} {self.mutant.says} [{self.place}]"
 
 
 def build_all(folder: Path) -> dict[str, Project]:

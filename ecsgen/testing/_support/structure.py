@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -12,8 +12,21 @@ import pytest
 
 from . import base
 from .base import State
-from .package import NIL, StaleInstanceError, StructureLockedError
+from .package import (
+    NIL,
+    BrokenManagerError,
+    StaleInstanceError,
+    StructureLockedError,
+)
 from .subject import same
+
+
+def _fail(*_: object) -> None:
+    raise ZeroDivisionError
+
+
+interrupted = property(lambda _: 0, _fail)
+"""A version that cannot be counted up, the last thing in each change."""
 
 
 class Cases(base.Cases):
@@ -143,6 +156,45 @@ class Cases(base.Cases):
             for field in self.subject.fields:
                 getattr(m, f"set_{field.name}")(0, field.sample(1))
         self.check_values(m, range(2), [1, 1])
+
+    def test_what_fails_halfway_breaks_the_manager(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for change in self.changes():
+            source, m, es = self.filled(3)
+            data = m.data
+            with monkeypatch.context() as patch:
+                patch.setattr(type(m), "_version", interrupted, raising=False)
+                with pytest.raises(ZeroDivisionError):
+                    change(source, m)
+            self.check_broken(m, es[0])
+            with pytest.raises(BrokenManagerError):
+                _ = data.n
+
+    def changes(self) -> list[Callable[[Any, Any], object]]:
+        """Return what changes the structure of a manager that has rows."""
+        return [
+            self.add_one,
+            lambda source, m: self.add(source, m, 2),
+            lambda source, m: m.destroy(0),
+            lambda source, m: m.destroy_many([0, 2]),
+        ]
+
+    def check_broken(self, m: Any, owner: int) -> None:
+        """Check that each call says that the manager is broken."""
+        assert repr(m) == f"<broken {self.subject.label}Manager>"
+        assert isinstance(m, self.subject.manager)
+        for call in (
+            lambda: len(m),
+            lambda: owner in m,
+            lambda: iter(m),
+            lambda: m.data,
+            lambda: m.row(1),
+            lambda: setattr(m, "data", None),
+            lambda: m.clear(),
+        ):
+            with pytest.raises(BrokenManagerError, match=self.subject.label):
+                call()
 
     @pytest.mark.parametrize(
         "copied", [deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
