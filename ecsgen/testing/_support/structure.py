@@ -93,6 +93,13 @@ class Cases(base.Cases):
             m.destroy_many([[0, 1]])
         assert len(m) == 3
 
+    def test_nothing_reserves_less_than_nothing(self) -> None:
+        _, m, _ = self.filled(3)
+        with pytest.raises(ValueError, match="reserve"):
+            m.reserve(-1)
+        with pytest.raises(TypeError):
+            m.reserve(1.0)
+
     def test_clear_keeps_the_memory(self) -> None:
         _, m, es = self.filled(70)
         buffer = m.data.buffer
