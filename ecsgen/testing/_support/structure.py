@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from . import base
-from .base import State
+from .base import INTERRUPTED, State
 from .package import (
     NIL,
     BrokenManagerError,
@@ -19,14 +19,6 @@ from .package import (
     StructureLockedError,
 )
 from .subject import same
-
-
-def _fail(*_: object) -> None:
-    raise ZeroDivisionError
-
-
-interrupted = property(lambda _: 0, _fail)
-"""A version that cannot be counted up, the last thing in each change."""
 
 
 class Cases(base.Cases):
@@ -171,21 +163,12 @@ class Cases(base.Cases):
             source, m, es = self.filled(3)
             data = m.data
             with monkeypatch.context() as patch:
-                patch.setattr(type(m), "_version", interrupted, raising=False)
+                patch.setattr(type(m), "_version", INTERRUPTED, raising=False)
                 with pytest.raises(ZeroDivisionError):
                     change(source, m)
             self.check_broken(m, es[0])
             with pytest.raises(BrokenManagerError):
                 _ = data.n
-
-    def changes(self) -> list[Callable[[Any, Any], object]]:
-        """Return what changes the structure of a manager that has rows."""
-        return [
-            self.add_one,
-            lambda source, m: self.add(source, m, 2),
-            lambda source, m: m.destroy(0),
-            lambda source, m: m.destroy_many([0, 2]),
-        ]
 
     def check_broken(self, m: Any, owner: int) -> None:
         """Check that each call says that the manager is broken."""

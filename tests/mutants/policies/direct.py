@@ -26,7 +26,6 @@ GROUPS = (
         "_runtime/placement/direct.py",
         ("test_transform.py", "test_tile.py"),
         Mutant("the dead stay in place of many", r"self\._destroy_rows\(np\.sort\(dead\)\)", "0"),
-        Mutant("the dead leave in any order", r"np\.sort\(dead\)", "dead"),
         Mutant(
             "the highest index has no room",
             r"needed > data\._allocated",

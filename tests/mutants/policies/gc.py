@@ -6,9 +6,9 @@ GROUPS = (
     module(
         "_runtime/destroy/gc.py",
         ("test_point_mass.py", "test_transform.py", "test_every_type.py"),
-        Mutant("three alive in a row are enough", r"alive_in_row < 4", "alive_in_row < 3"),
-        Mutant("five alive in a row are needed", r"alive_in_row < 4", "alive_in_row <= 4"),
-        Mutant("the alive need not be in a row", r"^( +)alive_in_row = 0$", r"\1pass"),
+        Mutant("three alive in a row are enough", r"(\w*in_(?:a_)?row) < 4", r"\1 < 3"),
+        Mutant("five alive in a row are needed", r"(\w*in_(?:a_)?row) < 4", r"\1 <= 4"),
+        Mutant("the alive need not be in a row", r"^( +)\w*in_(?:a_)?row = 0$", r"\1pass"),
         Mutant("rows are counted twice", r"collected \+= self", "collected += 1 + self"),
         Mutant(
             "the last row is never picked", r"pick\(\) \* data\._n\)", "pick() * (data._n - 1))"

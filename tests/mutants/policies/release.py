@@ -40,8 +40,8 @@ GROUPS = (
         Mutant("a row is shown to nobody", r"self\._release\(np\.array\(\[row\]\)\)", "pass"),
         Mutant(
             "callbacks change what is going to be created",
-            r"c if c\.base is None else c\.copy\(\)",
-            "c",
+            r"return \{\s*name: c if [^}]*\}",
+            "return columns",
         ),
     ),
     module(

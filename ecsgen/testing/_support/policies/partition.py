@@ -155,6 +155,14 @@ class Cases(packed.Cases):
         assert m.n_active == active
         return source, m, owners
 
+    def changes(self) -> list[Callable[[Any, Any], object]]:
+        name = "deactivate" if self.subject.starts_active else "activate"
+        return [
+            *super().changes(),
+            lambda _, m: getattr(m, name)(1),
+            lambda _, m: getattr(m, f"{name}_many")([0, 2]),
+        ]
+
     def test_what_new_rows_are(self) -> None:
         source, m, owners = self.parted(2, 2)
         new = self.add_one(source, m, **self.subject.sample(7))
