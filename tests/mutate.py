@@ -189,7 +189,7 @@ def mutate(count: int, only: str, workers: int) -> list[Outcome]:
         for outcome in run_all(todo, folder, workers):
             outcomes.append(outcome)
             verdict = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVED"
-            print(f"{outcome.seconds:5.1f} s  {outcome.job.title:<78} {verdict}", flush=True)
+            print(f"{outcome.seconds:5.1f} s  {outcome.job.title:<90} {verdict}", flush=True)
     return outcomes
 
 
@@ -197,10 +197,10 @@ def report(outcomes: list[Outcome]) -> int:
     """Print kills per module and all survivors; return the exit status."""
     ran = Counter(outcome.job.where for outcome in outcomes)
     killed = Counter(outcome.job.where for outcome in outcomes if outcome.killed_by)
-    print(f"\n{'module':<24} {'mutants':>8} {'killed':>8}")
+    print(f"\n{'module':<40} {'mutants':>8} {'killed':>8}")
     for file in sorted(ran):
-        print(f"{file:<24} {ran[file]:>8} {killed[file]:>8}")
-    print(f"{'all':<24} {ran.total():>8} {killed.total():>8}")
+        print(f"{file:<40} {ran[file]:>8} {killed[file]:>8}")
+    print(f"{'all':<40} {ran.total():>8} {killed.total():>8}")
     slow = sum(outcome.killed_by == BY_TIME for outcome in outcomes)
     print(f"{slow} of them ran out of time")
     survivors = [outcome for outcome in outcomes if not outcome.killed_by]
