@@ -92,9 +92,9 @@ def _holders(m: Any, values: Any, form: str) -> Iterator[str]:
         if column is None or column.ndim != 1:
             continue
         whole = np.asarray(values).astype(np.uint64)
-        if column.dtype.kind == "O":
-            yield name
-        elif column.dtype.kind in "iu" and int(whole.max()) <= np.iinfo(column.dtype).max:
+        if column.dtype.kind == "O" or (
+            column.dtype.kind in "iu" and int(whole.max()) <= np.iinfo(column.dtype).max
+        ):
             yield name
 
 
@@ -223,7 +223,7 @@ def test_a_group_keeps_in_step_when_ordered_by_a_column() -> None:
     for member in ("left", "right", "third"):
         copied, viewed = _worlds()
         for w in (copied, viewed):
-            column = getattr(getattr(w.trio, member), "k")
+            column = getattr(w.trio, member).k
             column[:] = np.random.default_rng(1).permutation(w.trio.n)
         copied.trio.reorder(getattr(copied.trio, member).k.copy())
         viewed.trio.reorder(getattr(viewed.trio, member).k)
