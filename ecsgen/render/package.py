@@ -24,6 +24,7 @@ from ecsgen.render.runtime import LAYOUT, RUNTIME, copies, origins, sources
 from ecsgen.render.world import Parts, world_module
 
 EXPORTED = (
+    "BrokenManagerError",
     "CapacityError",
     "DuplicateInstanceError",
     "EcsError",
