@@ -88,7 +88,7 @@ class Grouped(Bounded, Owned):
         return {name: c if c.base is None else c.copy() for name, c in columns.items()}
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
-        return entities if entities.base is None else entities.copy()
+        return super()._own_entities(entities) if entities.base is None else entities.copy()
 
     def _link_group(self, others: tuple[GroupMember, ...], n: int) -> None:
         """Be told of the group's other members, with which the first n rows are aligned."""

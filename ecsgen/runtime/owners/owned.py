@@ -157,7 +157,7 @@ class Owned(Manager):
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
         """Return the entities as an array that no later step of a creation can change."""
-        if np.may_share_memory(entities, self.data._buffer):
+        if self._RELEASES or np.may_share_memory(entities, self.data._buffer):
             return entities.copy()
         return entities
 
