@@ -599,20 +599,20 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
             self.entities,
             (QueryMember(self.transform),),
             any_of=(
-                        QuerySparseMember(self.skinned_mesh),
-                        QueryMember(self.tile),
-                        QuerySparseMember(self.particle),
-                    ),
+                QuerySparseMember(self.skinned_mesh),
+                QueryMember(self.tile),
+                QuerySparseMember(self.particle),
+            ),
             optional=(QuerySparseMember(self.ai_state),),
         )
         self.visible = VisibleQuery(
             self.entities,
             (),
             any_of=(
-                        QuerySparseMember(self.skinned_mesh),
-                        QueryMember(self.tile),
-                        QuerySparseMember(self.particle),
-                    ),
+                QuerySparseMember(self.skinned_mesh),
+                QueryMember(self.tile),
+                QuerySparseMember(self.particle),
+            ),
         )
         self.afflicted = AfflictedQuery(
             self.entities,
@@ -622,22 +622,22 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         self.grazers = GrazersQuery(
             self.entities,
             (
-                        QuerySparseMember(self.position),
-                        QuerySparseMember(self.velocity),
-                        QuerySparseMember(self.energy),
-                        QuerySparseMember(self.kin),
-                    ),
+                QuerySparseMember(self.position),
+                QuerySparseMember(self.velocity),
+                QuerySparseMember(self.energy),
+                QuerySparseMember(self.kin),
+            ),
             none_of=(QuerySparseMember(self.predator),),
         )
         self.hunters = HuntersQuery(
             self.entities,
             (
-                        QuerySparseMember(self.position),
-                        QuerySparseMember(self.velocity),
-                        QuerySparseMember(self.energy),
-                        QuerySparseMember(self.kin),
-                        QuerySparseMember(self.predator),
-                    ),
+                QuerySparseMember(self.position),
+                QuerySparseMember(self.velocity),
+                QuerySparseMember(self.energy),
+                QuerySparseMember(self.kin),
+                QuerySparseMember(self.predator),
+            ),
         )
         self.ablaze = AblazeQuery(self.archetypes)
         self.fighters = FightersQuery(self.archetypes)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ecsgen.model import Component, Project, Query
 from ecsgen.render.calls import collection
 from ecsgen.render.quoting import literal
+from ecsgen.render.wording import inner
 from ecsgen.schema.names import query_classes
 from ecsgen.world_features.members import queries_of
 
@@ -86,7 +87,7 @@ class QuerySpelling:
         named = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
         given = [("", query.all), *((key, names) for key, names in named.items() if names)]
         return [
-            collection(key, [self.parts[name].call for name in names], 12, ",").lstrip()
+            inner(collection(key, [self.parts[name].call for name in names], 12, ","))
             for key, names in given
         ]
 

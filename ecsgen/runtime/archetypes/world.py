@@ -47,6 +47,7 @@ class SpawnedRows:
         store: ArchetypeStore[Any],
         count: int,
         given: Mapping[RowClass, Mapping[str, Any]],
+        is_watched: bool,
     ) -> None:
         self._store = store
         self._bits = 0
@@ -54,7 +55,10 @@ class SpawnedRows:
         for component, fields in given.items():
             number = store._number(component)
             self._bits |= 1 << number
-            self._columns[number] = store._converted(number, count, fields)
+            columns = store._converted(number, count, fields)
+            if is_watched:  # callbacks may write to the caller's arrays
+                columns = tuple(column.copy() for column in columns)
+            self._columns[number] = columns
         store._refuse_locked()
 
     def remove_many(self, entities: ArrayLike, /) -> int:
@@ -103,9 +107,12 @@ class ArchetypeWorld(WorldBase):
         managed = {row: given[row] for row in given if row not in self._chunked}
         parts = super()._checked(n, managed)
         if chunked:
-            parts.append((SpawnedRows(self._store, n, chunked), {}))
+            rows = SpawnedRows(self._store, n, chunked, self._is_watched(managed))
+            parts.append((rows, {}))
         return parts
 
     def _take_back(self, entities: EntityArray) -> None:
-        self._store._drop_many(entities)
-        super()._take_back(entities)
+        try:
+            self._store._drop_many(entities)
+        finally:
+            super()._take_back(entities)

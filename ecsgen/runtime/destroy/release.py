@@ -38,6 +38,10 @@ class Release(Manager):
         """Copy views: callbacks may change what they look at before the rows are filled."""
         return {name: c if c.base is None else c.copy() for name, c in columns.items()}
 
+    @property
+    def _is_watched(self) -> bool:
+        return bool(self._released.entries)
+
     def _release(self, rows: RowArray) -> None:
         """Tell the callbacks of rows about to go."""
         if not self._released.entries:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from operator import index
 from typing import Any, Protocol, TypeAlias
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..columns.field_names import known_fields
 from ..entities.handles import Columns, Entity, EntityArray, RowClass
 from ..entities.manager import EntityManager
+from ..errors import BrokenManagerError
 from .parts import WorldParts
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
@@ -21,6 +23,9 @@ SpawnFields: TypeAlias = Mapping[RowClass, Mapping[str, Any] | None]
 
 class WorldManager(SpawnStore, ComponentHolder, Protocol):
     """What a world needs of a manager."""
+
+    @property
+    def _is_watched(self) -> bool: ...
 
     def _checked(self, count: int, given: Mapping[str, Any], /) -> Columns: ...
 
@@ -113,15 +118,23 @@ class WorldBase(WorldParts):
     ) -> list[SpawnPart]:
         """Return what is to take the rows of n new entities, with checked columns."""
         parts: list[SpawnPart] = []
+        is_watched = self._is_watched(given)
         for row, fields in given.items():
             manager = self._managers[row]
             columns = manager._checked(n, known_fields(row, fields))
-            parts.append((manager, own_columns(columns)))
+            parts.append((manager, own_columns(columns, is_watched)))
         return parts
+
+    def _is_watched(self, rows: Iterable[RowClass]) -> bool:
+        """Whether callbacks may run before all rows of a spawn are there."""
+        return any(self._managers[row]._is_watched for row in rows)
 
     def _take_back(self, entities: EntityArray) -> None:
         """Undo the creation of entities; callbacks may have given them rows anywhere."""
-        for manager in self._managers.values():
-            if manager.has_many(entities).any():
-                manager.remove_many(entities)
-        self.entities._uncreate(entities)
+        try:
+            for manager in self._managers.values():
+                with suppress(BrokenManagerError):
+                    if manager.has_many(entities).any():
+                        manager.remove_many(entities)
+        finally:
+            self.entities._uncreate(entities)

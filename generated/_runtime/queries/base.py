@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 from numpy.typing import NDArray
 
-
-class NamedTupleClass(Protocol):
-    """What all named tuples are made by."""
-
-    @classmethod
-    def _make(cls, iterable: Iterable[Any], /) -> Self: ...
-
-
-RowsT = TypeVar("RowsT", bound=NamedTupleClass)
-RowT = TypeVar("RowT")
+RowsT = TypeVar("RowsT", bound=tuple[Any, ...])
+RowT = TypeVar("RowT", bound=tuple[Any, ...])
 
 
 class QueryBase(ABC, Generic[RowsT, RowT]):
@@ -27,6 +19,7 @@ class QueryBase(ABC, Generic[RowsT, RowT]):
     __slots__ = ()
 
     _ROWS: type[RowsT]
+    """Named tuples: of arrays, and of what one entity has."""
     _ROW: type[RowT]
 
     def __iter__(self) -> Iterator[RowT]:
@@ -36,7 +29,7 @@ class QueryBase(ABC, Generic[RowsT, RowT]):
 
     def rows(self) -> RowsT:
         """Return the entities, and the row of each in every manager; kept till a change."""
-        return self._ROWS._make(self._arrays())
+        return tuple.__new__(self._ROWS, self._arrays())
 
     @abstractmethod
     def _arrays(self) -> tuple[NDArray[Any], ...]:

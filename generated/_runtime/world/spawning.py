@@ -48,6 +48,12 @@ def append_parts(
         store._append_many(entities, columns)
 
 
-def own_columns(columns: Columns) -> Columns:
-    """Copy views: what they look at may move before the new rows are filled."""
-    return {name: c if c.base is None else c.copy() for name, c in columns.items()}
+def own_columns(columns: Columns, is_watched: bool) -> Columns:
+    """Copy views, for what they look at may move before the new rows are filled.
+
+    `is_watched`: callbacks may run before that, and write to the caller's own arrays, too.
+    """
+    return {
+        name: c.copy() if is_watched or c.base is not None else c
+        for name, c in columns.items()
+    }
