@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..callbacks import Subscription
 from ..entities.arrays import as_entities
-from ..entities.handles import Entity, EntityArray
+from ..entities.handles import Entity, EntityArray, RowClass
 from ..placement.rows import locked, missing
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase
@@ -21,9 +21,6 @@ from .saved import load_archetypes, saved_archetypes
 from .table import ArchetypeTable
 
 ChunkT = TypeVar("ChunkT", bound=ChunkBase)
-
-RowClass = type[tuple[Any, ...]]
-"""A component is named by the class of its rows."""
 
 
 class LiveEntities(Protocol):

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.field_names import known_fields
 from ..entities.arrays import as_entities
-from ..entities.handles import Entity, EntityArray
+from ..entities.handles import Entity, EntityArray, RowClass
 from ..errors import DuplicateInstanceError
 from ..placement.rows import duplicate_instance, first_repeated, missing
 from .table import NewColumns
-from .view import ArchetypeView, ChunkT, RowClass
+from .view import ArchetypeView, ChunkT
 
 
 class ArchetypeStore(ArchetypeView[ChunkT]):

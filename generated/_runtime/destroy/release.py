@@ -42,6 +42,10 @@ class Release(Manager):
             for name, c in columns.items()
         }
 
+    @property
+    def _is_watched(self) -> bool:
+        return bool(self._released.entries)
+
     def _release(self, rows: RowArray) -> None:
         """Tell the callbacks of rows about to go."""
         if not self._released.entries:
