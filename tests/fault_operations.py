@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.faults import Operation, Scene
-from tests.policies_package import DEAD, ENTITIES, HEIR, MANAGERS, filled, package, populate
+from tests.policies_package import ENTITIES, HEIR, MANAGERS, filled, package, populate
 
 SIZES = {"few": 20, "full": 64}
 HIGH = ENTITIES[190]

@@ -66,7 +66,7 @@ class FaultyNumpy:
     def __getattr__(self, name: str) -> Any:
         value = getattr(np, name)
         plain = isinstance(value, type) or not callable(value) or name in ALLOCATES_NOTHING
-        if plain or isinstance(value, np.ufunc) and name in ("add", "minimum", "maximum"):
+        if plain or (isinstance(value, np.ufunc) and name in ("add", "minimum", "maximum")):
             return value
         made = self._made.get(name)
         if made is None:
