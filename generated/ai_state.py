@@ -454,7 +454,6 @@ class AiStateManager(Grouped, Sparse, One, Gc):
     """Owns every AiState: lookup sparse, instances one, destroy gc.
 
     What an AI-controlled enemy does now, and what it drops when it dies.
-
     """
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")

@@ -316,7 +316,6 @@ class CelestialBodyManager(Sparse, One, Gc):
     """Owns every CelestialBody: lookup sparse, instances one, destroy gc.
 
     A body that moves under the gravity of all the others.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")

@@ -123,7 +123,6 @@ class EnergyManager(Sparse, One, Gc):
     """Owns every Energy: lookup sparse, instances one, destroy gc.
 
     What keeps an animal alive. At nothing it starves, with enough it has young.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")

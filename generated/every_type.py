@@ -826,7 +826,6 @@ class EveryTypeManager(Sparse, One, Gc, Release):
     """Owns every EveryType: lookup sparse, instances one, destroy gc, release.
 
     A column of every type that a field can have.
-
     """
 
     __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")

@@ -161,7 +161,6 @@ class KinManager(Sparse, One, Hierarchy, Gc):
     """Owns every Kin: lookup sparse, instances one, destroy gc.
 
     Who is whose child. The young of the dead are on their own.
-
     """
 
     __slots__ = ("_entities", "_levels", "_rng", "_sparse", "_sparse_cells")

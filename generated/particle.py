@@ -263,7 +263,6 @@ class ParticleManager(Sparse, One, Gc):
     """Owns every Particle: lookup sparse, instances one, destroy gc.
 
     A particle that flies until its life is over.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")

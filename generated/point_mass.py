@@ -290,7 +290,6 @@ class PointMassManager(Hash, One, Gc):
     """Owns every PointMass: lookup hash, instances one, destroy gc.
 
     A point mass moved by explicit integration.
-
     """
 
     __slots__ = ("_entities", "_rng", "_rows")

@@ -169,7 +169,6 @@ class PositionManager(Grouped, Sparse, One, Gc):
     """Owns every Position: lookup sparse, instances one, destroy gc.
 
     Where an entity is.
-
     """
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")

@@ -88,7 +88,6 @@ class PredatorManager(Tag, Sparse, One, Gc):
     """Owns every Predator: lookup sparse, instances one, destroy gc.
 
     Eats other animals instead of grass. A tag, without columns.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")

@@ -233,7 +233,6 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
     """Owns every SceneNode: lookup sparse, instances one, destroy callback, release.
 
     Place of an entity relative to its parent, and in the world.
-
     """
 
     __slots__ = ("_entities", "_levels", "_released", "_sparse", "_sparse_cells")

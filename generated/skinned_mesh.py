@@ -412,7 +412,6 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
     """Owns every SkinnedMesh: lookup sparse, instances one, destroy callback, release.
 
     A mesh deformed by a skeleton, with the external resources that it draws with.
-
     """
 
     __slots__ = (

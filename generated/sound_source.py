@@ -282,7 +282,6 @@ class SoundSourceManager(Hash, Many):
 
     A sound that plays at its entity. The sound system destroys it once it has faded
     out.
-
     """
 
     __slots__ = ("_entities", "_rows")

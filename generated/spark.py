@@ -309,7 +309,6 @@ class SparkManager(Partition, Unowned, Ids):
     """Owns every Spark: lookup sparse, instances one, destroy gc.
 
     A spark that flies until it has cooled down, and waits to be lit again.
-
     """
 
     __slots__ = ("_failures",)

@@ -81,7 +81,6 @@ class StaticManager(Tag, Sparse, One, Gc):
     """Owns every Static: lookup sparse, instances one, destroy gc.
 
     Never moves, so its transform may be cached.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")

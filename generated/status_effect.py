@@ -301,7 +301,6 @@ class StatusEffectManager(Sparse, Many, Ids, Gc):
     """Owns every StatusEffect: lookup sparse, instances many, destroy gc.
 
     One effect that an entity is under.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")

@@ -239,7 +239,6 @@ class TextureManager(Unowned, Ids, Release):
     """Owns every Texture: lookup sparse, instances one, destroy gc, release.
 
     An image on the graphics card.
-
     """
 
     __slots__ = ("_failures", "_released")

@@ -215,7 +215,6 @@ class TileManager(DirectIds, Gc):
     """Owns every Tile: lookup direct, instances one, destroy gc.
 
     A square of the map.
-
     """
 
     __slots__ = ("_count", "_entities", "_rng")

@@ -207,7 +207,6 @@ class TransformManager(Direct, Gc):
     """Owns every Transform: lookup direct, instances one, destroy gc.
 
     Place, orientation and size in world space.
-
     """
 
     __slots__ = ("_count", "_entities", "_rng")

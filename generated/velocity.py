@@ -169,7 +169,6 @@ class VelocityManager(Grouped, Sparse, One, Gc):
     """Owns every Velocity: lookup sparse, instances one, destroy gc.
 
     Where to and how fast an entity moves.
-
     """
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")

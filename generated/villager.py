@@ -430,7 +430,6 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
     """Owns every Villager: lookup sparse, instances one, destroy gc.
 
     A peaceful creature with an AI; few of them carry anything.
-
     """
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")

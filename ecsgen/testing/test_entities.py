@@ -214,8 +214,10 @@ def test_a_repeat_among_few_is_refused() -> None:
 
 @pytest.mark.parametrize("as_many", [False, True])
 def test_many_indices_wait_in_order(as_many: bool) -> None:
+    if entities.INDEX_COUNT < 400 or entities.GENERATION_BITS < 4:
+        pytest.skip("handles are too few, or retire too soon")
     em = EntityManager()
-    alive = em.create_many(min(400, entities.INDEX_COUNT)).tolist()
+    alive = em.create_many(400).tolist()
     waiting: list[int] = []
     for dying, coming in ((65, 65), (100, 60), (120, 150), (10, 20)):
         gone, alive = alive[:dying], alive[dying:]

@@ -123,7 +123,7 @@ class Partition(Bounded):
     ) -> RowArray:
         """Bring the chosen rows to [start, end), set the bound, and return where the given are."""
         if len(chosen) == 0:
-            return given
+            return given.copy()
         src, dst = exchange(chosen, start, end)
         where = Remap(src, dst, self.data._n)(given)
         try:

@@ -337,7 +337,7 @@ def put_columns(
     for f in subject.whole:
         getattr(manager.data, f.name)[...] = columns[f.name]
     for name, parts in subject.split.items():
-        cells = columns[name].reshape(len(columns[name]), -1)
+        cells = columns[name].reshape(len(columns[name]), len(parts))
         for place, part in enumerate(parts):
             getattr(manager.data, part)[...] = cells[:, place]
 
