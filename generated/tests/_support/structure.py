@@ -156,13 +156,11 @@ class Cases(base.Cases):
                 getattr(m, f"set_{field.name}")(0, field.sample(1))
         self.check_values(m, range(2), [1, 1])
 
-    def test_what_fails_halfway_breaks_the_manager(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_fails_halfway_breaks_the_manager(self) -> None:
         for change in self.changes():
             source, m, es = self.filled(3)
             data = m.data
-            with monkeypatch.context() as patch:
+            with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(type(m), "_version", INTERRUPTED, raising=False)
                 with pytest.raises(ZeroDivisionError):
                     change(source, m)

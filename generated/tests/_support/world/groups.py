@@ -347,13 +347,13 @@ class Cases(Group):
             self.managers(w)[-1].destroy(1)
             self.check(w, es[[0, 2]], [0, 2])
 
-    def test_all_members_break_together(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_all_members_break_together(self) -> None:
         for module in self.members:
             w, _ = self.filled(3)
             members = self.managers(w)
             columns = [member.data for member in members]
             manager = getattr(w, module)
-            with monkeypatch.context() as patch:
+            with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(type(manager), "_version", INTERRUPTED, raising=False)
                 with pytest.raises(ZeroDivisionError):
                     manager.destroy(3)
