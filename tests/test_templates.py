@@ -13,16 +13,18 @@ import black
 import pytest
 from black.mode import TargetVersion
 
-from ecsgen import features, render, schema, world_features
+from ecsgen import policies, render, schema, world_features
 from ecsgen.config import load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 from ecsgen.render import Output, runtime
 from ecsgen.render.environment import template_folder
 from ecsgen.schema.names import RESERVED_FIELD_NAMES
+from ecsgen.world_features.feature import BLOCKS
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 POLICIES = "owner lookup instances destroy release ids partition hierarchy cold reserve growth"
+STEP = re.compile(r"{% step (\w+) %}")
 MACRO = re.compile(r"{%-? macro (\w+)\(")
 
 
@@ -41,16 +43,16 @@ def outputs() -> dict[str, Output]:
 
 
 def shared_templates() -> Iterator[Path]:
-    yield template_folder() / "manager.py.j2"
+    yield template_folder() / "component.py.j2"
     yield from sorted((template_folder() / "parts").iterdir())
 
 
 @pytest.mark.parametrize("path", list(shared_templates()), ids=lambda path: path.name)
 def test_shared_templates_know_no_policy(path: Path) -> None:
-    """They put blocks together; which blocks there are is the features' business."""
+    """They put blocks together; which blocks there are is the policies' business."""
     text = path.read_text(encoding="utf-8")
     assert not re.findall(rf"component\.({'|'.join(POLICIES.split())})\b", text)
-    names = {feature.name for feature in features.every()}
+    names = {policy.name for policy in policies.every()}
     assert not names & set(re.findall(r"{[{%][^}]*?[\"'](\w+)[\"'][^}]*?[}%]}", text))
 
 
@@ -67,12 +69,18 @@ def test_every_block_is_asked_for() -> None:
     everything = "\n".join(texts.values())
     sources = "\n".join(p.read_text("utf-8") for p in Path(render.__file__).parent.glob("*.py"))
     for path, text in texts.items():
-        if path.parent.name not in ("features", "world"):
+        if path.parent.name not in ("policies", "world"):
             continue
         for name in MACRO.findall(text):
-            asked = rf'\.{name}\(|"{name}"'
+            asked = rf'\.{name}\(|"{name}"|{{% step {name} %}}'
             inside = len(re.findall(rf"\b{name}\b", text)) > 1
             assert inside or re.search(asked, everything + sources), f"{path.name}: {name}"
+
+
+def test_blocks_of_the_world_are_listed() -> None:
+    paths = [template_folder() / name for name in ("world.py.j2", "tests/world.py.j2")]
+    asked = {name for path in paths for name in STEP.findall(path.read_text("utf-8"))}
+    assert asked == BLOCKS.keys()
 
 
 @pytest.mark.parametrize("path", sorted(outputs()))
