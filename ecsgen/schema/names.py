@@ -60,7 +60,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "ROOT_ARCHETYPE"
     ),
     "what their runtime defines for worlds, signatures and queries": _words(
-        "CollectingManager ComponentFlags ComponentHolder FlagsT FoundRows JoinedBlocks JoinedColumn JoinedHolder "
+        "CollectingManager ComponentFlags ComponentHolder FlagsT FoundRows JoinedBlocks "
+        "JoinedColumn JoinedHolder "
         "QueriedChunks QueriedEntities QueriedManager QueriedRows QueriedSparseManager QueryBase "
         "QueryBlock QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch "
         "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
