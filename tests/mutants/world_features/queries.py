@@ -25,7 +25,7 @@ GROUPS = (
     module(
         "_runtime/queries/base.py",
         ("test_world.py",),
-        Mutant("rows of a class without fields", r"partial\(tuple\.__new__, .*\)", "tuple"),
+        Mutant("rows of a class without fields", r"partial\(tuple\.__new__, self\._ROW\)", "tuple"),
         Mutant("arrays of a class without fields", r"tuple\.__new__\(self\._ROWS, ", "tuple("),
     ),
     module(
