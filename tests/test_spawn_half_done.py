@@ -144,7 +144,6 @@ def test_rows_elsewhere_go_while_columns_are_views_of_them(kind: str) -> None:
     def clear(_: list[int]) -> None:
         w.flat.data.x[:] = -1
         w.flat.clear()
-        w.flat.shrink_to_fit()
         w.lots.clear()
 
     during(w, kind, clear)

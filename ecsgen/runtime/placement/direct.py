@@ -149,8 +149,10 @@ class Direct(Owned):
     def _evict_many(self, entities: EntityArray) -> int:
         data = self.data
         rows = indices(entities, INDEX_MASK)
-        used = rows[rows < data._n]
-        dead = used[data._entity_column[used] != NULL_ENTITY]
+        inside = rows < data._n
+        rows, heirs = rows[inside], entities[inside]
+        owners = data._entity_column[rows]
+        dead = rows[(owners != NULL_ENTITY) & (owners != heirs)]
         return self._destroy_rows(np.sort(dead))
 
 
