@@ -40,7 +40,15 @@ GROUPS = (
         Mutant("a list's last row is forgotten", r"^    previous\[heads.*\] = .*", "    pass"),
         Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
         Mutant("lists end after some rounds", r"found\.append\(np\.flatnonzero\(.*\)\)", "pass"),
-        Mutant("equal owners come in any order", r"np\.argsort\(owners, kind=\"stable\"\)", "np.argsort(owners)[::-1]"),
-        Mutant("long lists are counted to the limit", r"^    counts\[active\] = ordered\b", "    ordered"),
+        Mutant(
+            "equal owners come in any order",
+            r"np\.argsort\(owners, kind=\"stable\"\)",
+            "np.argsort(owners)[::-1]",
+        ),
+        Mutant(
+            "long lists are counted to the limit",
+            r"^    counts\[active\] = ordered\b",
+            "    ordered",
+        ),
     ),
 )
