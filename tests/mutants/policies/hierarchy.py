@@ -88,7 +88,6 @@ GROUPS = (
         Mutant(
             "moved last children are not known", r"^    links\.previous\[links\.first.*", "    pass"
         ),
-        Mutant("parents are told where they were", r"^( +)links\.parents\[.*\] = own$", r"\1pass"),
         Mutant("rows become no roots", r"^    links\.parents\[rows\] = NIL", "    pass"),
     ),
     module(
