@@ -47,11 +47,6 @@ GROUPS = (
     module(
         "_runtime/owners/owned.py",
         ("test_every_type.py", "test_skinned_mesh.py"),
-        Mutant(
-            "many are created with what callbacks left",
-            r"if self\._evict_many\(handles\):",
-            "if self._evict_many(handles) < 0:",
-        ),
         Mutant("failures stop a creation of many", r"with self\._dispatch:", "if True:"),
     ),
 )

@@ -33,10 +33,5 @@ GROUPS = (
             r"first = -\(-(.*) // mmap",
             r"first = (\1 // mmap",
         ),
-        Mutant(
-            "pages of the next column are given back",
-            r"(end = )\((.*)\) // mmap\.PAGESIZE",
-            r"\1-(-(\2) // mmap.PAGESIZE)",
-        ),
     ),
 )

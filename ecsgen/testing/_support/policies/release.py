@@ -186,11 +186,6 @@ class Cases(base.Cases):
         assert seen == []
         assert len(m) == 2
 
-
-def fail(argument: object) -> None:
-    """Fail as a callback."""
-    raise ZeroDivisionError
-
     def test_what_callbacks_are_shown_is_a_copy(self) -> None:
         _, m, es = self.filled(6)
 
@@ -203,3 +198,8 @@ def fail(argument: object) -> None:
         m.on_release(meddle)
         m.destroy_many([0, 2])
         assert sorted(m) == sorted(es[[1, 3, 4, 5]].tolist())
+
+
+def fail(argument: object) -> None:
+    """Fail as a callback."""
+    raise ZeroDivisionError
