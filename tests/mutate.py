@@ -29,11 +29,16 @@ from queue import SimpleQueue
 
 import pytest
 
+if sys.platform == "linux":
+    import resource
+
 from tests.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
 SECONDS, SECONDS_PER_FILE = 900, 60
 """A run that takes longer is a kill: an endless loop is noticed, too. At most, and for each file
 of tests beside two more for the start."""
+MEMORY = 2 << 30
+"""Bytes that a run may take, where the system can tell: an endless list is noticed, too."""
 BY_TIME = "time"
 OPTIONS = (
     *("-x", "-q", "--no-header", "--tb=short"),
@@ -132,6 +137,8 @@ def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: 
     with output.open("w", encoding="utf-8") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     os.chdir(folder.parent)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.dont_write_bytecode = not keeps_compiled

@@ -33,6 +33,10 @@ GROUPS = (
     module(
         "_compiled/joined.py",
         ("test_world.py",),
-        Mutant("rows that do not follow each other do", r"if len\(rows\) > 1 else", "if len(rows) < 1 else"),
+        Mutant(
+            "rows that do not follow each other do",
+            r"if len\(rows\) > 1 else",
+            "if len(rows) < 1 else",
+        ),
     ),
 )

@@ -73,19 +73,37 @@ GROUPS = (
     module(
         "_runtime/entities/queue.py",
         ENTITIES,
-        Mutant("the queue is short for one", r"if count > self\._mask:", "if count > self._mask + 1:"),
-        Mutant("the queue is short for many", r"if count > self\._mask \+ 1:", "if count > self._mask + 2:"),
-        Mutant("the queue forgets its beginning", r"\(self\._head \+ count\) & self\._mask", "count & self._mask"),
+        Mutant(
+            "the queue is short for one", r"if count > self\._mask:", "if count > self._mask + 1:"
+        ),
+        Mutant(
+            "the queue is short for many",
+            r"if count > self\._mask \+ 1:",
+            "if count > self._mask + 2:",
+        ),
+        Mutant(
+            "the queue forgets its beginning",
+            r"\(self\._head \+ count\) & self\._mask",
+            "count & self._mask",
+        ),
         Mutant("many do not go around the end", r"\] = indices\[room:\]", "] = indices[:0]"),
         Mutant("the first are not all", r"indices\[len\(front\) :\] = .*", "pass"),
-        Mutant("growing loses what waits", r"(self\._place\(ring\)\n +)self\._fill\(.*\)", r"\1pass"),
+        Mutant(
+            "growing loses what waits", r"(self\._place\(ring\)\n +)self\._fill\(.*\)", r"\1pass"
+        ),
     ),
     module(
         "_runtime/entities/arrays.py",
         ENTITIES,
-        Mutant("stale handles are held", r"np\.equal\(found\[:n\], block, out=held.*\)", "held[start : start + n] = True"),
+        Mutant(
+            "stale handles are held",
+            r"np\.equal\(found\[:n\], block, out=held.*\)",
+            "held[start : start + n] = True",
+        ),
         Mutant("a run is told by its ends", r" and np\.array_equal\(.*\)", ""),
-        Mutant("few repeats are not seen", r"\(ascending\[1:\] != ascending\[:-1\]\)\.all\(\)", "True"),
+        Mutant(
+            "few repeats are not seen", r"\(ascending\[1:\] != ascending\[:-1\]\)\.all\(\)", "True"
+        ),
         Mutant("repeats are not seen", r"int\(np\.count_nonzero\(seen\)\) == k", "True"),
     ),
 )

@@ -39,7 +39,11 @@ GROUPS = (
         Mutant("it grows too early for many", r"needed = data\._rows_for\(count\)", r"\g<0> + 1"),
         Mutant("many have no room", r"if needed > data\._allocated:", "if False:"),
         Mutant("saving loses the version", r'\("_version",\)', "()"),
-        Mutant("saving loses rows", r'self\.data = state\["data"\]', "self.data = self._ROWS(self._CAPACITY)"),
+        Mutant(
+            "saving loses rows",
+            r'self\.data = state\["data"\]',
+            "self.data = self._ROWS(self._CAPACITY)",
+        ),
         Mutant("saved numbers are not set", r"setattr\(self, name, number\)", "pass"),
         Mutant("repeated rows are accepted", r"distinct\(given, .*\)\)", "given)"),
         Mutant("reserve is not counted", r"self\._version \+= (self\.data\._reserve)", r"\1"),
@@ -50,7 +54,11 @@ GROUPS = (
             r"buffer = self\.data\._buffer",
             "buffer = None",
         ),
-        Mutant("arguments count as held views", r"data\._grow\(needed, borrowed\)", "data._grow(needed)"),
+        Mutant(
+            "arguments count as held views",
+            r"data\._grow\(needed, borrowed\)",
+            "data._grow(needed)",
+        ),
     ),
     module(
         "_runtime/manager.py",

@@ -36,13 +36,29 @@ GROUPS = (
         Mutant("held views are not reported", r"warn_if_viewed\(.*\)", "pass"),
         Mutant("arguments count as held views", r"self\.MANAGER, borrowed\)", "self.MANAGER, ())"),
         Mutant("a refused move leaves the new buffer", r"self\._lie_in\(old, held\)", "pass"),
-        Mutant("it grows by little", r"grown_capacity\(self\._allocated, rows\)", "whole_rows(rows)"),
-        Mutant("a fitting reserve moves rows", r"if rows <= self\._allocated:", "if rows < self._allocated:"),
+        Mutant(
+            "it grows by little", r"grown_capacity\(self\._allocated, rows\)", "whole_rows(rows)"
+        ),
+        Mutant(
+            "a fitting reserve moves rows",
+            r"if rows <= self\._allocated:",
+            "if rows < self._allocated:",
+        ),
         Mutant("reserve takes more", r"self\._allocate\(whole_rows\(rows\)\)", "self._grow(rows)"),
-        Mutant("a reserve moved nothing", r"(_allocate\(whole_rows\(rows\)\)\n +return) True", r"\1 False"),
+        Mutant(
+            "a reserve moved nothing",
+            r"(_allocate\(whole_rows\(rows\)\)\n +return) True",
+            r"\1 False",
+        ),
         Mutant("shrinking changes nothing", r"if capacity >= self\._allocated:", "if True:"),
-        Mutant("shrinking moves what fits", r"if capacity >= self\._allocated:", "if capacity > self._allocated:"),
-        Mutant("shrinking moved nothing", r"(self\._allocate\(capacity\)\n +return) True", r"\1 False"),
+        Mutant(
+            "shrinking moves what fits",
+            r"if capacity >= self\._allocated:",
+            "if capacity > self._allocated:",
+        ),
+        Mutant(
+            "shrinking moved nothing", r"(self\._allocate\(capacity\)\n +return) True", r"\1 False"
+        ),
         Mutant("saved numbers are not set", r"setattr\(self, name, number\)", "pass"),
         Mutant("saved rows are not loaded", r"load_rows\(.*\)$", "pass"),
         Mutant("saving loses the capacity", r'state\["allocated"\]\)', "64)"),
@@ -53,14 +69,24 @@ GROUPS = (
         "_runtime/state.py",
         ("test_status_effect.py", "test_spark.py"),
         Mutant("only the last class says what is saved", r"reversed\(kind\.__mro__\)", "(kind,)"),
-        Mutant("base classes do not say what is saved", r"reversed\(kind\.__mro__\)", "kind.__mro__[:2]"),
+        Mutant(
+            "base classes do not say what is saved",
+            r"reversed\(kind\.__mro__\)",
+            "kind.__mro__[:2]",
+        ),
     ),
     module(
         "_runtime/broken.py",
         FIELDS,
-        Mutant("a broken one is as it was", r'object\.__setattr__\(whole, "__class__", .*\)', "pass"),
+        Mutant(
+            "a broken one is as it was", r'object\.__setattr__\(whole, "__class__", .*\)', "pass"
+        ),
         Mutant("it breaks twice", r"if not issubclass\(type\(whole\), _Broken\):", "if True:"),
-        Mutant("attributes of broken ones are found", r"return refuse\(self\)", "return object.__getattribute__(self, name)"),
+        Mutant(
+            "attributes of broken ones are found",
+            r"return refuse\(self\)",
+            "return object.__getattribute__(self, name)",
+        ),
         Mutant("broken ones still have a length", r'"__len__", ', ""),
         Mutant("broken ones still have members", r'"__contains__", ', ""),
         Mutant("attributes of broken ones are set", r'"__setattr__", ', ""),
@@ -89,7 +115,11 @@ GROUPS = (
         Mutant(
             "orders that are no permutation", r"len\(given\) != n or not seen\.all\(\)", "False"
         ),
-        Mutant("rows are views of what moves", r"return given\.astype\(.*\)", "return np.asarray(given, np.intp)"),
+        Mutant(
+            "rows are views of what moves",
+            r"return given\.astype\(.*\)",
+            "return np.asarray(given, np.intp)",
+        ),
     ),
     module(
         "_runtime/placement/rows.py",

@@ -156,6 +156,7 @@ def check(
     plain = {key: value.tolist() for key, value in given.items()}
     manager = _filled(subject, rows, rng, name, plain)
     parents = _related(manager, rng)
+    _move_buffer(subject, manager, name, plain)
     expected = columns_of(subject, manager)
     order = _in_order(parents, manager.data.n if all_rows else _running(manager))
     cells = [flat(value) for value in given.values()]
@@ -273,6 +274,18 @@ def _filled(
     if rows > 3:
         manager.destroy(int(used[2]))  # leaves a hole where rows are indices
     return manager
+
+
+def _move_buffer(
+    subject: Subject, manager: Any, name: str, arguments: Mapping[str, Any]
+) -> None:
+    """Move the rows after a kernel was run on them, which may have kept views."""
+    before = columns_of(subject, manager)
+    with np.errstate(all="ignore"):
+        run(manager, name, arguments)
+    put_columns(subject, manager, before)
+    if not subject.reserve:
+        manager.reserve(manager.capacity + 1)
 
 
 def _range(dtype: np.dtype[Any]) -> tuple[Any, Any]:

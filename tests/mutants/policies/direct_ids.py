@@ -34,7 +34,9 @@ GROUPS = (
         Mutant(
             "other generations are found", r" and data\._id_generation_cells\[row\] == .*:", ":"
         ),
-        Mutant("worn out rows are used again", r"first_worn_out\([\s\S]*?\)\n(?= +super)", "pass\n"),
+        Mutant(
+            "worn out rows are used again", r"first_worn_out\([\s\S]*?\)\n(?= +super)", "pass\n"
+        ),
         Mutant("saving loses the highest row", r'= \("_peak",\)', "= ()"),
         Mutant("generations of holes are lost", r"return self\._peak", "return self._n"),
     ),

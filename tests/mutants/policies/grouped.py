@@ -58,7 +58,11 @@ GROUPS = (
         Mutant("members are sorted on their own", r"raise sorted_by_group\(.*\)", "pass"),
         Mutant("loading finds no mates", r"self\.data\._n_grouped = n$", "pass"),
         Mutant("who lacks a mate joins", r"if member\.lookup\(entity\) == NIL:", "if False:"),
-        Mutant("columns are those of a mate that moves", r"if not self\._others:\n +return super.*", "return columns"),
+        Mutant(
+            "columns are those of a mate that moves",
+            r"if not self\._others:\n +return super.*",
+            "return columns",
+        ),
         Mutant("mates go on when one breaks", r"break_down\(member(?:\.data)?\)", "pass"),
     ),
 )

@@ -53,18 +53,32 @@ GROUPS = (
         Mutant("a cold row has its predecessor's values", r"cold\._reset\(place\)", "pass"),
         Mutant("there is no room for a cold row", r"cold\._make_room\(1, borrowed\)", "pass"),
         Mutant("there is no room for cold rows", r"cold\._make_room\(count_.*", "pass"),
-        Mutant("it grows a cold row too late", r"needed > self\._allocated", "needed - 1 > self._allocated"),
+        Mutant(
+            "it grows a cold row too late",
+            r"needed > self\._allocated",
+            "needed - 1 > self._allocated",
+        ),
         Mutant("saving loses cold rows", r'self\._cold = state\["cold"\]', "pass"),
         Mutant("cold rows take no memory", r" \+ self\._cold\._nbytes\(\)", ""),
         Mutant("shrinking spares cold rows", r"self\._cold\._shrink\(\)", "pass"),
-        Mutant("views of cold rows are written over", r"return without_views\(.*\)", "return columns"),
-        Mutant("owners of cold rows can be overwritten", r"column\.flags\.writeable = False", "pass"),
+        Mutant(
+            "views of cold rows are written over", r"return without_views\(.*\)", "return columns"
+        ),
+        Mutant(
+            "owners of cold rows can be overwritten", r"column\.flags\.writeable = False", "pass"
+        ),
     ),
     module(
         "_runtime/cold/indirect.py",
         ("test_villager.py",),
-        Mutant("rows are told of cold rows they lack", r"held = places != NIL", "held = places >= 0"),
-        Mutant("only the first field decides", r"mask \|= other", "mask = mask if mask.any() else other"),
+        Mutant(
+            "rows are told of cold rows they lack", r"held = places != NIL", "held = places >= 0"
+        ),
+        Mutant(
+            "only the first field decides",
+            r"mask \|= other",
+            "mask = mask if mask.any() else other",
+        ),
         Mutant("defaults are missing in a sort", r"np\.full\(count, default,", "np.zeros(count,"),
     ),
 )

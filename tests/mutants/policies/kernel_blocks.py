@@ -15,6 +15,5 @@ GROUPS = (
             r"self\._kernels = \{\}$",
             'self._kernels = getattr(self, "_kernels", {})',
         ),
-        Mutant("working memory is not counted", r" \+ held$", ""),
     ),
 )

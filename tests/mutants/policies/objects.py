@@ -11,7 +11,9 @@ GROUPS = (
         "_runtime/columns/rows.py",
         ("test_skinned_mesh.py",),
         Mutant("objects do not count as memory", r" \+ objects$", ""),
-        Mutant("objects are lost when the buffer moves", r"column\[: self\._n\] = getattr\(.*", "pass"),
+        Mutant(
+            "objects are lost when the buffer moves", r"column\[: self\._n\] = getattr\(.*", "pass"
+        ),
         Mutant("saving loses objects", r"getattr\(self, name\)\[: self\._n\] = column", "pass"),
         Mutant("objects stay in the old buffer", r"setattr\(self, name, column\)", "pass"),
     ),

@@ -19,7 +19,11 @@ GROUPS = (
     module(
         "_runtime/hierarchy/links.py",
         ("test_scene_node.py",),
-        Mutant("only children go, not theirs", r"^            return np\.sort\(", "            return np.sort(rows) if len(found) > 2 else np.sort("),
+        Mutant(
+            "only children go, not theirs",
+            r"^            return np\.sort\(",
+            "            return np.sort(rows) if len(found) > 2 else np.sort(",
+        ),
         Mutant(
             "rows that go already send their children again",
             r"here\[~_among\(here, rows, n\)\]",

@@ -19,9 +19,7 @@ GROUPS = (
     module(
         "_runtime/hierarchy/hierarchy.py",
         ("test_kin.py",),
-        Mutant(
-            "only the first child becomes a root", r"child = following$", "child = NIL"
-        ),
+        Mutant("only the first child becomes a root", r"child = following$", "child = NIL"),
         Mutant(
             "a child that becomes a root keeps its siblings",
             r"data\._(next|previous)_sibling_cells\[child\] = (NIL|child)$",

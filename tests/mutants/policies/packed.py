@@ -49,7 +49,9 @@ GROUPS = (
         Mutant("a permutation is not counted", r"self\._version \+= 1$", "pass"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("it sorts by any field", r"if name not in self\._SORT_KEYS:", "if False:"),
-        Mutant("rows outside are accepted", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"),
+        Mutant(
+            "rows outside are accepted", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"
+        ),
         Mutant(
             "the row behind the last is accepted",
             r"not 0 <= row < self\.data\._n:",

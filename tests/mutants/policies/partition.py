@@ -34,12 +34,8 @@ GROUPS = (
     module(
         "_runtime/placement/partition.py",
         PARTED,
-        Mutant(
-            "activation forgets the bound", r"(row, bound, bound) \+ 1\)", r"\1)"
-        ),
-        Mutant(
-            "deactivation forgets the bound", r"\(row, last, last\)", "(row, last, last + 1)"
-        ),
+        Mutant("activation forgets the bound", r"(row, bound, bound) \+ 1\)", r"\1)"),
+        Mutant("deactivation forgets the bound", r"\(row, last, last\)", "(row, last, last + 1)"),
         Mutant(
             "sorting crosses the bound",
             r"parts_sorted\(keys, self\.data\._n_active\)",
@@ -58,14 +54,14 @@ GROUPS = (
         Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("repeated rows are accepted", r"distinct\(given, .*\)", "given[given.argsort()]"),
-        Mutant("the first inactive row is active", r"row < data\._n_active$", "row <= data._n_active"),
+        Mutant(
+            "the first inactive row is active", r"row < data\._n_active$", "row <= data._n_active"
+        ),
     ),
     module(
         "_runtime/placement/bounded.py",
         PARTED,
-        Mutant(
-            "a swap over no spare row", r"if data\._n == data\._allocated:", "if False:"
-        ),
+        Mutant("a swap over no spare row", r"if data\._n == data\._allocated:", "if False:"),
         Mutant(
             "a swap of a full buffer is half a swap",
             r"np\.array\(\[one, other\]\), np\.array\(\[other, one\]\)",
@@ -80,7 +76,11 @@ GROUPS = (
     module(
         "_runtime/placement/bounds.py",
         PARTED,
-        Mutant("rows that make room are lost", r"np\.arange\(max\(n, end\), n \+ count\)", "np.arange(n, n + min(count, n - bound))"),
+        Mutant(
+            "rows that make room are lost",
+            r"np\.arange\(max\(n, end\), n \+ count\)",
+            "np.arange(n, n + min(count, n - bound))",
+        ),
         Mutant("orders cross the bound", r"int\(order\[:bound\]\.max\(\)\) >= bound", "False"),
         Mutant(
             "parts are sorted into each other",

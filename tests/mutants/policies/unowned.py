@@ -19,7 +19,9 @@ GROUPS = (
     module(
         "_runtime/owners/unowned.py",
         ("test_texture.py", "test_spark.py"),
-        Mutant("counts are not checked", r"count = whole_count\(.*, count\)", "count = index(count)"),
+        Mutant(
+            "counts are not checked", r"count = whole_count\(.*, count\)", "count = index(count)"
+        ),
         Mutant(
             "whatever is a number is contained",
             r"is_integer\(id\) and .* != NIL$",
