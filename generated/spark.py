@@ -32,6 +32,7 @@ from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.ids.slots import SLOT_BITS, ids_of
 from ._runtime.owners.unowned import Unowned
 from ._runtime.placement.bounds import fill_parts, room_at
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.partition import Partition, PartitionedRows
 
 COLUMNS: Final = (
@@ -448,11 +449,12 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
         start = data._n_active
         end = start + count
         src, dst = room_at(start, n, count)
+        moves = self._plan_moves(src, dst)
         span = slice(start, end)
         rows = np.arange(start, end)
         try:
             taken = data._take_slots(count)
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             parts = np.broadcast_to(columns["position"], (count, 2))
             data._position_x_column[span] = parts[:, 0]
             data._position_y_column[span] = parts[:, 1]
@@ -500,10 +502,11 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
         n, bound = data._n, data._n_active
         src, dst = fill_parts(gone, bound, n)
         active = int(np.searchsorted(gone, bound))
+        moves = self._plan_moves(src, dst, gone)
         try:
             slots = data._id_slot_column[gone]
             data._id_row_column[slots] = NIL
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n_active = bound - active
             data._n = n - len(gone)
             data._give_slots(slots)
@@ -513,13 +516,14 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        data._id_row_column[data._id_slot_column[dst]] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            data._id_row_column[data._id_slot_column[dst]] = dst
+        for planned in moves:
+            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

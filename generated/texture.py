@@ -34,6 +34,7 @@ from ._runtime.entities.handles import NIL, Columns, Id, IdArray, Instance, RowA
 from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.ids.slots import SLOT_BITS, ids_of
 from ._runtime.owners.unowned import Unowned
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import fill
 
 COLUMNS: Final = (
@@ -467,10 +468,11 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
             self._release(gone)
             n = data._n
             src, dst = fill(gone, n)
+            moves = self._plan_moves(src, dst, gone)
             try:
                 slots = data._id_slot_column[gone]
                 data._id_row_column[slots] = NIL
-                self._move_many(src, dst)
+                self._move_many(src, dst, moves)
                 data._n = n - len(gone)
                 data._give_slots(slots)
                 data._staging_column[data._n : n] = None
@@ -480,10 +482,11 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
                 raise
             return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        data._id_row_column[data._id_slot_column[dst]] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            data._id_row_column[data._id_slot_column[dst]] = dst
+        for planned in moves:
+            planned()
