@@ -1709,10 +1709,10 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
             return 0
         data = self.data
         with self._dispatch:
-            self._release(gone)
             n = data._n
             src, dst = fill(gone, n)
             moves = self._plan_moves(src, dst, gone)
+            self._release(gone)
             try:
                 self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
                 self._move_many(src, dst, moves)

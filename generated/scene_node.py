@@ -440,10 +440,10 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
         data = self.data
         gone = self._with_descendants(gone)
         with self._dispatch:
-            self._release(gone)
             n = data._n
             src, dst = fill(gone, n)
             moves = self._plan_moves(src, dst, gone)
+            self._release(gone)
             try:
                 self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
                 self._move_many(src, dst, moves)

@@ -786,13 +786,13 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             return 0
         data = self.data
         with self._dispatch:
-            self._release(gone)
             n, bound = data._n, data._n_grouped
             src, dst = fill_parts(gone, bound, n)
             leaving = gone[: np.searchsorted(gone, bound)]
             moves = self._plan_moves(src, dst, gone)
             others = self._others if len(leaving) else ()
             leaves = [member._plan_leaving(leaving) for member in others]
+            self._release(gone)
             try:
                 self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
                 for leave in leaves:

@@ -452,8 +452,10 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
         moves = self._plan_moves(src, dst)
         span = slice(start, end)
         rows = np.arange(start, end)
+        taken = data._next_slots(count)
+        ids = ids_of(taken, data._id_generation_column)
         try:
-            taken = data._take_slots(count)
+            data._take_slots(count)
             self._move_many(src, dst, moves)
             parts = np.broadcast_to(columns["position"], (count, 2))
             data._position_x_column[span] = parts[:, 0]
@@ -470,7 +472,7 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
         except BaseException:
             self._break()
             raise
-        return ids_of(taken, data._id_generation_column)
+        return ids
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""

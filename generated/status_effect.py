@@ -516,8 +516,9 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
         span = slice(n, end)
         rows = np.arange(n, end)
         lists = self._plan_lists(entities, rows)
+        taken = data._next_slots(count)
         try:
-            taken = data._take_slots(count)
+            data._take_slots(count)
             data._entity_column[span] = entities
             data._effect_column[span] = columns["effect"]
             data._strength_column[span] = columns["strength"]

@@ -422,8 +422,10 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
+        taken = data._next_slots(count)
+        ids = ids_of(taken, data._id_generation_column)
         try:
-            taken = data._take_slots(count)
+            data._take_slots(count)
             data._device_handle_column[span] = columns["device_handle"]
             data._width_column[span] = columns["width"]
             data._height_column[span] = columns["height"]
@@ -436,7 +438,7 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
         except BaseException:
             self._break()
             raise
-        return ids_of(taken, data._id_generation_column)
+        return ids
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -465,10 +467,10 @@ Each column broadcasts to (k, *shape) of its field. The errors are those of
             return 0
         data = self.data
         with self._dispatch:
-            self._release(gone)
             n = data._n
             src, dst = fill(gone, n)
             moves = self._plan_moves(src, dst, gone)
+            self._release(gone)
             try:
                 slots = data._id_slot_column[gone]
                 data._id_row_column[slots] = NIL

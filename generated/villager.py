@@ -724,13 +724,14 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
         slots = indices(entities, INDEX_MASK)
+        cold = data._plan_cold_rows(columns, count)
         try:
             data._entity_column[span] = entities
             data._energy_column[span] = columns["energy"]
             put_cells(data._goal_column, span, columns["goal"])
             data._n = end
             self._sparse[slots] = rows
-            data._append_cold_rows(rows, columns)
+            data._append_cold_rows(rows, cold)
             self._version += 1
             if joining is not None:
                 rows = self._join_group_many(joining)
@@ -805,9 +806,10 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         moves = self._plan_moves(src, dst, gone)
         others = self._others if len(leaving) else ()
         leaves = [member._plan_leaving(leaving) for member in others]
+        cold = data._plan_removal(gone)
         try:
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            data._drop_cold_rows(gone)
+            data._drop_cold_rows(cold)
             for leave in leaves:
                 leave()
             self._move_many(src, dst, moves)

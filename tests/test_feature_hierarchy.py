@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -42,11 +41,9 @@ def test_a_manager_does_as_the_model(
 @contextmanager
 def limits(package: ModuleType, module: str, few: bool, rounds: int) -> Iterator[None]:
     """Take the ways for few rows among many, and give up on long lists after some rounds."""
-    generated = importlib.import_module(f"{package.__name__}.{module}")
     with pytest.MonkeyPatch.context() as patch:
         few_values = {"_DENSE": 0, "_MANY": 0} if few else {}
         patch_runtime(patch, package.__name__, ROUNDS=rounds, **few_values)
-        patch.setattr(generated, "ROUNDS", rounds)
         yield
 
 
