@@ -40,7 +40,7 @@ class Joining(NamedTuple):
     moves: Moves
     rows: RowArray
     """Where all new rows are in the end."""
-    count: int
+    entering: int
 
 
 class GroupedRows(OwnedRows):
@@ -144,7 +144,7 @@ class Grouped(Bounded, Owned):
             enter()
         src, dst = joining.moves
         self._move_many(src, dst, self._plan_moves(src, dst))
-        self.data._n_grouped += joining.count
+        self.data._n_grouped += joining.entering
         return joining.rows
 
     def _enter_group(self, row: Instance) -> Instance:

@@ -183,7 +183,7 @@ class Rewiring:
         )
         return is_first, is_last
 
-    def close(self, heads: RowArray) -> RowArray:
+    def close(self, heads: NDArray[Any]) -> NDArray[Any]:
         """Let chains that lose rows be circular again; return their first rows, NIL without any."""
         first = self.after(heads)
         kept = first != NIL

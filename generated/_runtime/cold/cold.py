@@ -36,7 +36,7 @@ class ColdRemoval(NamedTuple):
     src: RowArray
     dst: RowArray
     owners: NDArray[np.uint32]
-    count: int
+    leaving: int
 
 
 class ColdRows(Rows):
@@ -182,7 +182,7 @@ class IndirectRows(Rows):
         cold, n = self._cold, self._cold._n
         cold._move_rows(removal.src, removal.dst)
         self._cold_row_column[removal.owners] = removal.dst
-        cold._n = n - removal.count
+        cold._n = n - removal.leaving
         cold._empty_objects(cold._n, n)
 
     def _follow_cold_rows(self, dst: RowArray) -> None:

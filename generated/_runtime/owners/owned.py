@@ -29,6 +29,11 @@ class Owned(Manager):
     _entities: EntityManager
 
     def __init__(self, entities: EntityManager) -> None:
+        if not isinstance(entities, EntityManager):
+            raise TypeError(
+                f"{type(self).__name__} takes the EntityManager that its owners come from, "
+                f"not {type(entities).__name__}"
+            )
         self._entities = entities
         super().__init__()
 
