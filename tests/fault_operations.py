@@ -11,7 +11,7 @@ import numpy as np
 from tests.faults import Operation, Scene
 from tests.policies_package import ENTITIES, HEIR, MANAGERS, filled, package, populate
 
-SIZES = {"few": 20, "full": 64}
+SIZES = {"few": 20, "full": 64, "roomy": 20}
 HIGH = ENTITIES[190]
 FRESH = ENTITIES[150:]
 
@@ -40,6 +40,8 @@ def manager_scenes(name: str) -> Iterator[Scene]:
         spare = iter(ENTITIES[100:150])
         while m.data.n < rows:
             m.create(next(spare)) if hasattr(m, "lookup") else m.create()
+        if size == "roomy" and m.capacity < 1000:
+            m.reserve(500)
         saved = pickle.dumps((entities, m))
         yield Scene(f"{name} {size}", saved, list, _listen)
 
@@ -130,7 +132,7 @@ def _row_operations(add: Any) -> None:
     add("sort by key", "sort", lambda m: m.sort(np.arange(len(m))[::-1] % 7))
     add("reorder", "reorder", lambda m: m.reorder(_turned(m)))
     add("reserve", "reserve", lambda m: m.reserve(m.capacity + 64 if m.capacity < 1000 else 10))
-    add("shrink", "shrink_to_fit", _shrink)
+    add("shrink", "shrink_to_fit", lambda m: m.shrink_to_fit())
     add("activate", "activate", lambda m: m.activate(m.n_active + 1))
     add("deactivate", "deactivate", lambda m: m.deactivate(0))
     add("activate_many", "activate_many", lambda m: m.activate_many(_used(m)[2::2]))
@@ -140,11 +142,6 @@ def _row_operations(add: Any) -> None:
     add("set_parent_many", "set_parent_many", lambda m: m.set_parent_many([1, 5, 7], [_leaf(m), 0, package.NIL]))
     add("set_parent_many NIL", "set_parent_many", lambda m: m.set_parent_many(_used(m)[1::3], package.NIL))
     add("levels", "levels", lambda m: m.levels())
-
-
-def _shrink(m: Any) -> None:
-    m.destroy_many(_used(m)[-len(_used(m)) // 2 :]) if len(m) > 30 else None
-    m.shrink_to_fit()
 
 
 def _turned(m: Any) -> Any:

@@ -16,6 +16,18 @@ def snapshot(whole: Any) -> Any:
     return _manager(whole) if hasattr(whole, "data") else _entities(whole)
 
 
+def by_owner(whole: Any) -> Any:
+    """Return what each owner has, whatever row it is in, of what has owners; else all."""
+    if not hasattr(whole, "data") or not hasattr(whole, "lookup"):
+        return None if hasattr(whole, "_table") else snapshot(whole)
+    found: dict[int, list[str]] = {}
+    for owner in whole:
+        rows = whole.instances(owner) if hasattr(whole, "first") else [whole.lookup(owner)]
+        found[owner] = [repr(whole.row(row)) for row in rows]
+    assert sum(map(len, found.values())) == len(whole)
+    return found
+
+
 def _entities(entities: Any) -> Any:
     state = entities.__getstate__()
     dispatch = entities.dispatch

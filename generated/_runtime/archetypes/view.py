@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import index
 from typing import Any, Generic, Protocol, SupportsIndex, TypeVar
+from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,6 +64,7 @@ class ArchetypeView(Generic[ChunkT]):
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
         self._table = ArchetypeTable(kind, parts, size, index_mask)
+        self._table.store = ref(self)
         self._kept: dict[str, Any] = {}
         """By kernel: a KeptOfChunks."""
         self._attach()
