@@ -138,3 +138,13 @@ class Cases(base.Cases):
             given[0] = given[1]
             self.check_column(m, field, [field.sample(0), field.sample(1)])
             assert not np.may_share_memory(given, m.data.buffer)
+
+    def test_a_transposed_column_is_not_the_column(self) -> None:
+        for field in self.subject.whole:
+            if len(field.shape) != 1:
+                continue
+            _, m, _ = self.filled(field.shape[0])
+            turned = getattr(m.data, field.name).T
+            expected = turned.tolist()
+            setattr(m.data, field.name, turned)
+            assert same(getattr(m.data, field.name).tolist(), expected)

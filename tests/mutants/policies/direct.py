@@ -51,6 +51,9 @@ GROUPS = (
             r"np\.unique\(rows\[rows != NIL\]\)",
             "np.sort(rows[rows != NIL])",
         ),
+        Mutant("the alive are collected", r"~alive", "alive"),
+        Mutant("holes are collected", r" & \(owners != NULL_ENTITY\)", ""),
+        Mutant("holes are picked", r"owner == NULL_ENTITY or ", ""),
         Mutant("saving loses the count", r'= \("_count",\)', "= ()"),
     ),
 )

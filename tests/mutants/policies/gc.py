@@ -13,9 +13,6 @@ GROUPS = (
         Mutant(
             "the last row is never picked", r"pick\(\) \* data\._n\)", "pick() * (data._n - 1))"
         ),
-        Mutant("the alive are collected", r"~alive", "alive"),
-        Mutant("holes are collected", r" & \(owners != NULL_ENTITY\)", ""),
-        Mutant("holes are picked", r"not owner or alive\(owner\)", "owner and alive(owner)"),
         Mutant("saving loses the generator", r"self\._rng\.setstate\(.*\)", "pass"),
         Mutant(
             "the generator given is not used", r"self\._rng if rng is None else rng", "self._rng"

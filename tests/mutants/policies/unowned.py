@@ -34,6 +34,5 @@ GROUPS = (
         ),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("many have no room", r"self\._reserve_rows\(.*\)", "pass"),
-        Mutant("columns are changed by callbacks", r"self\._own\(columns\)", "columns"),
     ),
 )

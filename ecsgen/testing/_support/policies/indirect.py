@@ -258,13 +258,15 @@ class Cases(base.Cases):
             source, m, es = self.filled(4)
             if source is None or field.name in self.subject.split:
                 continue
-            self.add_places(source, m, 1)
-            getattr(m, f"set_{field.name}")(0, self.other(field))
-            views = {field.name: getattr(m.data.cold, field.name)[:1]}
-            new = reborn(source, es[:1])  # drives the row out whose place comes first
+            put, value = getattr(m, f"set_{field.name}"), self.other(field)
+            put(0, value)
+            (last,) = self.add(source, m, 1, **{field.name: [value]})
+            put(last, field.default)  # it keeps the last place
+            place = m.data.cold.row.tolist().index(0)
+            views = {field.name: getattr(m.data.cold, field.name)[place : place + 1]}
+            new = reborn(source, es[:1])  # drives out the row whose place that is
             (row,) = m.create_many(new, **views)
-            read = field.read(self.other(field))
-            assert same(getattr(m, field.name)(row), read)
+            assert same(getattr(m, field.name)(row), field.read(value))
 
     def test_rows_without_a_place_are_sorted_by_the_default(self) -> None:
         for field in self.subject.cold_fields:

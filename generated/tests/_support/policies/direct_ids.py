@@ -10,6 +10,7 @@ from ..base import State
 from ..machine import Record, through_pickle
 from ..memory import LINE
 from ..package import NIL, CapacityError, StaleInstanceError
+from ..subject import born
 from . import stable_ids
 
 
@@ -56,12 +57,14 @@ class Cases(stable_ids.Cases):
 
     def test_generations_are_saved_and_saved_again(self) -> None:
         source, m, es = self.filled(3)
+        (last,) = born(source, 1)
+        m.destroy(m.create(last))
         m.destroy(2)
         for _ in range(2):
             source, m = through_pickle((source, m))
             m.shrink_to_fit()
         self.check_values(m, [0, 1], [0, 1])
-        assert m.id_of(m.create(es[2])) >> 32 == 2
+        assert [m.id_of(m.create(e)) >> 32 for e in (es[2], last)] == [2, 2]
 
     def test_shrinking_forgets_no_generation(self) -> None:
         _, m, es = self.filled(min(3000, self.subject.reserve or 3000))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from .. import machine, memory
+from ..base import State
 from ..memory import LINE
 from ..package import StaleViewWarning
 
@@ -158,6 +159,19 @@ class Cases(memory.Cases):
             m.shrink_to_fit()
         self.check_values(m, range(2), range(2))
         assert [self.owner(m, row) for row in range(2)] == es.tolist()
+
+    def test_a_warning_that_is_an_error_moves_nothing(self) -> None:
+        _, m, es = self.filled(LINE)
+        before, buffer = State(self.subject, m), m.data.buffer
+        view = buffer[:1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(StaleViewWarning):
+                m.reserve(2 * m.capacity)
+        assert m.data.buffer is buffer
+        assert State(self.subject, m) == before
+        del view
+        self.check_rows(m, es, range(LINE))
 
     def test_own_columns_are_arguments(self) -> None:
         source, m, _ = self.filled(LINE)
