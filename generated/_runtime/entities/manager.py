@@ -14,6 +14,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..broken import break_down
 from ..callbacks import Callbacks, Dispatch, Subscription
 from ..errors import CapacityError, StaleEntityError
 from .arrays import all_different, are_held, first_repeat
@@ -58,14 +59,19 @@ class EntityManager(LivingEntities):
         if free.count > MIN_FREE or index == INDEX_COUNT:
             if not free.count:
                 raise CapacityError(f"no index left, {self._n_retired} are retired")
-            index = free.pop()
-            handle = self._cells[index] ^ 1
-        else:
-            if index == self._n_cells:
-                self._grow(index + 1)
-            # An Entity, without the time that a call takes:
-            handle = ONE_GENERATION | index  # type: ignore[assignment]
-            self._n_used = index + 1
+            try:
+                index = free.pop()
+                handle = self._cells[index] ^ 1
+                self._cells[index] = handle
+            except BaseException:
+                break_down(self)
+                raise
+            return handle
+        if index == self._n_cells:
+            self._grow(index + 1)
+        # An Entity, without the time that a call takes:
+        handle = ONE_GENERATION | index  # type: ignore[assignment]
+        self._n_used = index + 1
         self._cells[index] = handle
         return handle
 
@@ -89,15 +95,20 @@ class EntityManager(LivingEntities):
         new_cells = self._handles[self._n_used : self._n_used + fresh]
         if not n_reused:
             new_cells[:] = created
-        else:
-            indices = self._free.first(n_reused)
-            reused = self._handles.take(indices)
-            reused ^= 1
-            parts = (reused[:early], created, reused[early:])
-            new_cells[:], created = created, np.concatenate(parts)
+            self._n_used += fresh
+            return created
+        indices = self._free.first(n_reused)
+        reused = self._handles.take(indices)
+        reused ^= 1
+        parts = (reused[:early], created, reused[early:])
+        new_cells[:], created = created, np.concatenate(parts)
+        try:
             self._handles[indices] = reused
             self._free.drop(n_reused)
-        self._n_used += fresh
+            self._n_used += fresh
+        except BaseException:
+            break_down(self)
+            raise
         return created
 
     def destroy(self, e: SupportsIndex) -> None:
@@ -122,9 +133,15 @@ class EntityManager(LivingEntities):
         if e >= LAST_GENERATION:
             self._n_retired += 1
             self._cells[index] = index ^ 1
-        else:
+            return
+        try:
             self._free.push(index)
             self._cells[index] = (e + ONE_GENERATION) ^ 1
+        except MemoryError:
+            raise  # there is no room for the index, and nothing has changed
+        except BaseException:
+            break_down(self)
+            raise
 
     def destroy_many(self, es: ArrayLike) -> None:
         """Destroy all, or none if one is dead or given twice. O(k), plus the callbacks.
@@ -168,13 +185,19 @@ class EntityManager(LivingEntities):
         """
         indices = _indices(es)
         is_fresh = es < 2 * ONE_GENERATION
-        n_before = self._n_used - int(np.count_nonzero(is_fresh))
+        n_before = self._n_used - int(is_fresh.sum())
+        given_back = indices
         if indices[is_fresh].min(initial=self._n_used) >= n_before:
-            self._free.put_back(indices[~is_fresh])
-            self._n_used = n_before
+            given_back = indices[~is_fresh]
         else:
-            self._free.put_back(indices)
-        self._handles[indices] = es ^ 1
+            n_before = self._n_used
+        try:
+            self._free.put_back(given_back)
+            self._n_used = n_before
+            self._handles[indices] = es ^ 1
+        except BaseException:
+            break_down(self)
+            raise
 
     def _destroy_announced(self, es: EntityArray) -> None:
         """Destroy live entities and tell the callbacks; inside of a callback, later."""
@@ -205,9 +228,14 @@ class EntityManager(LivingEntities):
         if exhausted.any():
             cells[exhausted] = indices[exhausted] ^ 1
             freed = indices[~exhausted]
-        self._free.push_many(freed)
-        self._n_retired += len(indices) - len(freed)
-        self._handles[indices] = cells
+        self._free.reserve(self._free.count + len(freed))
+        try:
+            self._free.push_many(freed)
+            self._n_retired += len(indices) - len(freed)
+            self._handles[indices] = cells
+        except BaseException:
+            break_down(self)
+            raise
 
     def __getstate__(self) -> dict[str, Any]:
         return {
