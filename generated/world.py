@@ -1242,7 +1242,7 @@ class Game(WorldParts):
             try:
                 for store, columns in parts:
                     store._make_room(entities, columns, borrowed)
-                if sum(store._evict_many(entities) for store, _ in parts):
+                while sum(store._evict_many(entities) for store, _ in parts):
                     for store, columns in parts:
                         # again: callbacks may have changed anything
                         store._admit_many(entities)

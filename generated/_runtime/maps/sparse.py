@@ -93,7 +93,8 @@ class Sparse(Mapped):
             return 0
         slots = indices(entities, INDEX_MASK)
         dead = predecessors(self._sparse, slots, owners, entities)
-        return self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
+        gone = self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
+        return gone + super()._evict_many(entities)
 
     def _enter(self, entity: Entity, row: Instance) -> None:
         self._sparse_cells[entity & INDEX_MASK] = row
