@@ -88,13 +88,16 @@ class Sparse(Mapped):
         self._destroy_rows(self._rows_with(row))
 
     def _evict_many(self, entities: EntityArray) -> int:
+        return self._evict_dead(entities) + super()._evict_many(entities)
+
+    def _evict_dead(self, entities: EntityArray) -> int:
+        """Remove rows of dead entities that had the index of one of these; how many went."""
         owners = self.data._entity_column[: self.data._n]
         if len(owners) == 0:
             return 0
         slots = indices(entities, INDEX_MASK)
         dead = predecessors(self._sparse, slots, owners, entities)
-        gone = self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
-        return gone + super()._evict_many(entities)
+        return self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
 
     def _enter(self, entity: Entity, row: Instance) -> None:
         self._sparse_cells[entity & INDEX_MASK] = row

@@ -1,0 +1,32 @@
+"""Ways to break what `ring` does."""
+
+from tests.mutants._base import Mutant, managers, module_of
+
+GROUPS = (
+    managers(
+        "ring",
+        Mutant("the ring is larger", r"_RING: ClassVar = \d+", "_RING: ClassVar = 10_000"),
+        Mutant("a full ring makes no room", r"^( +)self\._make_way\(1\).*", r"\1pass"),
+        Mutant("new rows have no age", r"^( +)data\._add_newest(_rows)?\(.*\)", r"\1pass"),
+        Mutant("rows that go keep their age", r"^( +)data\._drop_rows?\(.*\)", r"\1pass"),
+        Mutant("ages do not follow rows", r"^( +)data\._follow_rows?\(.*\)", r"\1pass"),
+    ),
+    module_of(
+        "ring",
+        "_runtime/placement/ring.py",
+        Mutant("a link is not set", r"^( +)(?:newer|older)\[.+\] = .+", r"\1pass"),
+        Mutant("the oldest stays", r"^( +)self\._oldest = (?!NIL).+", r"\1pass"),
+        Mutant("a full ring grows", r"if self\._n < self\._RING:.*", "if True:"),
+        Mutant(
+            "room for rows that never come",
+            r"min\(count, self\._RING - self\._n\)",
+            "count",
+        ),
+        Mutant("any number at once", r"if count > most:", "if False:"),
+        Mutant("one too many goes", r"over = (.+)$", r"over = \1 + 1"),
+        Mutant("one too few goes", r"over = (.+)$", r"over = \1 - 1"),
+        Mutant("worn out ids make room", r"data\._reserve\(.*\).*", "pass"),
+        Mutant("rows go by age", r"np\.sort\((.+)\)\)", r"\1)"),
+        Mutant("who went is not told", r"return gone", "return 0"),
+    ),
+)
