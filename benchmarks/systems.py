@@ -4,8 +4,8 @@
                                  [--without NAME ...] [--json FILE] [--svg FILE]
 
 `position += velocity * dt`, three f32 each. All entities have a position, some also a velocity,
-and these are strewn among the others. First nothing but the system runs; then in each frame 1 % of
-those that move lose their velocity, and those that lost it the frame before get it back. Every
+and these are scattered among the others. First nothing but the system runs; then in each frame 1 %
+of those that move lose their velocity, and those that lost it the frame before get it back. Every
 contender is checked to arrive at the same places. esper has 20,000 entities at most, for its time
 per entity does not depend on it much. Contenders not installed are named and left out.
 """

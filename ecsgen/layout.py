@@ -61,11 +61,8 @@ def _apart(columns: tuple[Column, ...]) -> tuple[tuple[Column, ...], tuple[Colum
     return stored, tuple(column for column in columns if column.is_object)
 
 
-def table(component: Component, capacity: int = 64) -> str:
-    """Return the layout as text: one table per buffer, a line per column, then the totals."""
-    if component.chunk:
-        return chunk_table(component) + "\n"
-    plan = layout(component)
+def table(plan: Layout, capacity: int = 64) -> str:
+    """Return a layout as text: one table per buffer, a line per column, then the totals."""
     if plan.cold is None:
         return _table(plan, capacity)
     return f"{_table(plan, capacity)}\n{_table(plan.cold, capacity, 'cold column')}"

@@ -10,6 +10,7 @@ from ._runtime.entities.handles import (
     RowArray,
 )
 from ._runtime.errors import (
+    BrokenManagerError,
     CapacityError,
     DuplicateInstanceError,
     EcsError,
@@ -63,6 +64,7 @@ __all__ = [
     "Archetypes",
     "Armor",
     "BodiesGroup",
+    "BrokenManagerError",
     "Burning",
     "CapacityError",
     "CelestialBody",

@@ -45,6 +45,7 @@ from ._runtime.kernels.blocks import Blocks, Cells, rows_last
 from ._runtime.kernels.reductions import added
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 
 COLUMNS: Final = (
@@ -316,7 +317,6 @@ class CelestialBodyManager(Sparse, One, Gc):
     """Owns every CelestialBody: lookup sparse, instances one, destroy gc.
 
     A body that moves under the gravity of all the others.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
@@ -639,9 +639,10 @@ class CelestialBodyManager(Sparse, One, Gc):
         data = self.data
         n = data._n
         src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
         try:
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n = n - len(gone)
             self._version += 1
         except BaseException:
@@ -649,13 +650,14 @@ class CelestialBodyManager(Sparse, One, Gc):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()
 
     def kick(self, dt: float) -> None:
         """Change velocities by what gravity does in dt seconds.

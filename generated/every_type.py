@@ -73,6 +73,7 @@ from ._runtime.entities.handles import (
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 from .enums import Access, Mode
 
@@ -826,7 +827,6 @@ class EveryTypeManager(Sparse, One, Gc, Release):
     """Owns every EveryType: lookup sparse, instances one, destroy gc, release.
 
     A column of every type that a field can have.
-
     """
 
     __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")
@@ -1708,12 +1708,13 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             return 0
         data = self.data
         with self._dispatch:
-            self._release(gone)
             n = data._n
             src, dst = fill(gone, n)
+            moves = self._plan_moves(src, dst, gone)
+            self._release(gone)
             try:
                 self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-                self._move_many(src, dst)
+                self._move_many(src, dst, moves)
                 data._n = n - len(gone)
                 data._payload_column[data._n : n] = None
                 data._note_column[data._n : n] = None
@@ -1723,10 +1724,11 @@ class EveryTypeManager(Sparse, One, Gc, Release):
                 raise
             return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()

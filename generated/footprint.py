@@ -49,6 +49,7 @@ from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.kernels.blocks import Blocks, Cells
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.ring import Ring, RingRows
 from ._runtime.placement.rows import fill
 
@@ -231,7 +232,6 @@ class FootprintManager(Sparse, Ring, Many):
     """Owns every Footprint: lookup sparse, instances many, destroy manual.
 
     A mark that someone left on the ground.
-
     """
 
     __slots__ = ("_entities", "_sparse", "_sparse_cells")
@@ -398,6 +398,7 @@ class FootprintManager(Sparse, Ring, Many):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
+        lists = self._plan_lists(entities, rows)
         try:
             data._entity_column[span] = entities
             put_cells(data._place_column, span, columns["place"])
@@ -405,7 +406,7 @@ class FootprintManager(Sparse, Ring, Many):
             data._depth_column[span] = columns["depth"]
             data._n = end
             data._add_newest_rows(rows)
-            self._link_rows(entities, rows)
+            self._relink(lists)
             self._version += 1
         except BaseException:
             self._break()
@@ -457,10 +458,9 @@ class FootprintManager(Sparse, Ring, Many):
         data = self.data
         n = data._n
         src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
         try:
-            data._drop_rows(gone)
-            self._unlink_rows(gone)
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n = n - len(gone)
             self._version += 1
         except BaseException:
@@ -468,14 +468,13 @@ class FootprintManager(Sparse, Ring, Many):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        data._follow_rows(src, dst)
-        self._relink_rows(src, dst)
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+        for planned in moves:
+            planned()
 
     def fade(self, dt: float, wear: float) -> None:
         """Let the weather wear all footprints down.

@@ -37,9 +37,10 @@ from ._runtime.entities.handles import (
     RowArray,
 )
 from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.hierarchy.hierarchy import FamilyRows, Hierarchy
+from ._runtime.hierarchy.hierarchy import FamilyRows, OrphansRoot
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 
@@ -157,11 +158,10 @@ class KinData(OwnedRows, FamilyRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class KinManager(Sparse, One, Hierarchy, Gc):
+class KinManager(Sparse, One, OrphansRoot, Gc):
     """Owns every Kin: lookup sparse, instances one, destroy gc.
 
     Who is whose child. The young of the dead are on their own.
-
     """
 
     __slots__ = ("_entities", "_levels", "_rng", "_sparse", "_sparse_cells")
@@ -339,11 +339,10 @@ class KinManager(Sparse, One, Hierarchy, Gc):
         data = self.data
         n = data._n
         src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
         try:
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._leave_parents(gone)
-            self._release_children_of(gone)
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n = n - len(gone)
             self._version += 1
         except BaseException:
@@ -351,11 +350,11 @@ class KinManager(Sparse, One, Hierarchy, Gc):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        self._relink_families(src, dst)
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()

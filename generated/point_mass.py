@@ -43,6 +43,7 @@ from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, rows_last
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.hash import Hash, forget, remember
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedRows
@@ -290,7 +291,6 @@ class PointMassManager(Hash, One, Gc):
     """Owns every PointMass: lookup hash, instances one, destroy gc.
 
     A point mass moved by explicit integration.
-
     """
 
     __slots__ = ("_entities", "_rng", "_rows")
@@ -578,9 +578,10 @@ class PointMassManager(Hash, One, Gc):
         data = self.data
         n = data._n
         src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
         try:
             forget(self._rows, data._entity_column[gone])
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n = n - len(gone)
             self._version += 1
         except BaseException:
@@ -588,13 +589,14 @@ class PointMassManager(Hash, One, Gc):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        remember(self._rows, data._entity_column[dst], dst)
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            remember(self._rows, data._entity_column[dst], dst)
+        for planned in moves:
+            planned()
 
     def simulate(self, dt: float) -> None:
         """Advance every instance by dt seconds.

@@ -32,6 +32,7 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.owners.tag import Tag
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.queries.columns import QueryColumns
 
@@ -88,7 +89,6 @@ class PredatorManager(Tag, Sparse, One, Gc):
     """Owns every Predator: lookup sparse, instances one, destroy gc.
 
     Eats other animals instead of grass. A tag, without columns.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
@@ -188,9 +188,10 @@ class PredatorManager(Tag, Sparse, One, Gc):
         data = self.data
         n = data._n
         src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
         try:
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n = n - len(gone)
             self._version += 1
         except BaseException:
@@ -198,10 +199,11 @@ class PredatorManager(Tag, Sparse, One, Gc):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()

@@ -59,6 +59,7 @@ from ._runtime.kernels.blocks import (
 )
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 
 COLUMNS: Final = (
@@ -233,7 +234,6 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
     """Owns every SceneNode: lookup sparse, instances one, destroy callback, release.
 
     Place of an entity relative to its parent, and in the world.
-
     """
 
     __slots__ = ("_entities", "_levels", "_released", "_sparse", "_sparse_cells")
@@ -439,13 +439,13 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         data = self.data
         gone = self._with_descendants(gone)
         with self._dispatch:
-            self._release(gone)
             n = data._n
             src, dst = fill(gone, n)
+            moves = self._plan_moves(src, dst, gone)
+            self._release(gone)
             try:
                 self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-                self._leave_parents(gone)
-                self._move_many(src, dst)
+                self._move_many(src, dst, moves)
                 data._n = n - len(gone)
                 self._version += 1
             except BaseException:
@@ -453,14 +453,14 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
                 raise
             return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        self._relink_families(src, dst)
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()
 
     def place(self) -> None:
         """Find every node's matrix in the world, parents first.

@@ -34,6 +34,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.convert.arrays import leaves
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, IntField
 from ._runtime.convert.objects import ObjectField
@@ -52,6 +53,7 @@ from ._runtime.groups.grouped import Grouped, GroupedRows
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance
 
 COLUMNS: Final = (
@@ -412,7 +414,6 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
     """Owns every SkinnedMesh: lookup sparse, instances one, destroy callback, release.
 
     A mesh deformed by a skeleton, with the external resources that it draws with.
-
     """
 
     __slots__ = (
@@ -699,6 +700,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
+        joining = self._plan_join(entities, rows)
         slots = indices(entities, INDEX_MASK)
         try:
             data._entity_column[span] = entities
@@ -712,8 +714,8 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
-            if self._others:
-                rows = self._join_group_many(rows, entities)
+            if joining is not None:
+                rows = self._join_group_many(joining)
         except BaseException:
             self._break()
             raise
@@ -783,16 +785,18 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             return 0
         data = self.data
         with self._dispatch:
-            self._release(gone)
             n, bound = data._n, data._n_grouped
             src, dst = fill_parts(gone, bound, n)
             leaving = gone[: np.searchsorted(gone, bound)]
+            moves = self._plan_moves(src, dst, gone)
+            others = self._others if len(leaving) else ()
+            leaves = [member._plan_leaving(leaving) for member in others]
+            self._release(gone)
             try:
                 self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-                if len(leaving):
-                    for member in self._others:
-                        member._leave_group_many(leaving)
-                self._move_many(src, dst)
+                for leave in leaves:
+                    leave()
+                self._move_many(src, dst, moves)
                 data._n_grouped = bound - len(leaving)
                 data._n = n - len(gone)
                 data._resource_column[data._n : n] = None
@@ -802,13 +806,14 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
                 raise
             return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

@@ -42,6 +42,7 @@ from ._runtime.entities.handles import (
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.maps.hash import Hash
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import fill
 
 COLUMNS: Final = (
@@ -282,7 +283,6 @@ class SoundSourceManager(Hash, Many):
 
     A sound that plays at its entity. The sound system destroys it once it has faded
     out.
-
     """
 
     __slots__ = ("_entities", "_rows")
@@ -510,6 +510,7 @@ class SoundSourceManager(Hash, Many):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
+        lists = self._plan_lists(entities, rows)
         try:
             data._entity_column[span] = entities
             data._clip_column[span] = columns["clip"]
@@ -519,7 +520,7 @@ class SoundSourceManager(Hash, Many):
             data._elapsed_column[span] = columns["elapsed"]
             data._looping_column[span] = columns["looping"]
             data._n = end
-            self._link_rows(entities, rows)
+            self._relink(lists)
             self._version += 1
         except BaseException:
             self._break()
@@ -580,9 +581,9 @@ class SoundSourceManager(Hash, Many):
         data = self.data
         n = data._n
         src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
         try:
-            self._unlink_rows(gone)
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n = n - len(gone)
             self._version += 1
         except BaseException:
@@ -590,10 +591,10 @@ class SoundSourceManager(Hash, Many):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._relink_rows(src, dst)
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+        for planned in moves:
+            planned()

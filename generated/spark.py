@@ -32,6 +32,7 @@ from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.ids.slots import SLOT_BITS, ids_of
 from ._runtime.owners.unowned import Unowned
 from ._runtime.placement.bounds import fill_parts, room_at
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.partition import Partition, PartitionedRows
 
 COLUMNS: Final = (
@@ -309,7 +310,6 @@ class SparkManager(Partition, Unowned, Ids):
     """Owns every Spark: lookup sparse, instances one, destroy gc.
 
     A spark that flies until it has cooled down, and waits to be lit again.
-
     """
 
     __slots__ = ("_failures",)
@@ -405,9 +405,9 @@ class SparkManager(Partition, Unowned, Ids):
             data._grow(data._peak + 1, (position, velocity))
         row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
         try:
+            _taken = data._take_slot()
             if row != data._n:  # the first inactive row makes room
                 self._move(row, Instance(data._n))
-            _taken = data._take_slot()
             data._position_x_cells[row] = _position_[0]
             data._position_y_cells[row] = _position_[1]
             data._velocity_x_cells[row] = _velocity_[0]
@@ -448,11 +448,14 @@ class SparkManager(Partition, Unowned, Ids):
         start = data._n_active
         end = start + count
         src, dst = room_at(start, n, count)
+        moves = self._plan_moves(src, dst)
         span = slice(start, end)
         rows = np.arange(start, end)
+        taken = data._next_slots(count)
+        ids = ids_of(taken, data._id_generation_column)
         try:
-            taken = data._take_slots(count)
-            self._move_many(src, dst)
+            data._take_slots(count)
+            self._move_many(src, dst, moves)
             parts = np.broadcast_to(columns["position"], (count, 2))
             data._position_x_column[span] = parts[:, 0]
             data._position_y_column[span] = parts[:, 1]
@@ -468,7 +471,7 @@ class SparkManager(Partition, Unowned, Ids):
         except BaseException:
             self._break()
             raise
-        return ids_of(taken, data._id_generation_column)
+        return ids
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -500,10 +503,11 @@ class SparkManager(Partition, Unowned, Ids):
         n, bound = data._n, data._n_active
         src, dst = fill_parts(gone, bound, n)
         active = int(np.searchsorted(gone, bound))
+        moves = self._plan_moves(src, dst, gone)
         try:
             slots = data._id_slot_column[gone]
             data._id_row_column[slots] = NIL
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n_active = bound - active
             data._n = n - len(gone)
             data._give_slots(slots)
@@ -513,13 +517,14 @@ class SparkManager(Partition, Unowned, Ids):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        data._id_row_column[data._id_slot_column[dst]] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            data._id_row_column[data._id_slot_column[dst]] = dst
+        for planned in moves:
+            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

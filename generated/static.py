@@ -32,6 +32,7 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.owners.tag import Tag
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 
 COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
@@ -81,7 +82,6 @@ class StaticManager(Tag, Sparse, One, Gc):
     """Owns every Static: lookup sparse, instances one, destroy gc.
 
     Never moves, so its transform may be cached.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
@@ -181,9 +181,10 @@ class StaticManager(Tag, Sparse, One, Gc):
         data = self.data
         n = data._n
         src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
         try:
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n = n - len(gone)
             self._version += 1
         except BaseException:
@@ -191,10 +192,11 @@ class StaticManager(Tag, Sparse, One, Gc):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()

@@ -47,6 +47,7 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.maps.sparse import Sparse, grown_map
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import fill
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from .enums import Effect
@@ -301,7 +302,6 @@ class StatusEffectManager(Sparse, Many, Ids, Gc):
     """Owns every StatusEffect: lookup sparse, instances many, destroy gc.
 
     One effect that an entity is under.
-
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
@@ -514,8 +514,10 @@ class StatusEffectManager(Sparse, Many, Ids, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
+        lists = self._plan_lists(entities, rows)
+        taken = data._next_slots(count)
         try:
-            taken = data._take_slots(count)
+            data._take_slots(count)
             data._entity_column[span] = entities
             data._effect_column[span] = columns["effect"]
             data._strength_column[span] = columns["strength"]
@@ -523,7 +525,7 @@ class StatusEffectManager(Sparse, Many, Ids, Gc):
             data._caster_column[span] = columns["caster"]
             data._icon_column[span] = columns["icon"]
             data._n = end
-            self._link_rows(entities, rows)
+            self._relink(lists)
             data._id_slot_column[rows] = taken
             data._id_row_column[taken] = rows
             self._version += 1
@@ -588,11 +590,11 @@ class StatusEffectManager(Sparse, Many, Ids, Gc):
         data = self.data
         n = data._n
         src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
         try:
-            self._unlink_rows(gone)
             slots = data._id_slot_column[gone]
             data._id_row_column[slots] = NIL
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n = n - len(gone)
             data._give_slots(slots)
             self._version += 1
@@ -601,11 +603,11 @@ class StatusEffectManager(Sparse, Many, Ids, Gc):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._relink_rows(src, dst)
-        data._id_row_column[data._id_slot_column[dst]] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            data._id_row_column[data._id_slot_column[dst]] = dst
+        for planned in moves:
+            planned()

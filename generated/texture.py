@@ -34,6 +34,7 @@ from ._runtime.entities.handles import NIL, Columns, Id, IdArray, Instance, RowA
 from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.ids.slots import SLOT_BITS, ids_of
 from ._runtime.owners.unowned import Unowned
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import fill
 
 COLUMNS: Final = (
@@ -239,7 +240,6 @@ class TextureManager(Unowned, Ids, Release):
     """Owns every Texture: lookup sparse, instances one, destroy gc, release.
 
     An image on the graphics card.
-
     """
 
     __slots__ = ("_failures", "_released")
@@ -421,8 +421,10 @@ class TextureManager(Unowned, Ids, Release):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
+        taken = data._next_slots(count)
+        ids = ids_of(taken, data._id_generation_column)
         try:
-            taken = data._take_slots(count)
+            data._take_slots(count)
             data._device_handle_column[span] = columns["device_handle"]
             data._width_column[span] = columns["width"]
             data._height_column[span] = columns["height"]
@@ -435,7 +437,7 @@ class TextureManager(Unowned, Ids, Release):
         except BaseException:
             self._break()
             raise
-        return ids_of(taken, data._id_generation_column)
+        return ids
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -464,13 +466,14 @@ class TextureManager(Unowned, Ids, Release):
             return 0
         data = self.data
         with self._dispatch:
-            self._release(gone)
             n = data._n
             src, dst = fill(gone, n)
+            moves = self._plan_moves(src, dst, gone)
+            self._release(gone)
             try:
                 slots = data._id_slot_column[gone]
                 data._id_row_column[slots] = NIL
-                self._move_many(src, dst)
+                self._move_many(src, dst, moves)
                 data._n = n - len(gone)
                 data._give_slots(slots)
                 data._staging_column[data._n : n] = None
@@ -480,10 +483,11 @@ class TextureManager(Unowned, Ids, Release):
                 raise
             return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        data._id_row_column[data._id_slot_column[dst]] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            data._id_row_column[data._id_slot_column[dst]] = dst
+        for planned in moves:
+            planned()

@@ -207,7 +207,6 @@ class TransformManager(Direct, Gc):
     """Owns every Transform: lookup direct, instances one, destroy gc.
 
     Place, orientation and size in world space.
-
     """
 
     __slots__ = ("_count", "_entities", "_rng")
@@ -417,10 +416,12 @@ class TransformManager(Direct, Gc):
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
+        end = data._n
+        if row == end - 1:
+            end = last_owner(data._entity_column, row)
         try:
             data._entity_cells[row] = NULL_ENTITY
-            if row == data._n - 1:
-                data._n = last_owner(data._entity_column, row)
+            data._n = end
             self._count -= 1
             self._version += 1
         except BaseException:
@@ -433,9 +434,10 @@ class TransformManager(Direct, Gc):
         if len(gone) == 0:
             return 0
         data = self.data
+        end = last_owner(data._entity_column, data._n, gone)
         try:
             data._entity_column[gone] = NULL_ENTITY
-            data._n = last_owner(data._entity_column, data._n)
+            data._n = end
             self._count -= len(gone)
             self._version += 1
         except BaseException:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.convert.arrays import leaves
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
@@ -37,6 +38,7 @@ from ._runtime.groups.grouped import Grouped, GroupedRows
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedRows
@@ -169,7 +171,6 @@ class VelocityManager(Grouped, Sparse, One, Gc):
     """Owns every Velocity: lookup sparse, instances one, destroy gc.
 
     Where to and how fast an entity moves.
-
     """
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
@@ -289,6 +290,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
+        joining = self._plan_join(entities, rows)
         slots = indices(entities, INDEX_MASK)
         try:
             data._entity_column[span] = entities
@@ -296,8 +298,8 @@ class VelocityManager(Grouped, Sparse, One, Gc):
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
             self._version += 1
-            if self._others:
-                rows = self._join_group_many(rows, entities)
+            if joining is not None:
+                rows = self._join_group_many(joining)
         except BaseException:
             self._break()
             raise
@@ -351,12 +353,14 @@ class VelocityManager(Grouped, Sparse, One, Gc):
         n, bound = data._n, data._n_grouped
         src, dst = fill_parts(gone, bound, n)
         leaving = gone[: np.searchsorted(gone, bound)]
+        moves = self._plan_moves(src, dst, gone)
+        others = self._others if len(leaving) else ()
+        leaves = [member._plan_leaving(leaving) for member in others]
         try:
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            if len(leaving):
-                for member in self._others:
-                    member._leave_group_many(leaving)
-            self._move_many(src, dst)
+            for leave in leaves:
+                leave()
+            self._move_many(src, dst, moves)
             data._n_grouped = bound - len(leaving)
             data._n = n - len(gone)
             self._version += 1
@@ -365,13 +369,14 @@ class VelocityManager(Grouped, Sparse, One, Gc):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

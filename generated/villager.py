@@ -41,6 +41,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.convert.arrays import leaves
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField
@@ -59,6 +60,7 @@ from ._runtime.groups.grouped import Grouped, GroupedRows
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts
+from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance
 from .enums import Loot
 
@@ -430,7 +432,6 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
     """Owns every Villager: lookup sparse, instances one, destroy gc.
 
     A peaceful creature with an AI; few of them carry anything.
-
     """
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
@@ -720,17 +721,19 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
+        joining = self._plan_join(entities, rows)
         slots = indices(entities, INDEX_MASK)
+        cold = data._plan_cold_rows(columns, count)
         try:
             data._entity_column[span] = entities
             data._energy_column[span] = columns["energy"]
             put_cells(data._goal_column, span, columns["goal"])
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
-            data._append_cold_rows(rows, columns)
+            data._append_cold_rows(rows, cold)
             self._version += 1
-            if self._others:
-                rows = self._join_group_many(rows, entities)
+            if joining is not None:
+                rows = self._join_group_many(joining)
         except BaseException:
             self._break()
             raise
@@ -799,13 +802,16 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         n, bound = data._n, data._n_grouped
         src, dst = fill_parts(gone, bound, n)
         leaving = gone[: np.searchsorted(gone, bound)]
+        moves = self._plan_moves(src, dst, gone)
+        others = self._others if len(leaving) else ()
+        leaves = [member._plan_leaving(leaving) for member in others]
+        cold = data._plan_removal(gone)
         try:
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            data._drop_cold_rows(gone)
-            if len(leaving):
-                for member in self._others:
-                    member._leave_group_many(leaving)
-            self._move_many(src, dst)
+            data._drop_cold_rows(cold)
+            for leave in leaves:
+                leave()
+            self._move_many(src, dst, moves)
             data._n_grouped = bound - len(leaving)
             data._n = n - len(gone)
             self._version += 1
@@ -814,14 +820,15 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             raise
         return len(gone)
 
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src) == 0:
-            return
-        data = self.data
-        data._move_rows(src, dst)
-        self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        data._follow_cold_rows(dst)
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+            data._follow_cold_rows(dst)
+        for planned in moves:
+            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

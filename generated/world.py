@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from operator import index
-from typing import Any, ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
-from ._runtime.archetypes.world import ArchetypeHolder, SpawnedRows
-from ._runtime.columns.field_names import known_fields
+from ._runtime.archetypes.world import ArchetypeWorld
 from ._runtime.convert.numbers import FloatField
-from ._runtime.entities.arrays import as_entities
-from ._runtime.entities.handles import Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.entities.handles import Entity, EntityArray, Instance, RowArray
 from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
 from ._runtime.queries.chunks import QueriedChunks
-from ._runtime.queries.join import QueryJoin
 from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ._runtime.queries.match import QueryMatch
 from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseMember
-from ._runtime.world.parts import WorldParts
-from ._runtime.world.signatures import ComponentFlags, ComponentHolder, signature_words
+from ._runtime.queries.query import QueriedRows
+from ._runtime.world.signatures import ComponentFlags
+from ._runtime.world.signed import SignedWorld
 from .ai_state import (
     AiState,
     AiStateColumns,
@@ -129,7 +124,7 @@ class Signature(ComponentFlags):
 
 
 class MoversRows(NamedTuple):
-    """Where the entities of `movers` are: read-only arrays of one length."""
+    """Where the entities of `movers` are: read-only arrays of equal length."""
 
     entity: EntityArray
     transform: RowArray
@@ -144,40 +139,17 @@ class MoversRow(NamedTuple):
     point_mass: Instance
 
 
-class MoversQuery:
+class MoversQuery(QueriedRows[MoversRows, MoversRow]):
     """Live entities with all of Transform, PointMass; none of Static.
 
-    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    Worked out when asked, and again if a manager changed or an entity died since: O(rows
     of the smallest manager) per component, otherwise O(components).
     """
 
-    __slots__ = ("_join",)
+    __slots__ = ()
 
-    def __init__(
-        self,
-        entities: EntityManager,
-        transform: TransformManager,
-        point_mass: PointMassManager,
-        static: StaticManager,
-    ) -> None:
-        self._join = QueryJoin(
-            entities,
-            (QueryMember(transform), QueryMember(point_mass)),
-            none_of=(QuerySparseMember(static, INDEX_MASK),),
-        )
-
-    def __len__(self) -> int:
-        """Return how many entities there are."""
-        return self._join.count()
-
-    def __iter__(self) -> Iterator[MoversRow]:
-        """Iterate over entities and rows as they are now."""
-        arrays = (array.tolist() for array in self._join.arrays())
-        return map(MoversRow._make, zip(*arrays, strict=True))
-
-    def rows(self) -> MoversRows:
-        """Return the entities, and the row of each in every manager; they are kept."""
-        return MoversRows(*self._join.arrays())
+    _ROWS = MoversRows
+    _ROW = MoversRow
 
     @property
     def transform(self) -> TransformColumns:
@@ -191,7 +163,7 @@ class MoversQuery:
 
 
 class DrawnRows(NamedTuple):
-    """Where the entities of `drawn` are: read-only arrays of one length."""
+    """Where the entities of `drawn` are: read-only arrays of equal length."""
 
     entity: EntityArray
     transform: RowArray
@@ -208,48 +180,18 @@ class DrawnRow(NamedTuple):
     """NIL where the entity has none."""
 
 
-class DrawnQuery:
+class DrawnQuery(QueriedRows[DrawnRows, DrawnRow]):
     """Live entities with all of Transform; any of SkinnedMesh, Tile, Particle; optional
     AiState.
 
-    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    Worked out when asked, and again if a manager changed or an entity died since: O(rows
     of the smallest manager) per component, otherwise O(components).
     """
 
-    __slots__ = ("_join",)
+    __slots__ = ()
 
-    def __init__(
-        self,
-        entities: EntityManager,
-        transform: TransformManager,
-        skinned_mesh: SkinnedMeshManager,
-        tile: TileManager,
-        particle: ParticleManager,
-        ai_state: AiStateManager,
-    ) -> None:
-        self._join = QueryJoin(
-            entities,
-            (QueryMember(transform),),
-            any_of=(
-                QuerySparseMember(skinned_mesh, INDEX_MASK),
-                QueryMember(tile),
-                QuerySparseMember(particle, INDEX_MASK),
-            ),
-            optional=(QuerySparseMember(ai_state, INDEX_MASK),),
-        )
-
-    def __len__(self) -> int:
-        """Return how many entities there are."""
-        return self._join.count()
-
-    def __iter__(self) -> Iterator[DrawnRow]:
-        """Iterate over entities and rows as they are now."""
-        arrays = (array.tolist() for array in self._join.arrays())
-        return map(DrawnRow._make, zip(*arrays, strict=True))
-
-    def rows(self) -> DrawnRows:
-        """Return the entities, and the row of each in every manager; they are kept."""
-        return DrawnRows(*self._join.arrays())
+    _ROWS = DrawnRows
+    _ROW = DrawnRow
 
     @property
     def transform(self) -> TransformColumns:
@@ -263,7 +205,7 @@ class DrawnQuery:
 
 
 class VisibleRows(NamedTuple):
-    """Where the entities of `visible` are: read-only arrays of one length."""
+    """Where the entities of `visible` are: read-only arrays of equal length."""
 
     entity: EntityArray
 
@@ -274,48 +216,21 @@ class VisibleRow(NamedTuple):
     entity: Entity
 
 
-class VisibleQuery:
+class VisibleQuery(QueriedRows[VisibleRows, VisibleRow]):
     """Live entities with any of SkinnedMesh, Tile, Particle.
 
-    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    Worked out when asked, and again if a manager changed or an entity died since: O(rows
     of the smallest manager) per component, otherwise O(components).
     """
 
-    __slots__ = ("_join",)
+    __slots__ = ()
 
-    def __init__(
-        self,
-        entities: EntityManager,
-        skinned_mesh: SkinnedMeshManager,
-        tile: TileManager,
-        particle: ParticleManager,
-    ) -> None:
-        self._join = QueryJoin(
-            entities,
-            (),
-            any_of=(
-                QuerySparseMember(skinned_mesh, INDEX_MASK),
-                QueryMember(tile),
-                QuerySparseMember(particle, INDEX_MASK),
-            ),
-        )
-
-    def __len__(self) -> int:
-        """Return how many entities there are."""
-        return self._join.count()
-
-    def __iter__(self) -> Iterator[VisibleRow]:
-        """Iterate over entities and rows as they are now."""
-        arrays = (array.tolist() for array in self._join.arrays())
-        return map(VisibleRow._make, zip(*arrays, strict=True))
-
-    def rows(self) -> VisibleRows:
-        """Return the entities, and the row of each in every manager; they are kept."""
-        return VisibleRows(*self._join.arrays())
+    _ROWS = VisibleRows
+    _ROW = VisibleRow
 
 
 class AfflictedRows(NamedTuple):
-    """Where the entities of `afflicted` are: read-only arrays of one length."""
+    """Where the entities of `afflicted` are: read-only arrays of equal length."""
 
     entity: EntityArray
     status_effect: RowArray
@@ -334,40 +249,17 @@ class AfflictedRow(NamedTuple):
     """NIL where the entity has none."""
 
 
-class AfflictedQuery:
+class AfflictedQuery(QueriedRows[AfflictedRows, AfflictedRow]):
     """Live entities with all of StatusEffect, AiState; optional PointMass.
 
-    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    Worked out when asked, and again if a manager changed or an entity died since: O(rows
     of the smallest manager) per component, otherwise O(components).
     """
 
-    __slots__ = ("_join",)
+    __slots__ = ()
 
-    def __init__(
-        self,
-        entities: EntityManager,
-        status_effect: StatusEffectManager,
-        ai_state: AiStateManager,
-        point_mass: PointMassManager,
-    ) -> None:
-        self._join = QueryJoin(
-            entities,
-            (QueryListMember(status_effect), QuerySparseMember(ai_state, INDEX_MASK)),
-            optional=(QueryMember(point_mass),),
-        )
-
-    def __len__(self) -> int:
-        """Return how many entities there are."""
-        return self._join.count()
-
-    def __iter__(self) -> Iterator[AfflictedRow]:
-        """Iterate over entities and rows as they are now."""
-        arrays = (array.tolist() for array in self._join.arrays())
-        return map(AfflictedRow._make, zip(*arrays, strict=True))
-
-    def rows(self) -> AfflictedRows:
-        """Return the entities, and the row of each in every manager; they are kept."""
-        return AfflictedRows(*self._join.arrays())
+    _ROWS = AfflictedRows
+    _ROW = AfflictedRow
 
     @property
     def status_effect(self) -> StatusEffectColumns:
@@ -386,7 +278,7 @@ class AfflictedQuery:
 
 
 class GrazersRows(NamedTuple):
-    """Where the entities of `grazers` are: read-only arrays of one length."""
+    """Where the entities of `grazers` are: read-only arrays of equal length."""
 
     entity: EntityArray
     position: RowArray
@@ -405,47 +297,17 @@ class GrazersRow(NamedTuple):
     kin: Instance
 
 
-class GrazersQuery:
+class GrazersQuery(QueriedRows[GrazersRows, GrazersRow]):
     """Live entities with all of Position, Velocity, Energy, Kin; none of Predator.
 
-    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    Worked out when asked, and again if a manager changed or an entity died since: O(rows
     of the smallest manager) per component, otherwise O(components).
     """
 
-    __slots__ = ("_join",)
+    __slots__ = ()
 
-    def __init__(
-        self,
-        entities: EntityManager,
-        position: PositionManager,
-        velocity: VelocityManager,
-        energy: EnergyManager,
-        kin: KinManager,
-        predator: PredatorManager,
-    ) -> None:
-        self._join = QueryJoin(
-            entities,
-            (
-                QuerySparseMember(position, INDEX_MASK),
-                QuerySparseMember(velocity, INDEX_MASK),
-                QuerySparseMember(energy, INDEX_MASK),
-                QuerySparseMember(kin, INDEX_MASK),
-            ),
-            none_of=(QuerySparseMember(predator, INDEX_MASK),),
-        )
-
-    def __len__(self) -> int:
-        """Return how many entities there are."""
-        return self._join.count()
-
-    def __iter__(self) -> Iterator[GrazersRow]:
-        """Iterate over entities and rows as they are now."""
-        arrays = (array.tolist() for array in self._join.arrays())
-        return map(GrazersRow._make, zip(*arrays, strict=True))
-
-    def rows(self) -> GrazersRows:
-        """Return the entities, and the row of each in every manager; they are kept."""
-        return GrazersRows(*self._join.arrays())
+    _ROWS = GrazersRows
+    _ROW = GrazersRow
 
     @property
     def position(self) -> PositionColumns:
@@ -469,7 +331,7 @@ class GrazersQuery:
 
 
 class HuntersRows(NamedTuple):
-    """Where the entities of `hunters` are: read-only arrays of one length."""
+    """Where the entities of `hunters` are: read-only arrays of equal length."""
 
     entity: EntityArray
     position: RowArray
@@ -490,47 +352,17 @@ class HuntersRow(NamedTuple):
     predator: Instance
 
 
-class HuntersQuery:
+class HuntersQuery(QueriedRows[HuntersRows, HuntersRow]):
     """Live entities with all of Position, Velocity, Energy, Kin, Predator.
 
-    Joined when asked, and again when a manager changed or an entity died since: O(rows
+    Worked out when asked, and again if a manager changed or an entity died since: O(rows
     of the smallest manager) per component, otherwise O(components).
     """
 
-    __slots__ = ("_join",)
+    __slots__ = ()
 
-    def __init__(
-        self,
-        entities: EntityManager,
-        position: PositionManager,
-        velocity: VelocityManager,
-        energy: EnergyManager,
-        kin: KinManager,
-        predator: PredatorManager,
-    ) -> None:
-        self._join = QueryJoin(
-            entities,
-            (
-                QuerySparseMember(position, INDEX_MASK),
-                QuerySparseMember(velocity, INDEX_MASK),
-                QuerySparseMember(energy, INDEX_MASK),
-                QuerySparseMember(kin, INDEX_MASK),
-                QuerySparseMember(predator, INDEX_MASK),
-            ),
-        )
-
-    def __len__(self) -> int:
-        """Return how many entities there are."""
-        return self._join.count()
-
-    def __iter__(self) -> Iterator[HuntersRow]:
-        """Iterate over entities and rows as they are now."""
-        arrays = (array.tolist() for array in self._join.arrays())
-        return map(HuntersRow._make, zip(*arrays, strict=True))
-
-    def rows(self) -> HuntersRows:
-        """Return the entities, and the row of each in every manager; they are kept."""
-        return HuntersRows(*self._join.arrays())
+    _ROWS = HuntersRows
+    _ROW = HuntersRow
 
     @property
     def position(self) -> PositionColumns:
@@ -559,7 +391,7 @@ class HuntersQuery:
 
 
 class AblazeRows(NamedTuple):
-    """Who the entities of `ablaze` are; rows in chunks have no numbers."""
+    """The entities of `ablaze`; rows in chunks have no numbers."""
 
     entity: EntityArray
     """Read-only."""
@@ -571,7 +403,7 @@ class AblazeRow(NamedTuple):
     entity: Entity
 
 
-class AblazeQuery(QueriedChunks[ArchetypeChunk]):
+class AblazeQuery(QueriedChunks[ArchetypeChunk, AblazeRows, AblazeRow]):
     """Live entities with all of Health, Burning; none of Armor.
 
     They are found by the archetypes of their chunks: O(archetypes).
@@ -581,18 +413,12 @@ class AblazeQuery(QueriedChunks[ArchetypeChunk]):
 
     _ALL: ClassVar = (Health, Burning)
     _NONE: ClassVar = (Armor,)
-
-    def __iter__(self) -> Iterator[AblazeRow]:
-        """Iterate over the entities as they are now."""
-        return map(AblazeRow, self._owners().tolist())
-
-    def rows(self) -> AblazeRows:
-        """Return the entities, chunk by chunk; kept until the next structural change."""
-        return AblazeRows(self._owners())
+    _ROWS = AblazeRows
+    _ROW = AblazeRow
 
 
 class FightersRows(NamedTuple):
-    """Who the entities of `fighters` are; rows in chunks have no numbers."""
+    """The entities of `fighters`; rows in chunks have no numbers."""
 
     entity: EntityArray
     """Read-only."""
@@ -604,7 +430,7 @@ class FightersRow(NamedTuple):
     entity: Entity
 
 
-class FightersQuery(QueriedChunks[ArchetypeChunk]):
+class FightersQuery(QueriedChunks[ArchetypeChunk, FightersRows, FightersRow]):
     """Live entities with all of Weapon; any of Health, Armor; optional Burning.
 
     They are found by the archetypes of their chunks: O(archetypes).
@@ -614,14 +440,8 @@ class FightersQuery(QueriedChunks[ArchetypeChunk]):
 
     _ALL: ClassVar = (Weapon,)
     _ANY: ClassVar = (Health, Armor)
-
-    def __iter__(self) -> Iterator[FightersRow]:
-        """Iterate over the entities as they are now."""
-        return map(FightersRow, self._owners().tolist())
-
-    def rows(self) -> FightersRows:
-        """Return the entities, chunk by chunk; kept until the next structural change."""
-        return FightersRows(self._owners())
+    _ROWS = FightersRows
+    _ROW = FightersRow
 
 
 class BodiesGroup(Group):
@@ -668,7 +488,7 @@ class ActorsGroup(Group):
         self.villager = VillagerGroupedData(villager.data)
 
 
-class Game(WorldParts):
+class Game(SignedWorld[Signature], ArchetypeWorld):
     """A small game of all shipped components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and
@@ -710,6 +530,7 @@ class Game(WorldParts):
         "bodies",
         "actors",
     )
+    _FLAGS = Signature
 
     def __init__(self) -> None:
         self.entities = EntityManager()
@@ -734,48 +555,94 @@ class Game(WorldParts):
         self.villager = VillagerManager(self.entities)
         self.spark = SparkManager()
         self.texture = TextureManager()
+        self._managers = {
+            AiState: self.ai_state,
+            CelestialBody: self.celestial_body,
+            Energy: self.energy,
+            EveryType: self.every_type,
+            Footprint: self.footprint,
+            Kin: self.kin,
+            Particle: self.particle,
+            PointMass: self.point_mass,
+            Position: self.position,
+            Predator: self.predator,
+            SceneNode: self.scene_node,
+            SkinnedMesh: self.skinned_mesh,
+            SoundSource: self.sound_source,
+            Static: self.static,
+            StatusEffect: self.status_effect,
+            Tile: self.tile,
+            Transform: self.transform,
+            Velocity: self.velocity,
+            Villager: self.villager,
+        }
+        self._collecting = (
+            self.ai_state,
+            self.celestial_body,
+            self.energy,
+            self.every_type,
+            self.kin,
+            self.particle,
+            self.point_mass,
+            self.position,
+            self.predator,
+            self.static,
+            self.status_effect,
+            self.tile,
+            self.transform,
+            self.velocity,
+            self.villager,
+        )
         self.archetypes = Archetypes(self.entities)
+        self._hold(self.archetypes)
         self.movers = MoversQuery(
             self.entities,
-            self.transform,
-            self.point_mass,
-            self.static,
+            (QueryMember(self.transform), QueryMember(self.point_mass)),
+            none_of=(QuerySparseMember(self.static),),
         )
         self.drawn = DrawnQuery(
             self.entities,
-            self.transform,
-            self.skinned_mesh,
-            self.tile,
-            self.particle,
-            self.ai_state,
+            (QueryMember(self.transform),),
+            any_of=(
+                QuerySparseMember(self.skinned_mesh),
+                QueryMember(self.tile),
+                QuerySparseMember(self.particle),
+            ),
+            optional=(QuerySparseMember(self.ai_state),),
         )
         self.visible = VisibleQuery(
             self.entities,
-            self.skinned_mesh,
-            self.tile,
-            self.particle,
+            (),
+            any_of=(
+                QuerySparseMember(self.skinned_mesh),
+                QueryMember(self.tile),
+                QuerySparseMember(self.particle),
+            ),
         )
         self.afflicted = AfflictedQuery(
             self.entities,
-            self.status_effect,
-            self.ai_state,
-            self.point_mass,
+            (QueryListMember(self.status_effect), QuerySparseMember(self.ai_state)),
+            optional=(QueryMember(self.point_mass),),
         )
         self.grazers = GrazersQuery(
             self.entities,
-            self.position,
-            self.velocity,
-            self.energy,
-            self.kin,
-            self.predator,
+            (
+                QuerySparseMember(self.position),
+                QuerySparseMember(self.velocity),
+                QuerySparseMember(self.energy),
+                QuerySparseMember(self.kin),
+            ),
+            none_of=(QuerySparseMember(self.predator),),
         )
         self.hunters = HuntersQuery(
             self.entities,
-            self.position,
-            self.velocity,
-            self.energy,
-            self.kin,
-            self.predator,
+            (
+                QuerySparseMember(self.position),
+                QuerySparseMember(self.velocity),
+                QuerySparseMember(self.energy),
+                QuerySparseMember(self.kin),
+                QuerySparseMember(self.predator),
+            ),
         )
         self.ablaze = AblazeQuery(self.archetypes)
         self.fighters = FightersQuery(self.archetypes)
@@ -816,177 +683,34 @@ class Game(WorldParts):
         empty dict stands for defaults. Raises what the managers' `create_many` do, and
         CapacityError; then there is no new entity, and no index or generation is used.
         """
-        n = index(n)
-        if n < 0:
-            raise ValueError(f"can't spawn {n} entities")
-        _parts: list[tuple[_Store, Columns]] = []
-        _given: list[object] = []
-        if tile is not None:
-            _columns = self.tile._checked(n, known_fields(Tile, tile))
-            _parts.append((self.tile, _columns))
-            _given.extend(tile.values())
-        if ai_state is not None:
-            _columns = self.ai_state._checked(n, known_fields(AiState, ai_state))
-            _parts.append((self.ai_state, _columns))
-            _given.extend(ai_state.values())
-        if celestial_body is not None:
-            _columns = self.celestial_body._checked(
-                n, known_fields(CelestialBody, celestial_body)
-            )
-            _parts.append((self.celestial_body, _columns))
-            _given.extend(celestial_body.values())
-        if energy is not None:
-            _columns = self.energy._checked(n, known_fields(Energy, energy))
-            _parts.append((self.energy, _columns))
-            _given.extend(energy.values())
-        if every_type is not None:
-            _columns = self.every_type._checked(n, known_fields(EveryType, every_type))
-            _parts.append((self.every_type, _columns))
-            _given.extend(every_type.values())
-        if footprint is not None:
-            _columns = self.footprint._checked(n, known_fields(Footprint, footprint))
-            _parts.append((self.footprint, _columns))
-            _given.extend(footprint.values())
-        if kin is not None:
-            _columns = self.kin._checked(n, known_fields(Kin, kin))
-            _parts.append((self.kin, _columns))
-            _given.extend(kin.values())
-        if particle is not None:
-            _columns = self.particle._checked(n, known_fields(Particle, particle))
-            _parts.append((self.particle, _columns))
-            _given.extend(particle.values())
-        if point_mass is not None:
-            _columns = self.point_mass._checked(n, known_fields(PointMass, point_mass))
-            _parts.append((self.point_mass, _columns))
-            _given.extend(point_mass.values())
-        if position is not None:
-            _columns = self.position._checked(n, known_fields(Position, position))
-            _parts.append((self.position, _columns))
-            _given.extend(position.values())
-        if predator is not None:
-            _columns = self.predator._checked(n, known_fields(Predator, predator))
-            _parts.append((self.predator, _columns))
-            _given.extend(predator.values())
-        if scene_node is not None:
-            _columns = self.scene_node._checked(n, known_fields(SceneNode, scene_node))
-            _parts.append((self.scene_node, _columns))
-            _given.extend(scene_node.values())
-        if skinned_mesh is not None:
-            _columns = self.skinned_mesh._checked(
-                n, known_fields(SkinnedMesh, skinned_mesh)
-            )
-            _parts.append((self.skinned_mesh, _columns))
-            _given.extend(skinned_mesh.values())
-        if sound_source is not None:
-            _columns = self.sound_source._checked(
-                n, known_fields(SoundSource, sound_source)
-            )
-            _parts.append((self.sound_source, _columns))
-            _given.extend(sound_source.values())
-        if static is not None:
-            _columns = self.static._checked(n, known_fields(Static, static))
-            _parts.append((self.static, _columns))
-            _given.extend(static.values())
-        if status_effect is not None:
-            _columns = self.status_effect._checked(
-                n, known_fields(StatusEffect, status_effect)
-            )
-            _parts.append((self.status_effect, _columns))
-            _given.extend(status_effect.values())
-        if transform is not None:
-            _columns = self.transform._checked(n, known_fields(Transform, transform))
-            _parts.append((self.transform, _columns))
-            _given.extend(transform.values())
-        if velocity is not None:
-            _columns = self.velocity._checked(n, known_fields(Velocity, velocity))
-            _parts.append((self.velocity, _columns))
-            _given.extend(velocity.values())
-        if villager is not None:
-            _columns = self.villager._checked(n, known_fields(Villager, villager))
-            _parts.append((self.villager, _columns))
-            _given.extend(villager.values())
-        _rows = SpawnedRows(
-            self.archetypes,
+        return self._spawn(
             n,
             {
+                Tile: tile,
+                AiState: ai_state,
+                CelestialBody: celestial_body,
+                Energy: energy,
+                EveryType: every_type,
+                Footprint: footprint,
+                Kin: kin,
+                Particle: particle,
+                PointMass: point_mass,
+                Position: position,
+                Predator: predator,
+                SceneNode: scene_node,
+                SkinnedMesh: skinned_mesh,
+                SoundSource: sound_source,
+                Static: static,
+                StatusEffect: status_effect,
+                Transform: transform,
+                Velocity: velocity,
+                Villager: villager,
                 Armor: armor,
                 Burning: burning,
                 Health: health,
                 Weapon: weapon,
             },
         )
-        _parts.append((_rows, {}))
-        return self._spawn(n, _parts, tuple(_given))
-
-    def destroy(self, entity: Entity, /) -> None:
-        """Destroy an entity, as `entities.destroy` does."""
-        self.entities.destroy(entity)
-
-    def destroy_many(self, entities: ArrayLike, /) -> None:
-        """Destroy k entities, as `entities.destroy_many` does."""
-        self.entities.destroy_many(entities)
-
-    def gc(self) -> int:
-        """Let every manager that collects lazily pick a few rows of dead entities.
-
-        Returns how many rows went. Costs next to nothing when nobody died.
-        """
-        gone = 0
-        with self.entities.dispatch:
-            gone += self.ai_state.gc()
-            gone += self.celestial_body.gc()
-            gone += self.energy.gc()
-            gone += self.every_type.gc()
-            gone += self.kin.gc()
-            gone += self.particle.gc()
-            gone += self.point_mass.gc()
-            gone += self.position.gc()
-            gone += self.predator.gc()
-            gone += self.static.gc()
-            gone += self.status_effect.gc()
-            gone += self.tile.gc()
-            gone += self.transform.gc()
-            gone += self.velocity.gc()
-            gone += self.villager.gc()
-        return gone
-
-    def collect(self) -> int:
-        """Remove all rows of dead entities that wait for it; O(all such rows).
-
-        Returns how many rows went. Managers with `destroy: manual` are left alone.
-        """
-        gone = 0
-        with self.entities.dispatch:
-            gone += self.ai_state.collect()
-            gone += self.celestial_body.collect()
-            gone += self.energy.collect()
-            gone += self.every_type.collect()
-            gone += self.kin.collect()
-            gone += self.particle.collect()
-            gone += self.point_mass.collect()
-            gone += self.position.collect()
-            gone += self.predator.collect()
-            gone += self.static.collect()
-            gone += self.status_effect.collect()
-            gone += self.tile.collect()
-            gone += self.transform.collect()
-            gone += self.velocity.collect()
-            gone += self.villager.collect()
-        return gone
-
-    def components(self, entity: Entity, /) -> tuple[type[Any], ...]:
-        """Return the row classes of the components that the entity has; O(components).
-
-        Rows of a dead entity count until they are collected, as in the managers' `has`.
-        """
-        return tuple(row for row, holder in self._members() if holder.has(entity))
-
-    def empty_entities(self) -> EntityArray:
-        """Return the live entities without any component; O(entities) per component."""
-        entities = self.entities.live()
-        for _, holder in self._members():
-            entities = entities[~holder.has_many(entities)]
-        return entities
 
     def carry(self, dt: float) -> None:
         """Take the place of what moves along with its point mass.
@@ -1126,22 +850,6 @@ class Game(WorldParts):
         blocks = ChunkBlocks(self.fighters, fields, working)
         return blocks.keep("parry")
 
-    def signature(self, entity: Entity, /) -> Signature:
-        """Return which components the entity has, as flags; O(components).
-
-        Rows of a dead entity count until they are collected, as in the managers' `has`.
-        """
-        bits = 0
-        for place, (_, holder) in enumerate(self._members()):
-            if holder.has(entity):
-                bits |= 1 << place
-        return Signature(bits)
-
-    def signatures(self, entities: ArrayLike, /) -> NDArray[np.uint64]:
-        """Return the signatures of k entities as numbers, shape (k,); O(k) per component."""
-        holders = [holder for _, holder in self._members()]
-        return signature_words(holders, as_entities(entities))
-
     def spawn_prop(
         self,
         n: int,
@@ -1151,8 +859,8 @@ class Game(WorldParts):
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
-        A component takes what it takes in `spawn`; without, its defaults. Raises what
-        `spawn` does, and then creates nothing.
+        Give a component what you give it in `spawn`, or leave it out for its defaults.
+        Raises what `spawn` raises; then nothing is created.
         """
         return self.spawn(
             n,
@@ -1170,8 +878,8 @@ class Game(WorldParts):
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
-        A component takes what it takes in `spawn`; without, its defaults. Raises what
-        `spawn` does, and then creates nothing.
+        Give a component what you give it in `spawn`, or leave it out for its defaults.
+        Raises what `spawn` raises; then nothing is created.
         """
         return self.spawn(
             n,
@@ -1194,8 +902,8 @@ class Game(WorldParts):
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
-        A component takes what it takes in `spawn`; without, its defaults. Raises what
-        `spawn` does, and then creates nothing.
+        Give a component what you give it in `spawn`, or leave it out for its defaults.
+        Raises what `spawn` raises; then nothing is created.
         """
         return self.spawn(
             n,
@@ -1207,86 +915,6 @@ class Game(WorldParts):
             transform={} if transform is None else transform,
             weapon={} if weapon is None else weapon,
         )
-
-    def _members(self) -> list[tuple[type[Any], ComponentHolder]]:
-        """Return what knows who has a component, by its row class, in order of bits."""
-        return [
-            (AiState, self.ai_state),
-            (CelestialBody, self.celestial_body),
-            (Energy, self.energy),
-            (EveryType, self.every_type),
-            (Footprint, self.footprint),
-            (Kin, self.kin),
-            (Particle, self.particle),
-            (PointMass, self.point_mass),
-            (Position, self.position),
-            (Predator, self.predator),
-            (SceneNode, self.scene_node),
-            (SkinnedMesh, self.skinned_mesh),
-            (SoundSource, self.sound_source),
-            (Static, self.static),
-            (StatusEffect, self.status_effect),
-            (Tile, self.tile),
-            (Transform, self.transform),
-            (Velocity, self.velocity),
-            (Villager, self.villager),
-            (Armor, ArchetypeHolder(self.archetypes, Armor)),
-            (Burning, ArchetypeHolder(self.archetypes, Burning)),
-            (Health, ArchetypeHolder(self.archetypes, Health)),
-            (Weapon, ArchetypeHolder(self.archetypes, Weapon)),
-        ]
-
-    def _spawn(
-        self,
-        n: int,
-        parts: list[tuple[_Store, Columns]],
-        borrowed: tuple[object, ...],
-    ) -> EntityArray:
-        """Create n entities and append checked columns; take all back if that fails."""
-        parts = [(store, _owned(columns)) for store, columns in parts]
-        entities = self.entities.create_many(n)
-        if n == 0:
-            return entities
-        done: list[_Store] = []
-        with self.entities.dispatch:
-            try:
-                for store, columns in parts:
-                    store._make_room(entities, columns, borrowed)
-                while sum(store._evict_many(entities) for store, _ in parts):
-                    for store, columns in parts:
-                        # again: callbacks may have changed anything
-                        store._admit_many(entities)
-                        store._make_room(entities, columns, ())
-                for store, columns in parts:
-                    store._append_many(entities, columns)
-                    done.append(store)
-            except BaseException:
-                for store in done:
-                    store.remove_many(entities)
-                self.entities._uncreate(entities)
-                raise
-        return entities
-
-
-def _owned(columns: Columns) -> Columns:
-    """Copy views: what they look at may move before the new rows are filled."""
-    return {name: c if c.base is None else c.copy() for name, c in columns.items()}
-
-
-class _Store(Protocol):
-    """Takes the rows of new entities."""
-
-    def remove_many(self, entities: ArrayLike, /) -> int: ...
-
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
-    ) -> None: ...
-
-    def _evict_many(self, entities: EntityArray, /) -> int: ...
-
-    def _admit_many(self, entities: EntityArray, /) -> None: ...
-
-    def _append_many(self, entities: EntityArray, columns: Columns, /) -> object: ...
 
 
 World = Game

@@ -6,7 +6,7 @@ import builtins
 import re
 import shutil
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -15,12 +15,13 @@ from ecsgen.config import Backend
 from ecsgen.model import Project
 from tests import mutants
 from tests.generated_package import SCHEMAS, build
-from tests.mutants import Group, Mutant
+from tests.mutants import Group, Mutant, Targets
 
 Item = TypeVar("Item")
 
-PLACES = 3
-"""Of many matches of a pattern in one module, so many are tried, from the first to the last."""
+FILES, PLACES = 8, 3
+"""Of many files in which a pattern matches, and of many matches in one of them, so many are tried,
+from the first to the last: they are made by the same template."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        return f"{self.where:<20} {self.mutant.says} [{self.place}]"
+        return f"{self.where:<36} {self.mutant.says} [{self.place}]"
 
 
 def build_all(folder: Path) -> dict[str, Project]:
@@ -81,21 +82,33 @@ def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
         for name, project in projects.items():
             package = folder / name
             targets = group.targets(project)
-            found = [file for file in targets if (package / file).exists()]
-            for file in found:
-                yield from _broken(package, file, group, targets[file])
-            if found:
+            texts = {file: _text(package / file) for file in targets if (package / file).exists()}
+            for mutant in group.mutants:
+                yield from _broken(package.name, group, mutant, texts, targets)
+            if texts:
                 break
 
 
-def _broken(folder: Path, file: str, group: Group, tests: tuple[str, ...]) -> Iterator[Job]:
-    text = (folder / file).read_text(encoding="utf-8")
-    for mutant in group.mutants:
-        matches = list(enumerate(re.finditer(mutant.old, text, re.MULTILINE)))
-        for place, match in spread(matches, PLACES):
-            new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
-            if new != text:
-                yield Job(folder.name, group.of, file, place, mutant, new, tests)
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _broken(
+    package: str, group: Group, mutant: Mutant, texts: Mapping[str, str], targets: Targets
+) -> Iterator[Job]:
+    """Return the jobs of one mutant."""
+    found = {file: list(_replaced(text, mutant)) for file, text in texts.items()}
+    for file in spread([file for file, matches in found.items() if matches], FILES):
+        for place, new in spread(found[file], PLACES):
+            yield Job(package, group.of, file, place, mutant, new, targets[file])
+
+
+def _replaced(text: str, mutant: Mutant) -> Iterator[tuple[int, str]]:
+    """Return each match of a mutant's pattern, by number, and the text with it replaced."""
+    for place, match in enumerate(re.finditer(mutant.old, text, re.MULTILINE)):
+        new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
+        if new != text:
+            yield place, new
 
 
 def spread(items: list[Item], count: int) -> list[Item]:

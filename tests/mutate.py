@@ -29,11 +29,16 @@ from queue import SimpleQueue
 
 import pytest
 
+if sys.platform == "linux":
+    import resource
+
 from tests.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
 SECONDS, SECONDS_PER_FILE = 900, 60
 """A run that takes longer is a kill: an endless loop is noticed, too. At most, and for each file
 of tests beside two more for the start."""
+MEMORY = 2 << 30
+"""Bytes that a run may take, where the system can tell: an endless list is noticed, too."""
 BY_TIME = "time"
 OPTIONS = (
     *("-x", "-q", "--no-header", "--tb=short"),
@@ -132,6 +137,8 @@ def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: 
     with output.open("w", encoding="utf-8") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     os.chdir(folder.parent)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.dont_write_bytecode = not keeps_compiled
@@ -189,7 +196,7 @@ def mutate(count: int, only: str, workers: int) -> list[Outcome]:
         for outcome in run_all(todo, folder, workers):
             outcomes.append(outcome)
             verdict = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVED"
-            print(f"{outcome.seconds:5.1f} s  {outcome.job.title:<78} {verdict}", flush=True)
+            print(f"{outcome.seconds:5.1f} s  {outcome.job.title:<90} {verdict}", flush=True)
     return outcomes
 
 
@@ -197,10 +204,10 @@ def report(outcomes: list[Outcome]) -> int:
     """Print kills per module and all survivors; return the exit status."""
     ran = Counter(outcome.job.where for outcome in outcomes)
     killed = Counter(outcome.job.where for outcome in outcomes if outcome.killed_by)
-    print(f"\n{'module':<24} {'mutants':>8} {'killed':>8}")
+    print(f"\n{'module':<40} {'mutants':>8} {'killed':>8}")
     for file in sorted(ran):
-        print(f"{file:<24} {ran[file]:>8} {killed[file]:>8}")
-    print(f"{'all':<24} {ran.total():>8} {killed.total():>8}")
+        print(f"{file:<40} {ran[file]:>8} {killed[file]:>8}")
+    print(f"{'all':<40} {ran.total():>8} {killed.total():>8}")
     slow = sum(outcome.killed_by == BY_TIME for outcome in outcomes)
     print(f"{slow} of them ran out of time")
     survivors = [outcome for outcome in outcomes if not outcome.killed_by]

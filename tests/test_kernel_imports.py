@@ -11,11 +11,11 @@ import pytest
 import ecsgen
 
 PACKAGE = Path(ecsgen.__file__).parent
-RENDER = ("ecsgen.render", "ecsgen.features", "ecsgen.world_features")
+RENDER = ("ecsgen.render", "ecsgen.policies", "ecsgen.world_features")
 ABOVE = {
     "model": ("ecsgen.kernels", "ecsgen.schema", "ecsgen.layout", *RENDER),
     "kernels": ("ecsgen.schema", "ecsgen.layout", *RENDER),
-    "features": ("ecsgen.render",),
+    "policies": ("ecsgen.render",),
     "render/kernels": ("ecsgen.render.numpy", "ecsgen.render.numba"),
     "render/numpy": ("ecsgen.render.numba",),
     "render/numba": ("ecsgen.render.numpy",),

@@ -20,9 +20,11 @@ from ecsgen.model import Project
 from ecsgen.render import Output, runtime
 from ecsgen.render.environment import template_folder
 from ecsgen.schema.names import RESERVED_FIELD_NAMES
+from ecsgen.world_features.feature import BLOCKS
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 POLICIES = "owner lookup instances destroy release ids partition hierarchy cold reserve growth"
+STEP = re.compile(r"{% step (\w+) %}")
 MACRO = re.compile(r"{%-? macro (\w+)\(")
 
 
@@ -47,7 +49,7 @@ def shared_templates() -> Iterator[Path]:
 
 @pytest.mark.parametrize("path", list(shared_templates()), ids=lambda path: path.name)
 def test_shared_templates_know_no_policy(path: Path) -> None:
-    """They put blocks together; which blocks there are is the features' business."""
+    """They put blocks together; which blocks there are is the policies' business."""
     text = path.read_text(encoding="utf-8")
     assert not re.findall(rf"component\.({'|'.join(POLICIES.split())})\b", text)
     names = {policy.name for policy in policies.every()}
@@ -70,9 +72,15 @@ def test_every_block_is_asked_for() -> None:
         if path.parent.name not in ("policies", "world"):
             continue
         for name in MACRO.findall(text):
-            asked = rf'\.{name}\(|"{name}"|step {name} '
+            asked = rf'\.{name}\(|"{name}"|{{% step {name} %}}'
             inside = len(re.findall(rf"\b{name}\b", text)) > 1
             assert inside or re.search(asked, everything + sources), f"{path.name}: {name}"
+
+
+def test_blocks_of_the_world_are_listed() -> None:
+    paths = [template_folder() / name for name in ("world.py.j2", "tests/world.py.j2")]
+    asked = {name for path in paths for name in STEP.findall(path.read_text("utf-8"))}
+    assert asked == BLOCKS.keys()
 
 
 @pytest.mark.parametrize("path", sorted(outputs()))

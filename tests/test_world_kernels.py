@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.render.world import Parts, world_module
+from ecsgen.render.world.kernels import KernelSubject
+from ecsgen.render.world.module import Parts, world_module
 from ecsgen.schema import load
-from ecsgen.world_features._kernels import KernelSubject
 from tests.generated_package import SCHEMAS
 from tests.world_package import world_package
 
@@ -271,30 +271,30 @@ fields: {gain: f32}
 """
 
 
-def large(backend: Backend, strewn: bool) -> Any:
+def large(backend: Backend, scattered: bool) -> Any:
     """A world of large cells, in the order of creation or in any."""
     world = world_package(LARGE, f"large_{backend}", backend).Large()
     es, random = world.spawn(70, third={}), np.random.default_rng(5)
     for manager in (world.left, world.right):
-        manager.create_many(random.permutation(es) if strewn else es)
+        manager.create_many(random.permutation(es) if scattered else es)
         for name in ("long", "square"):
             column = getattr(manager.data, name)
             column[...] = random.standard_normal(column.shape)
     world.third.data.gain = random.random(70)
-    if strewn:
+    if scattered:
         world.third.remove_many(es[::7])
         world.right.remove_many(es[::9])
     return world
 
 
-@pytest.mark.parametrize("strewn", [False, True])
-def test_large_cells(strewn: bool) -> None:
+@pytest.mark.parametrize("scattered", [False, True])
+def test_large_cells(scattered: bool) -> None:
     """What numba does in inner loops and on several cores is what numpy does."""
     pytest.importorskip("numba")
     results = []
     backends: tuple[Backend, ...] = ("numpy", "numba")
     for each in backends:
-        world = large(each, strewn)
+        world = large(each, scattered)
         world.inner(tuple(range(40)))
         world.mixed()
         world.shared()

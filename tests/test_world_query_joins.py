@@ -17,7 +17,7 @@ from tests.world_package import world_package
 NIL = 0xFFFF_FFFF
 SMALL = {
     "_JOINED": 5,
-    "_STREWN": 2,
+    "_SCATTERED": 2,
     "_ALIKE": 3,
     "_NEAR": 8,
     "_STEP": 4,
@@ -87,7 +87,7 @@ def test_equal_to_the_definition_in_small_blocks(seed: int, changes: int) -> Non
         check_columns(world)
 
 
-def strewn(count: int, share: int, seed: int = 0) -> tuple[Any, Any]:
+def scattered(count: int, share: int, seed: int = 0) -> tuple[Any, Any]:
     """Two managers in different orders, one with a part of the entities; and where they are."""
     world, draw = ordered(), np.random.default_rng(seed)
     at = draw.random((count, 3)).astype(np.float32)
@@ -103,7 +103,7 @@ def strewn(count: int, share: int, seed: int = 0) -> tuple[Any, Any]:
     return world, moving
 
 
-def check_strewn(world: Any, moving: Any) -> None:
+def check_scattered(world: Any, moving: Any) -> None:
     query = world.movers
     rows = query.rows()
     assert np.sort(rows.entity).tolist() == np.sort(moving).tolist()
@@ -145,26 +145,26 @@ def check_strewn(world: Any, moving: Any) -> None:
 )
 @given(st.integers(1, 40), st.sampled_from([5, 30, 60, 100]), st.integers(0, 1 << 32))
 def test_rows_in_any_order(count: int, share: int, seed: int) -> None:
-    world, moving = strewn(count, share, seed)
-    check_strewn(world, moving)
+    world, moving = scattered(count, share, seed)
+    check_scattered(world, moving)
     gone = moving[::4]
     world.speed.remove_many(gone)
-    check_strewn(world, np.setdiff1d(moving, gone))
+    check_scattered(world, np.setdiff1d(moving, gone))
 
 
 @pytest.mark.parametrize("share", [10, 50, 100])
 def test_many_rows_in_any_order(share: int) -> None:
     """As many as it takes without small blocks."""
-    world, moving = strewn(140_000, share)
-    check_strewn(world, moving)
+    world, moving = scattered(140_000, share)
+    check_scattered(world, moving)
     world.speed.remove_many(moving[:1000])
-    check_strewn(world, moving[1000:])
+    check_scattered(world, moving[1000:])
 
 
 @pytest.mark.parametrize(("share", "walks_larger"), [(100, False), (60, True), (30, False)])
 def test_the_larger_of_two_in_different_orders_is_walked(share: int, walks_larger: bool) -> None:
     """So are its columns read and written in the order of memory, unless it is much larger."""
-    world, _ = strewn(70_000, share)
+    world, _ = scattered(70_000, share)
     rows = world.movers.rows()
     assert (np.diff(rows.place) > 0).all() == (walks_larger or share == 100)
     assert (np.diff(rows.speed) > 0).all() == (share == 30)

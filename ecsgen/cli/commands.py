@@ -250,12 +250,13 @@ def _chosen(project: Project, names: tuple[str, ...]) -> list[Component]:
 def _print_layout(components: list[Component], world: World) -> None:
     from ecsgen.chunk_layout import chunk_plan, chunk_plan_table, chunk_title
     from ecsgen.kernels.usage import remarks
-    from ecsgen.layout import table
+    from ecsgen.layout import chunk_table, layout, table
 
     texts = []
     for component in components:
         lines = "".join(f"{remark}\n" for remark in remarks(component, world))
-        texts.append(f"{component.name}\n{table(component)}{lines}")
+        shown = f"{chunk_table(component)}\n" if component.chunk else table(layout(component))
+        texts.append(f"{component.name}\n{shown}{lines}")
     if chunked := [component for component in components if component.chunk]:
         texts.append(f"{chunk_title(chunked)}\n{chunk_plan_table(chunk_plan(chunked))}")
     click.echo("\n".join(texts), nl=False)

@@ -23,7 +23,9 @@ class ChunkCells(KeptOfChunks):
 
     __slots__ = ("_fields", "_found")
 
-    def __init__(self, query: QueriedChunks[Any], fields: Sequence[ChunkField]) -> None:
+    def __init__(
+        self, query: QueriedChunks[Any, Any, Any], fields: Sequence[ChunkField]
+    ) -> None:
         self._fields = fields
         super().__init__(query)
 

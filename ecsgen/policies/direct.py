@@ -40,17 +40,24 @@ POLICY = Policy(
             data._n = max(data._n, end)
             self._count += count
         """,
+        "plan_removal_one": """
+            end = data._n
+            if row == end - 1:
+                end = last_owner(data._entity_column, row)
+        """,
+        "plan_removal": """
+            end = last_owner(data._entity_column, data._n, gone)
+        """,
         "close_one": """
             data._entity_cells[row] = NULL_ENTITY
             <vacated_one>
-            if row == data._n - 1:
-                data._n = last_owner(data._entity_column, row)
+            data._n = end
             self._count -= 1
         """,
         "close_many": """
             data._entity_column[gone] = NULL_ENTITY
             <vacated_many>
-            data._n = last_owner(data._entity_column, data._n)
+            data._n = end
             self._count -= len(gone)
         """,
     },

@@ -4,6 +4,8 @@ A placement of its own: the packed one with a bound, as `partition`. Rows cross 
 gets or loses one of the components, in all members alike.
 """
 
+from textwrap import dedent
+
 from ecsgen.policies.packed import AT_THE_END, CHECK_ROW, RESERVE_ONE
 from ecsgen.policies.policy import Policy
 
@@ -26,14 +28,19 @@ POLICY = Policy(
             if self._others:
                 row = self._join_group(row, entity)
         """,
+        "plan_append": dedent(AT_THE_END["plan_append"])
+        + "joining = self._plan_join(entities, rows)",
         "settled_many": """
-            if self._others:
-                rows = self._join_group_many(rows, entities)
+            if joining is not None:
+                rows = self._join_group_many(joining)
         """,
         "plan_removal": """
             n, bound = data._n, data._n_grouped
             src, dst = fill_parts(gone, bound, n)
             leaving = gone[: np.searchsorted(gone, bound)]
+            moves = self._plan_moves(src, dst, gone)
+            others = self._others if len(leaving) else ()
+            leaves = [member._plan_leaving(leaving) for member in others]
         """,
         "close_one": """
             if row < data._n_grouped:
@@ -50,10 +57,9 @@ POLICY = Policy(
             <vacated_one>
         """,
         "close_many": """
-            if len(leaving):
-                for member in self._others:
-                    member._leave_group_many(leaving)
-            self._move_many(src, dst)
+            for leave in leaves:
+                leave()
+            self._move_many(src, dst, moves)
             data._n_grouped = bound - len(leaving)
             data._n = n - len(gone)
             <vacated_many>

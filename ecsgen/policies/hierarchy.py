@@ -40,8 +40,6 @@ POLICY = Policy(
             if data._parent_cells[row] != NIL:
                 self._leave_parent(row)
         """,
-        "removing_many": "self._leave_parents(gone)",
         "moved_one": "self._relink_family(src, dst)",
-        "moved_many": "self._relink_families(src, dst)",
     },
 )

@@ -13,6 +13,13 @@ def _columns(component: Component) -> tuple[Column, ...]:
     )
 
 
+def _next_slots(component: Component) -> str:
+    slots = "taken = data._next_slots(count)"
+    if component.owner == "entity":
+        return slots
+    return f"{slots}\nids = ids_of(taken, data._id_generation_column)"
+
+
 POLICY = Policy(
     name="ids",
     applies=lambda c: c.ids and c.lookup != "direct",
@@ -27,7 +34,8 @@ POLICY = Policy(
                 data._grow(data._peak + 1{views})
         """,
         "taken_one": "_taken = data._take_slot()",
-        "taken_many": "taken = data._take_slots(count)",
+        "plan_append": _next_slots,
+        "taken_many": "data._take_slots(count)",
         "appended_one": """
             data._id_slot_cells[row] = _taken
             data._id_row_cells[_taken] = row

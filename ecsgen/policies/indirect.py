@@ -19,12 +19,14 @@ POLICY = Policy(
     template=True,
     calls={
         "settings": "LAYOUT_COLD: ClassVar = COLD_COLUMNS",
-        "appended_many": "data._append_cold_rows(rows, columns)",
+        "plan_append": "cold = data._plan_cold_rows(columns, count)",
+        "appended_many": "data._append_cold_rows(rows, cold)",
+        "plan_again": "cold = data._plan_removal(gone)",
         "removing_one": """
             if data._cold_row_cells[row] != NIL:
                 data._drop_cold_row(data._cold_row_cells[row])
         """,
-        "removing_many": "data._drop_cold_rows(gone)",
+        "removing_many": "data._drop_cold_rows(cold)",
         "moved_one": """
             if data._cold_row_cells[dst] != NIL:
                 data._cold._row_cells[data._cold_row_cells[dst]] = dst

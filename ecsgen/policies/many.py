@@ -17,6 +17,11 @@ def _columns(component: Component) -> tuple[Column, ...]:
     )
 
 
+def _lists(component: Component) -> str:
+    moves = ", src, dst" if component.partition == "active" else ""
+    return f"lists = self._plan_lists(entities, rows{moves})"
+
+
 POLICY = Policy(
     name="many",
     role="instances",
@@ -28,10 +33,9 @@ POLICY = Policy(
     note="the last of the entity's list",
     calls={
         "appended_one": "self._link_row(entity, row)",
-        "appended_many": "self._link_rows(entities, rows)",
+        "plan_append": _lists,
+        "appended_many": "self._relink(lists)",
         "removing_one": "self._unlink_row(row)",
-        "removing_many": "self._unlink_rows(gone)",
         "moved_one": "self._relink_row(src, dst)",
-        "moved_many": "self._relink_rows(src, dst)",
     },
 )

@@ -6,11 +6,11 @@ POLICY = Policy(
     name="orphans_root",
     applies=lambda c: c.hierarchy == "root",
     order=26,
+    base="OrphansRoot",
     calls={
         "removing_one": """
             if data._first_child_cells[row] != NIL:
                 self._release_children(row)
         """,
-        "removing_many": "self._release_children_of(gone)",
     },
 )

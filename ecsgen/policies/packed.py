@@ -39,6 +39,7 @@ POLICY = Policy(
         "plan_removal": """
             n = data._n
             src, dst = fill(gone, n)
+            moves = self._plan_moves(src, dst, gone)
         """,
         "close_one": """
             src, dst = data._n - 1, row
@@ -49,7 +50,7 @@ POLICY = Policy(
             <vacated_one>
         """,
         "close_many": """
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n = n - len(gone)
             <vacated_many>
         """,

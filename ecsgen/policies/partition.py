@@ -10,7 +10,7 @@ _AT_THE_BOUND = {
     "place_one": """
         row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
     """,
-    "taken_one": """
+    "room_one": """
         if row != data._n:  # the first inactive row makes room
             self._move(row, Instance(data._n))
     """,
@@ -23,10 +23,11 @@ _AT_THE_BOUND = {
         start = data._n_active
         end = start + count
         src, dst = room_at(start, n, count)
+        moves = self._plan_moves(src, dst)
         span = slice(start, end)
         rows = np.arange(start, end)
     """,
-    "place_many": "self._move_many(src, dst)",
+    "place_many": "self._move_many(src, dst, moves)",
     "appended_many": """
         data._n = n + count
         data._n_active = end
@@ -64,6 +65,7 @@ POLICY = Policy(
             n, bound = data._n, data._n_active
             src, dst = fill_parts(gone, bound, n)
             active = int(np.searchsorted(gone, bound))
+            moves = self._plan_moves(src, dst, gone)
         """,
         "close_one": """
             if row < data._n_active:
@@ -78,7 +80,7 @@ POLICY = Policy(
             <vacated_one>
         """,
         "close_many": """
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             data._n_active = bound - active
             data._n = n - len(gone)
             <vacated_many>

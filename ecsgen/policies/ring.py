@@ -32,8 +32,6 @@ POLICY = Policy(
         "appended_one": "data._add_newest(row)",
         "appended_many": "data._add_newest_rows(rows)",
         "removing_one": "data._drop_row(row)",
-        "removing_many": "data._drop_rows(gone)",
         "moved_one": "data._follow_row(src, dst)",
-        "moved_many": "data._follow_rows(src, dst)",
     },
 )

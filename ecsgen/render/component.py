@@ -13,7 +13,7 @@ from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.runtime import COMPILED, origins
 from ecsgen.render.steps import Steps, indented
-from ecsgen.render.subjects import subject_of
+from ecsgen.render.subjects import attributes_of, subject_of
 from ecsgen.render.wording import literal_names
 
 MARKER = "<<imports>>"
@@ -22,7 +22,8 @@ MARKER = "<<imports>>"
 def component_module(component: Component) -> str:
     """Return the unformatted module of a component."""
     active = policies.active(component)
-    c = ComponentSpelling(component, active)
+    subjects = {p.name: subject_of(p.name, component) for p in active if p.template}
+    c = ComponentSpelling(component, active, attributes_of(subjects.values()))
     step = Steps(
         component,
         active,
@@ -33,13 +34,11 @@ def component_module(component: Component) -> str:
         "c": c,
         "step": step,
         "imports_marker": MARKER,
-        "layout_table": indented(table(component).removesuffix("\n"), 4),
+        "layout_table": indented(table(c.layout).removesuffix("\n"), 4),
     }
-    for policy in active:
-        if policy.template:
-            template = environment().get_template(f"policies/{policy.name}.py.j2")
-            own = {**context, "it": subject_of(policy.name, component)}
-            step.templates[policy.name] = template.make_module(own)
+    for name, subject in subjects.items():
+        template = environment().get_template(f"policies/{name}.py.j2")
+        step.templates[name] = template.make_module({**context, "it": subject})
     text = environment().get_template("component.py.j2").render(context)
     names = dict.fromkeys(c.enums, ".enums")
     if component.backend == "numba":

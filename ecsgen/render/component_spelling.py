@@ -22,8 +22,15 @@ from ecsgen.schema.names import DERIVED_CLASSES
 class ComponentSpelling:
     """A component as its templates see it."""
 
-    def __init__(self, component: Component, active: Sequence[Policy] | None = None) -> None:
+    def __init__(
+        self,
+        component: Component,
+        active: Sequence[Policy] | None = None,
+        attributes: Sequence[str] = (),
+    ) -> None:
+        """`attributes`: what policies' templates give the class of the columns beside those."""
         self.component = component
+        self._attributes = attributes
         self._policies = policies.active(component) if active is None else active
         self.layout: Layout = layout(component)
         self.name = component.name
@@ -126,17 +133,8 @@ class ComponentSpelling:
     def row_slots(self) -> str:
         """The statement that declares the attributes of the class of its columns."""
         names = [name for policy in self._policies for name in policy.row_state]
-        flat = [f"_{name}_flat" for name in self.flat_columns]
-        return slots_lines([*cell_attributes(self.columns, self.is_packed), *names, *flat])
-
-    @property
-    def flat_columns(self) -> list[str]:
-        """The columns that compiled functions see element after element."""
-        if not any(policy.name == "flat_columns" for policy in self._policies):
-            return []
-        from ecsgen.render.numba.flat import FlatColumns
-
-        return [name for name, _ in FlatColumns(self.component).columns]
+        columns = cell_attributes(self.columns, self.is_packed)
+        return slots_lines([*columns, *names, *self._attributes])
 
     @property
     def objects_line(self) -> str:

@@ -16,8 +16,6 @@ from jinja2.ext import Extension
 from ecsgen.render.calls import call, collection, disjunction
 from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
 
-NOTHING = "\0"
-"""Stands alone on a line of the world where no feature has anything to say; the line goes."""
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -50,14 +48,8 @@ def environment() -> Environment:
     )
     env.filters |= {"doc": doc, "comment": comment_text, "literal": literal}
     env.filters["deeper"] = deeper
-    env.tests["nothing"] = is_nothing
     env.globals |= {"call": call, "collection": collection, "disjunction": disjunction}
     return env
-
-
-def is_nothing(text: str) -> bool:
-    """Whether a step's text is the mark that no feature has anything to say."""
-    return text.strip() == NOTHING
 
 
 def doc(text: str, indent: int = 0) -> str:

@@ -21,9 +21,10 @@ from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import LAYOUT, RUNTIME, copies, origins, sources
-from ecsgen.render.world import Parts, world_module
+from ecsgen.render.world.module import Parts, world_module
 
 EXPORTED = (
+    "BrokenManagerError",
     "CapacityError",
     "DuplicateInstanceError",
     "EcsError",

@@ -5,7 +5,7 @@ Made here and not by the policies: they lie below the layout, and know nothing o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from ecsgen.model import Component
@@ -28,3 +28,8 @@ def subject_of(policy: str, component: Component) -> object:
     """Return the subject of a policy's template; None for those that need none."""
     make = _BY_POLICY.get(policy)
     return None if make is None else make(component)
+
+
+def attributes_of(subjects: Iterable[object]) -> list[str]:
+    """Return the attributes that these subjects give the class of a component's columns."""
+    return [name for subject in subjects for name in getattr(subject, "attributes", ())]

@@ -19,13 +19,12 @@ from ecsgen.files import fingerprint
 from ecsgen.model import Component, Project
 from ecsgen.render import support
 from ecsgen.render.archetypes import chunked_components
-from ecsgen.render.blocks import without_nothing
 from ecsgen.render.calls import import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
 from ecsgen.render.test_spelling import ComponentTests
-from ecsgen.render.world import Parts, Steps
+from ecsgen.render.world.module import Blocks, Parts
 
 PARENT = ".."
 """Where the tests find the package when they are inside of it."""
@@ -102,13 +101,13 @@ def conftest_module(package: str, parent: str) -> str:
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
     supported = _support_of_world({name for name, _ in parts.features})
-    step = Steps(
+    blocks = Blocks(
         parts,
         imported=import_line(package, [parts.world.name, *parts.exports]),
         support_import=support.import_lines({"world/spawning", *supported}),
         siblings=_siblings(parts),
     )
-    return without_nothing(environment().get_template("tests/world.py.j2").render(step.context))
+    return environment().get_template("tests/world.py.j2").render(blocks.context)
 
 
 def _siblings(parts: Parts) -> list[str]:

@@ -177,6 +177,11 @@ class Manager(ABC):
             for name, (field, default) in self._FIELDS.items()
         }
 
+    @property
+    def _is_watched(self) -> bool:
+        """Whether callbacks run when what a dead entity has left goes."""
+        return False
+
     def _own(self, columns: Columns) -> Columns:
         """Return checked columns that no later step of a creation can change."""
         return columns

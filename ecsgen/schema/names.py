@@ -53,16 +53,20 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
+        "ArchetypeWorld "
         "ChunkBase ChunkBlocks ChunkCells ChunkColumns ChunkField ChunkLayout ChunkParts "
         "ChunkPlace ChunkPool ChunkRun ChunkT EntityPlaces KeptOfChunks LiveEntities NewColumns "
         "RowClass RowCount SavedArchetype SpawnedRows NOWHERE POSITION_BITS POSITION_MASK "
         "ROOT_ARCHETYPE"
     ),
-    "what their runtime defines for signatures and queries": _words(
-        "ComponentFlags ComponentHolder FoundRows JoinedBlocks JoinedColumn JoinedHolder "
-        "QueriedChunks QueriedEntities QueriedManager QueriedSparseManager QueryBlock "
-        "QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch QueryMember "
-        "QueryRows QuerySparseMember RowOrder RowsOrSlice WORD_BITS WorldParts"
+    "what their runtime defines for worlds, signatures and queries": _words(
+        "CollectingManager ComponentFlags ComponentHolder FlagsT FoundRows JoinedBlocks "
+        "JoinedColumn JoinedHolder "
+        "QueriedChunks QueriedEntities QueriedManager QueriedRows QueriedSparseManager QueryBase "
+        "QueryBlock QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch "
+        "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
+        "SpawnFields SpawnPart SpawnStore WORD_BITS WideSignedWorld WorldBase WorldManager "
+        "WorldParts"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "

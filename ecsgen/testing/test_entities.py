@@ -204,6 +204,51 @@ def test_repeated_entities_are_refused() -> None:
         em.create_many(-1)
 
 
+def test_a_repeat_among_few_is_refused() -> None:
+    em = EntityManager()
+    es = em.create_many(min(100, entities.INDEX_COUNT)).tolist()
+    with pytest.raises(StaleEntityError, match="repeated"):
+        em.destroy_many([es[1], es[0], es[1]])
+    assert list(em) == es
+
+
+@pytest.mark.parametrize("as_many", [False, True])
+def test_many_indices_wait_in_order(as_many: bool) -> None:
+    if entities.INDEX_COUNT < 400 or entities.GENERATION_BITS < 4:
+        pytest.skip("handles are too few, or retire too soon")
+    em = EntityManager()
+    alive = em.create_many(400).tolist()
+    waiting: list[int] = []
+    for dying, coming in ((65, 65), (100, 60), (120, 150), (10, 20)):
+        gone, alive = alive[:dying], alive[dying:]
+        if as_many:
+            em.destroy_many(gone)
+        else:
+            for entity in gone:
+                em.destroy(entity)
+        waiting += map(em.index, gone)
+        count = min(coming, len(waiting))
+        with runtime_with(MIN_FREE=0):
+            made = (
+                em.create_many(count).tolist()
+                if as_many
+                else [em.create() for _ in range(count)]
+            )
+        assert list(map(em.index, made)) == waiting[:count]
+        waiting = waiting[count:]
+        alive += made
+
+
+def test_who_is_alive_among_many() -> None:
+    em = EntityManager()
+    es = em.create_many(min(40_000, entities.INDEX_COUNT))
+    dead = np.zeros(len(es), np.bool_)
+    dead[1:-1:3] = True
+    em.destroy_many(es[dead])
+    assert em.alive_many(es).tolist() == (~dead).tolist()
+    assert em.alive_many(es[::-1]).tolist() == (~dead)[::-1].tolist()
+
+
 def test_taking_back_after_others_came() -> None:
     em = EntityManager()
     es = em.create_many(2)

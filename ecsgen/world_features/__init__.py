@@ -1,4 +1,8 @@
-"""What a world can do, one file each: a new file here and its template is a new ability."""
+"""What a world can do, one file each: a new file here and its template is a new ability.
+
+What all worlds with it do alike is real Python in `ecsgen/runtime/`; what names components is laid
+out by a template.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,18 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from ecsgen.model import Project
-from ecsgen.world_features._base import WorldFeature
+from ecsgen.world_features.feature import WorldFeature
 
 __all__ = ["WorldFeature", "active", "every"]
+
+_NOT_FEATURES = ("feature", "members")
 
 
 @cache
 def every() -> tuple[WorldFeature, ...]:
     """Return all features, in the order in which their blocks stand."""
-    modules = (m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
-    found: list[WorldFeature] = [import_module(f"{__name__}.{name}").FEATURE for name in modules]
+    names = (m.name for m in iter_modules(__path__) if m.name not in _NOT_FEATURES)
+    found: list[WorldFeature] = [import_module(f"{__name__}.{name}").FEATURE for name in names]
     return tuple(sorted(found, key=lambda feature: (feature.order, feature.name)))
 
 

@@ -1,24 +1,21 @@
 """Signatures: the components of an entity as flags (the overview's bit sets, in one number)."""
 
 from ecsgen.model import Project
-from ecsgen.world_features._base import WorldFeature
-from ecsgen.world_features._members import bundle_members, having_owners
+from ecsgen.world_features.feature import WorldFeature
+from ecsgen.world_features.members import having_owners
+
+WORD_BITS = 64
 
 
-def _subject(project: Project) -> object:
-    """Return the names of the flags, and what each bundle's flag is put together from."""
-    flags = tuple(component.module.upper() for component in having_owners(project))
-    bundles = tuple(
-        (name.upper(), tuple(component.module.upper() for component in members))
-        for name, members in bundle_members(project).items()
-    )
-    return flags, bundles
+def _base(project: Project) -> str:
+    fits = len(having_owners(project)) <= WORD_BITS
+    return "SignedWorld[Signature]" if fits else "WideSignedWorld[Signature]"
 
 
 FEATURE = WorldFeature(
     name="signature",
     applies=lambda project: True,
     order=10,
-    subject=_subject,
+    base=_base,
     exports=lambda project: ("Signature",),
 )

@@ -15,8 +15,13 @@ def break_down(whole: Any) -> None:
 
     Its class is exchanged for one that only raises, so what works pays nothing for it.
     """
-    if not issubclass(type(whole), _Broken):
+    if not is_broken(whole):
         object.__setattr__(whole, "__class__", _broken(type(whole)))
+
+
+def is_broken(whole: object) -> bool:
+    """Return whether all calls of `whole` raise."""
+    return issubclass(type(whole), _Broken)
 
 
 class _Broken:

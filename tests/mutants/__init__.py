@@ -6,9 +6,9 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import walk_packages
 
-from tests.mutants._base import Group, Mutant
+from tests.mutants._base import Group, Mutant, Targets
 
-__all__ = ["Group", "Mutant", "every"]
+__all__ = ["Group", "Mutant", "Targets", "every"]
 
 
 def every() -> list[Group]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ecsgen import features, world_features
+from ecsgen import policies, world_features
 from ecsgen.model import Component, Project
 
 Targets = Mapping[str, tuple[str, ...]]
@@ -37,7 +37,7 @@ def managers(policy: str, *mutants: Mutant) -> Group:
     """Break every manager whose component has a storage policy."""
 
     def targets(project: Project) -> Targets:
-        return {f"{c.module}.py": _tests([c]) for c in _having(policy, project)}
+        return {f"{c.module}.py": _tests(c) for c in _having(policy, project)}
 
     return Group(f"managers, {policy}", targets, mutants)
 
@@ -46,7 +46,7 @@ def every_manager(*mutants: Mutant) -> Group:
     """Break every manager, whatever its policies are."""
 
     def targets(project: Project) -> Targets:
-        return {f"{c.module}.py": _tests([c]) for c in _managed(project)}
+        return {f"{c.module}.py": _tests(c) for c in _managed(project)}
 
     return Group("every manager", targets, mutants)
 
@@ -71,18 +71,11 @@ def world(feature: str, *mutants: Mutant) -> Group:
 
 
 def module(path: str, tests: tuple[str, ...], *mutants: Mutant) -> Group:
-    """Break a file that is the same for all components."""
+    """Break a file that is the same for all components; the tests of these files must notice.
+
+    They run one after the other, up to the first that notices: quick ones come first.
+    """
     return Group(path, lambda project: {path: tests}, mutants)
-
-
-def module_of(policy: str, path: str, *mutants: Mutant) -> Group:
-    """Break a file that all managers with a storage policy share; the tests of any must notice."""
-
-    def targets(project: Project) -> Targets:
-        having = _having(policy, project)
-        return {path: _tests(having)} if having else {}
-
-    return Group(f"{path}, {policy}", targets, mutants)
 
 
 def _managed(project: Project) -> list[Component]:
@@ -90,8 +83,8 @@ def _managed(project: Project) -> list[Component]:
 
 
 def _having(policy: str, project: Project) -> list[Component]:
-    return [c for c in _managed(project) if policy in {f.name for f in features.active(c)}]
+    return [c for c in _managed(project) if policy in {f.name for f in policies.active(c)}]
 
 
-def _tests(components: list[Component]) -> tuple[str, ...]:
-    return (*(f"test_{component.module}.py" for component in components), "test_world.py")
+def _tests(component: Component) -> tuple[str, ...]:
+    return f"test_{component.module}.py", "test_world.py"

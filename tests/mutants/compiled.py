@@ -2,10 +2,12 @@
 
 from tests.mutants._base import Mutant, module
 
+KERNELS = ("test_bead.py", "test_cell.py", "test_world.py")
+
 GROUPS = (
     module(
-        "_compiled.py",
-        ("test_bead.py", "test_bone.py", "test_cell.py", "test_world.py"),
+        "_compiled/arithmetic.py",
+        KERNELS,
         Mutant("NaN is no minimum", r"a < b or a != a", "a < b"),
         Mutant("NaN is no maximum", r"a > b or a != a", "a > b"),
         Mutant("a remainder has the dividend's sign", r"rest \+ b if .*", "rest"),
@@ -14,19 +16,27 @@ GROUPS = (
             r"if b == 0:\n        return rest",
             "if b == 0:\n        return b",
         ),
+    ),
+    module(
+        "_compiled/folds.py",
+        KERNELS,
         Mutant("sums have one pair less", r"range\(n // 2\):(?=\n.*\+=)", "range(n // 2 - 1):"),
         Mutant("a sum of none is anything", r"values\[0\] = 0", "values[0] = 1"),
         Mutant("sums lose the odd one", r"half = \(n \+ 1\) // 2", "half = n // 2"),
         Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
+    ),
+    module(
+        "_compiled/chunks.py",
+        ("test_world.py",),
         Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),
-        Mutant("sparse: other owners are found", r"row < n and owners\[row\] == entity", "row < n"),
+    ),
+    module(
+        "_compiled/joined.py",
+        ("test_world.py",),
         Mutant(
-            "direct: other owners are found",
-            r"index < n and owners\[index\] == entity",
-            "index < n",
+            "rows that do not follow each other do",
+            r"if len\(rows\) > 1 else",
+            "if len(rows) < 1 else",
         ),
-        Mutant("direct: null is found", r"entity != 0 and ", ""),
-        Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
-        Mutant("the last row is not found", r"for row in range\(n\):", "for row in range(n - 1):"),
     ),
 )

@@ -2,10 +2,12 @@
 
 from tests.mutants._base import Mutant, module
 
+ENTITIES = ("test_entities.py",)
+
 GROUPS = (
     module(
-        "entities.py",
-        ("test_entities.py",),
+        "_runtime/entities/manager.py",
+        ENTITIES,
         Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
         Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1", "pass"),
         Mutant(
@@ -40,13 +42,7 @@ GROUPS = (
             "(e + 2 * ONE_GENERATION) ^ 1",
         ),
         Mutant("the dead stay alive", r"cells \^= 1$", "pass"),
-        Mutant("null is alive at first", r"handles\[0\] = ONE_GENERATION \| 1", "pass"),
-        Mutant("the living are every other one", r"alive\[::2\] \^= True", "pass"),
-        Mutant("handles are lost when they grow", r"handles\[: self\._n_cells\] = .*", "pass"),
-        Mutant("it grows an entity too late", r"n > self\._n_cells", "n > self._n_cells + 1"),
-        Mutant("queued indices take no memory", r" \+ self\._free\.nbytes", ""),
         Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
-        Mutant("the dead among many are accepted", r"if not alive\.all\(\):", "if False:"),
         Mutant("nobody is told", r"self\._callbacks\.run\(es, .*\)", "pass"),
         Mutant("nobody is asked first", r"self\._callbacks\.check\(\)", "pass"),
         Mutant(
@@ -62,5 +58,52 @@ GROUPS = (
         Mutant("saving loses the retired", r"self\._n_retired = state.*", "pass"),
         Mutant("saving loses free indices", r"self\._free\.push_many\(state.*\)", "pass"),
         Mutant("handles of other bits are loaded", r'if state\["bits"\] != bits:', "if False:"),
+    ),
+    module(
+        "_runtime/entities/living.py",
+        ENTITIES,
+        Mutant("null is alive at first", r"handles\[0\] = ONE_GENERATION \| 1", "pass"),
+        Mutant("the living are every other one", r"alive\[::2\] \^= True", "pass"),
+        Mutant("handles are lost when they grow", r"handles\[: self\._n_cells\] = .*", "pass"),
+        Mutant("it grows an entity too late", r"n > self\._n_cells", "n > self._n_cells + 1"),
+        Mutant("queued indices take no memory", r" \+ self\._free\.nbytes", ""),
+        Mutant("the dead among many are accepted", r"if not alive\.all\(\):", "if False:"),
+        Mutant("the retired count as living", r" - self\._n_retired", ""),
+    ),
+    module(
+        "_runtime/entities/queue.py",
+        ENTITIES,
+        Mutant(
+            "the queue is short for one", r"if count > self\._mask:", "if count > self._mask + 1:"
+        ),
+        Mutant(
+            "the queue is short for many",
+            r"if count > self\._mask \+ 1:",
+            "if count > self._mask + 2:",
+        ),
+        Mutant(
+            "the queue forgets its beginning",
+            r"\(self\._head \+ count\) & self\._mask",
+            "count & self._mask",
+        ),
+        Mutant("many do not go around the end", r"\] = indices\[room:\]", "] = indices[:0]"),
+        Mutant("the first are not all", r"indices\[len\(front\) :\] = .*", "pass"),
+        Mutant(
+            "growing loses what waits", r"(self\._place\(ring\)\n +)self\._fill\(.*\)", r"\1pass"
+        ),
+    ),
+    module(
+        "_runtime/entities/arrays.py",
+        ENTITIES,
+        Mutant(
+            "stale handles are held",
+            r"np\.equal\(found\[:n\], block, out=held.*\)",
+            "held[start : start + n] = True",
+        ),
+        Mutant("a run is told by its ends", r" and np\.array_equal\(.*\)", ""),
+        Mutant(
+            "few repeats are not seen", r"\(ascending\[1:\] != ascending\[:-1\]\)\.all\(\)", "True"
+        ),
+        Mutant("repeats are not seen", r"int\(np\.count_nonzero\(seen\)\) == k", "True"),
     ),
 )

@@ -1,6 +1,6 @@
 """Ways to break what every manager has."""
 
-from tests.mutants._base import Mutant, every_manager
+from tests.mutants._base import Mutant, every_manager, module
 
 # Not where the fields' accessors, called at once, check it again.
 ROW_CHECK = r"not 0 <= row < data\._n:(?!\n.*\n +return \w+\(\s*self\.)"
@@ -8,16 +8,7 @@ ROW_CHECK = r"not 0 <= row < data\._n:(?!\n.*\n +return \w+\(\s*self\.)"
 GROUPS = (
     every_manager(
         Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
-        Mutant(
-            "a lock is not respected",
-            r"if self\._locks:$",
-            "if False:",
-        ),
-        Mutant(
-            "a lock ends with an inner one",
-            r"(?<=yield\n        finally:\n            )self\._locks -= 1",
-            "self._locks = 0",
-        ),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         # Slots fill up with the rows, so where there are ids, these grow as well.
         Mutant(
             "the full buffer does not count as full",
@@ -25,35 +16,9 @@ GROUPS = (
             "data._n == -1:",
         ),
         Mutant("it grows a row too early", r"== data\._allocated:$", "== data._allocated - 1:"),
-        Mutant("it grows too early for many", r"needed = data\._n \+ ", "needed = data._n + 1 + "),
-        Mutant(
-            "it grows by little",
-            r"grown_capacity\(data\._allocated, (data\._n|needed)",
-            r"grown_capacity(0, \1",
-        ),
         Mutant("a default has another word", r"= word\((\w+), (\w+)\)$", r"= word(\1, \2) ^ 1"),
-        Mutant("two columns lie at the same place", r"(cut\(buffer, COLUMNS)\[2\]", r"\1[1]"),
+        Mutant("two columns lie at the same place", r"self\._cut\(2\)", "self._cut(1)"),
         Mutant("cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
-        Mutant("rows are lost when the buffer moves", r"copy_rows\(.*\)", "pass"),
-        Mutant("held views are not reported", r"warn_if_viewed\(.*\)", "pass"),
-        Mutant(
-            "arguments count as held views",
-            r"MANAGER, borrowed\)(?=[\s\S]*def set_)",
-            "MANAGER, ())",
-        ),
-        Mutant("saving loses the version", r'= state\["version"\]', "= 0"),
-        Mutant("saving loses rows", r"data\._load\(.*\)", "pass"),
-        Mutant("the opposite of having", r"lookup\(entity\) != NIL$", "lookup(entity) == NIL"),
-        Mutant("what is missing is not reported", r"raise missing\(MANAGER, entity\)", "pass"),
-        Mutant("the missing among many are not reported", r"first_missing\(.*\)", "pass"),
-        Mutant(
-            "a fitting reserve moves rows", r"rows > data\._allocated", "rows >= data._allocated"
-        ),
-        Mutant("shrinking changes nothing", r"capacity < data\._allocated", "capacity < 0"),
-        Mutant("repeated rows are accepted", r"distinct\(given, .*, MANAGER\)", "np.unique(given)"),
-        Mutant(
-            "rows outside are accepted", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"
-        ),
         Mutant(
             "the row behind the last is accepted",
             ROW_CHECK,
@@ -64,5 +29,46 @@ GROUPS = (
             ROW_CHECK,
             "row >= data._n:",
         ),
+    ),
+    module(
+        "_runtime/manager.py",
+        ("test_point_mass.py", "test_particle.py"),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant("a lock ends with an inner one", r"self\._locks -= 1", "self._locks = 0"),
+        Mutant("a lock never ends", r"^( +)self\._unlock\(\)", r"\1pass"),
+        Mutant("it grows too early for many", r"needed = data\._rows_for\(count\)", r"\g<0> + 1"),
+        Mutant("many have no room", r"if needed > data\._allocated:", "if False:"),
+        Mutant("saving loses the version", r'\("_version",\)', "()"),
+        Mutant(
+            "saving loses rows",
+            r'self\.data = state\["data"\]',
+            "self.data = self._ROWS(self._CAPACITY)",
+        ),
+        Mutant("saved numbers are not set", r"setattr\(self, name, number\)", "pass"),
+        Mutant("repeated rows are accepted", r"distinct\(given, .*\)\)", "given)"),
+        Mutant("reserve is not counted", r"self\._version \+= (self\.data\._reserve)", r"\1"),
+        Mutant("shrinking is not counted", r"self\._version \+= (self\.data\._shrink)", r"\1"),
+        Mutant("it reserves less than nothing", r"if rows < 0:", "if False:"),
+        Mutant(
+            "arguments may be views of what they change",
+            r"buffer = self\.data\._buffer",
+            "buffer = None",
+        ),
+        Mutant(
+            "arguments count as held views",
+            r"data\._grow\(needed, borrowed\)",
+            "data._grow(needed)",
+        ),
+    ),
+    module(
+        "_runtime/manager.py",
+        ("test_texture.py",),
+        Mutant("a loaded one attaches to nothing", r"(number\)\n +)self\._attach\(\)", r"\1pass"),
+    ),
+    module(
+        "_runtime/manager.py",
+        ("test_every_type.py",),
+        Mutant("what broke goes on", r"break_down\(self\)", "pass"),
+        Mutant("the columns of what broke go on", r"break_down\(self\.data\)", "pass"),
     ),
 )

@@ -2,11 +2,13 @@
 
 from tests.mutants._base import Mutant, module
 
+FEW = ("test_point_mass.py", "test_particle.py")
+FIELDS = ("test_every_type.py",)
+
 GROUPS = (
     module(
-        "_runtime.py",
-        (),
-        Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
+        "_runtime/columns/buffers.py",
+        FEW,
         Mutant(
             "buffers start anywhere",
             r"return raw\[start : start \+ size\]",
@@ -21,13 +23,89 @@ GROUPS = (
             r"column\.offset\(held\)",
             "column.offset(capacity)",
         ),
+        Mutant("saved rows are not loaded", r"\[: len\(saved\)\] = saved", "[:0] = saved[:0]"),
+        Mutant("it grows by little", r"min\(2 \* allocated, ", "min(allocated, "),
+        Mutant("every view is the same", r"and values\.strides == column\.strides", ""),
+        Mutant("views in arguments count as held", r" - len\(seen\)", ""),
+        Mutant("held views are not reported", r"if views > 0:", "if False:"),
+    ),
+    module(
+        "_runtime/columns/rows.py",
+        FEW,
+        Mutant("rows are lost when the buffer moves", r"copy_rows\(.*\)", "pass"),
+        Mutant("held views are not reported", r"warn_if_viewed\(.*\)", "pass"),
+        Mutant("arguments count as held views", r"self\.MANAGER, borrowed\)", "self.MANAGER, ())"),
+        Mutant("a refused move leaves the new buffer", r"self\._lie_in\(old, held\)", "pass"),
+        Mutant(
+            "it grows by little", r"grown_capacity\(self\._allocated, rows\)", "whole_rows(rows)"
+        ),
+        Mutant(
+            "a fitting reserve moves rows",
+            r"if rows <= self\._allocated:",
+            "if rows < self._allocated:",
+        ),
+        Mutant("reserve takes more", r"self\._allocate\(whole_rows\(rows\)\)", "self._grow(rows)"),
+        Mutant(
+            "a reserve moved nothing",
+            r"(_allocate\(whole_rows\(rows\)\)\n +return) True",
+            r"\1 False",
+        ),
+        Mutant("shrinking changes nothing", r"if capacity >= self\._allocated:", "if True:"),
+        Mutant(
+            "shrinking moves what fits",
+            r"if capacity >= self\._allocated:",
+            "if capacity > self._allocated:",
+        ),
+        Mutant(
+            "shrinking moved nothing", r"(self\._allocate\(capacity\)\n +return) True", r"\1 False"
+        ),
+        Mutant("saved numbers are not set", r"setattr\(self, name, number\)", "pass"),
+        Mutant("saved rows are not loaded", r"load_rows\(.*\)$", "pass"),
+        Mutant("saving loses the capacity", r'state\["allocated"\]\)', "64)"),
+        Mutant("owners can be overwritten", r"column\.flags\.writeable = False", "pass"),
+        Mutant("the buffer takes no memory", r"self\._buffer\.nbytes \+ ", ""),
+    ),
+    module(
+        "_runtime/state.py",
+        ("test_status_effect.py", "test_spark.py"),
+        Mutant("only the last class says what is saved", r"reversed\(kind\.__mro__\)", "(kind,)"),
+        Mutant(
+            "base classes do not say what is saved",
+            r"reversed\(kind\.__mro__\)",
+            "kind.__mro__[:2]",
+        ),
+    ),
+    module(
+        "_runtime/broken.py",
+        FIELDS,
+        Mutant(
+            "a broken one is as it was", r'object\.__setattr__\(whole, "__class__", .*\)', "pass"
+        ),
+        Mutant("it breaks twice", r"if not issubclass\(type\(whole\), _Broken\):", "if True:"),
+        Mutant(
+            "attributes of broken ones are found",
+            r"return refuse\(self\)",
+            "return object.__getattribute__(self, name)",
+        ),
+        Mutant("broken ones still have a length", r'"__len__", ', ""),
+        Mutant("broken ones still have members", r'"__contains__", ', ""),
+        Mutant("attributes of broken ones are set", r'"__setattr__", ', ""),
+        Mutant("a broken one hides what it was", r'"__repr__": text', '"__repr__": refuse'),
+    ),
+    module(
+        "_runtime/placement/rows.py",
+        FEW,
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant(
             "the row behind the last is accepted",
             r"if 0 <= number < data\._n:",
             "if 0 <= number <= data._n:",
         ),
-        Mutant("holes among many are taken for rows", r"if holes\.any\(\):", "if False:"),
+        Mutant(
+            "the row behind the last is accepted among many",
+            r"\(given >= n\)(?=\n    if wrong)",
+            "(given > n)",
+        ),
         Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
         Mutant(
             "survivors in the wrong order",
@@ -37,13 +115,22 @@ GROUPS = (
         Mutant(
             "orders that are no permutation", r"len\(given\) != n or not seen\.all\(\)", "False"
         ),
-        # The second half of a depth, sorted by [order], is for chains of more than 65,536.
-        Mutant("sorting is not stable", r'(?<!\[order\], )kind="stable"', 'kind="heapsort"'),
-        Mutant("other owners are found", r"np\.putmask\(found, .*\)", "pass"),
-        Mutant("a list's neighbour is not told", r"^    nexts\[before\[.*\]\] = .*", "    pass"),
-        Mutant("a list's neighbour is not told", r"^    previous\[after\[.*\]\] = .*", "    pass"),
-        Mutant("a list's last row is forgotten", r"^    previous\[heads.*\] = .*", "    pass"),
-        Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
+        Mutant(
+            "rows are views of what moves",
+            r"return given\.astype\(.*\)",
+            "return np.asarray(given, np.intp)",
+        ),
+    ),
+    module(
+        "_runtime/placement/rows.py",
+        ("test_sound_source.py", "test_spark.py"),
+        Mutant("few rows stay where they were", r"self\._src\[place\] == rows", "rows < 0"),
+        Mutant("rows stay where they were", r"self\._table\[src\] = dst", "pass"),
+        Mutant("none is the last one", r"np\.where\(rows == NIL, rows, moved\)", "moved"),
+    ),
+    module(
+        "_runtime/callbacks.py",
+        ("test_entities.py", "test_texture.py", "test_skinned_mesh.py"),
         Mutant(
             "failing callbacks stop the others",
             r"(self\.)?errors\.extend\(_leaves\(error\)\)",
@@ -52,15 +139,36 @@ GROUPS = (
         Mutant("failures are forgotten", r"raise group$", "pass"),
         Mutant("the queued are forgotten", r"self\._empty_queue\(\)$", "pass"),
         Mutant("a cancelled callback runs", r"if not entry\.subscription\.active:", "if False:"),
+    ),
+    module(
+        "_runtime/convert/numbers.py",
+        FIELDS,
         Mutant("integers that do not fit", r"if self\._low <= number <= self\._high:", "if True:"),
         Mutant(
             "numbers become infinite",
             r"if isinf\(number\) and not _is_finite\(value\):",
             "if True:",
         ),
+    ),
+    module(
+        "_runtime/convert/text.py",
+        FIELDS,
         Mutant("NUL in text", r" and 0 not in text", ""),
         Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
+    ),
+    module(
+        "_runtime/convert/enums.py",
+        FIELDS,
         Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
+    ),
+    module(
+        "_runtime/convert/base.py",
+        FIELDS,
         Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+        Mutant(
+            "values may be views of what they change",
+            r"if buffer is not None and np\.may_share_memory\(array, buffer\):",
+            "if False:",
+        ),
     ),
 )

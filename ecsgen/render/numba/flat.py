@@ -23,6 +23,7 @@ class FlatColumns:
             if field.name in component.joined and field.type.shape and not field.split
         }
         self.columns = sorted(flat.items())
+        self.attributes = [f"_{name}_flat" for name, _ in self.columns]
 
 
 def _column(parameter: Parameter) -> str:

@@ -36,7 +36,7 @@ class SeveralComponents:
         return f"self.{self._modules[node.owner]}.data"
 
 
-class StrewnFields(Fields):
+class ScatteredFields(Fields):
     """Fields of several components, each of which has rows of its own."""
 
     def __init__(
@@ -77,7 +77,7 @@ class StrewnFields(Fields):
         return self._letters[row]
 
 
-class StrewnLoop:
+class ScatteredLoop:
     """A kernel's loop over rows that are told one by one, component by component."""
 
     def __init__(self, origin: Origin, source: JoinedSource, name: str, program: Program) -> None:
@@ -86,7 +86,7 @@ class StrewnLoop:
         self.loop.write_steps()
 
     def _fields_of(self, origin: Origin, program: Program, names: Names, is_flat: bool) -> Fields:
-        self._fields = StrewnFields(self._source, origin, program, names, is_flat)
+        self._fields = ScatteredFields(self._source, origin, program, names, is_flat)
         return self._fields
 
     @property
@@ -120,9 +120,9 @@ class JoinedKernel(CompiledKernel):
         self.source = source
         self._origin = SeveralComponents(source.components)
         super().__init__(all_fields(world, source.components.values()), kernel)
-        self._strewn: StrewnLoop | None = None
+        self._scattered: ScatteredLoop | None = None
         if any(source.numbers(component) for component in source.components):
-            self._strewn = StrewnLoop(self._origin, source, self._own_name, self._program)
+            self._scattered = ScatteredLoop(self._origin, source, self._own_name, self._program)
 
     def _looped(self) -> Loop:
         loop = Loop(self._origin, self._own_name, self._program)
@@ -140,16 +140,16 @@ class JoinedKernel(CompiledKernel):
     @property
     def _which(self) -> list[Parameter]:
         count = Parameter(self.loop.rows, "int", f"_{self.source.count}")
-        return [count, *(self._strewn.numbers if self._strewn is not None else ())]
+        return [count, *(self._scattered.numbers if self._scattered is not None else ())]
 
     @property
     def body(self) -> str:
         """The function's statements."""
-        strewn = self._strewn
-        if strewn is None:
+        scattered = self._scattered
+        if scattered is None:
             return super().body
-        setup = dict.fromkeys((*self.loop.setup, *strewn.loop.setup))
-        following = (*strewn.cuts, *self._lines(self.loop), "return")
+        setup = dict.fromkeys((*self.loop.setup, *scattered.loop.setup))
+        following = (*scattered.cuts, *self._lines(self.loop), "return")
         inside = [f"    {line}" for line in following]
-        lines = [*setup, *strewn.following, *inside, *self._lines(strewn.loop)]
+        lines = [*setup, *scattered.following, *inside, *self._lines(scattered.loop)]
         return "\n".join(f"    {line}" for line in lines)

@@ -56,7 +56,7 @@ class KeptOfChunks:
 
     __slots__ = ("_query", "_version")
 
-    def __init__(self, query: QueriedChunks[Any]) -> None:
+    def __init__(self, query: QueriedChunks[Any, Any, Any]) -> None:
         self._query = query
         self._version = -1
         self.drop()
@@ -98,7 +98,7 @@ class ChunkBlocks(KeptOfChunks):
 
     def __init__(
         self,
-        query: QueriedChunks[Any],
+        query: QueriedChunks[Any, Any, Any],
         fields: Sequence[ChunkField],
         working: Sequence[Cells],
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,20 @@ from .chunks import ChunkBase, ChunkPool
 
 ChunkRun = tuple[Any, slice | RowArray, slice]
 """A chunk, some of its rows, and their part of the whole."""
+
+
+class Cut(NamedTuple):
+    """What moves when rows go."""
+
+    kept: int
+    """How many rows are left."""
+    targets: list[ChunkRun]
+    items: list[NDArray[Any]]
+    """By column: what moves into the holes."""
+    moved: EntityArray
+    """Whose rows move."""
+    positions: RowArray
+    """Where to."""
 
 
 class ArchetypeEdge:
@@ -100,14 +114,13 @@ class Archetype:
 
     # --- many rows ---------------------------------------------------------------------
 
-    def extend(self, entities: EntityArray) -> RowArray:
-        """Append a row for each entity and return the positions; only the owners are written."""
+    def extend(self, entities: EntityArray) -> None:
+        """Append a row for each entity, of which only the owners are written."""
         start, end = self.n, self.n + len(entities)
         for chunk, rows, part in self._spans(start, end):
             chunk._columns[0][rows] = entities[part]
             chunk._rows.n = rows.stop
         self.n = end
-        return np.arange(start, end)
 
     def write(self, column: int, start: int, values: NDArray[Any]) -> None:
         """Fill a column from a position on: with one value per row, or with the same for all."""
@@ -136,28 +149,29 @@ class Archetype:
         for chunk, rows, part in self._spans(start, self.n):
             chunk._items[column][rows] = items[part]
 
-    def cut_out(self, gone: RowArray) -> tuple[EntityArray, RowArray]:
-        """Remove the rows at ascending positions; return whose rows moved, and where to; O(k).
+    def plan_cut(self, gone: RowArray) -> Cut:
+        """Find out what moves when the rows at ascending positions go; O(k).
 
         The last rows move into the holes, ascending into ascending.
         """
-        kept = self.n - len(gone)
         src, dst = fill(gone, self.n)
         sources, targets = self.runs(src), self.runs(dst)
-        moved = np.empty(0, np.uint64)
-        for column in range(len(self.layout.places) if len(src) else 0):
-            items = self.take(column, len(src), sources)
-            for chunk, rows, part in targets:
+        count = len(self.layout.places) if len(src) else 0
+        items = [self.take(column, len(src), sources) for column in range(count)]
+        moved = items[0] if items else np.empty(0, np.uint64)
+        return Cut(self.n - len(gone), targets, items, moved, dst)
+
+    def cut_out(self, cut: Cut) -> None:
+        """Remove rows as planned."""
+        for column, items in enumerate(cut.items):
+            for chunk, rows, part in cut.targets:
                 chunk._items[column][rows] = items[part]
-            if column == 0:
-                moved = items
-        for chunk, rows, _ in self._spans(kept, self.n):
+        for chunk, rows, _ in self._spans(cut.kept, self.n):
             for column in self.layout.objects:
                 chunk._columns[column][rows] = None
             chunk._rows.n = rows.start
-        self.n = kept
+        self.n = cut.kept
         self.trim()
-        return moved, dst
 
     def whole(self, column: int) -> NDArray[Any]:
         """Return a copy of a column of all rows, shape (n, *shape)."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import ReferenceType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..broken import break_down
 from ..columns.buffers import Column
 from ..entities.handles import EntityArray, RowArray
 from .chunk_layout import ChunkColumns, ChunkLayout
@@ -19,7 +21,7 @@ from .places import (
     EntityPlaces,
     by_archetype,
 )
-from .rows import Archetype, ArchetypeEdge
+from .rows import Archetype, ArchetypeEdge, Cut
 
 NewColumns = Mapping[int, Sequence[NDArray[Any]]]
 """By component: an array for each of its columns."""
@@ -28,10 +30,32 @@ ROOT_ARCHETYPE = 0
 """The archetype of entities without components, which has no rows."""
 
 
+class _Move(NamedTuple):
+    """Rows that are going from one archetype to another."""
+
+    source: Archetype
+    target: int
+    entities: EntityArray
+    places: RowArray
+    shared: list[tuple[int, NDArray[Any]]]
+    """Columns of the target, and what they take from the source."""
+    cut: Cut | None
+    """What the source does without them."""
+
+
 class ArchetypeTable:
     """Rows in chunks, found by entity. What can fail in a change comes before its first write."""
 
-    __slots__ = ("_by_bits", "_found", "archetypes", "parts", "places", "pool", "size")
+    __slots__ = (
+        "_by_bits",
+        "_found",
+        "archetypes",
+        "parts",
+        "places",
+        "pool",
+        "size",
+        "store",
+    )
 
     def __init__(
         self,
@@ -40,6 +64,8 @@ class ArchetypeTable:
         size: int,
         index_mask: int,
     ) -> None:
+        self.store: ReferenceType[object] | None = None
+        """What breaks with it."""
         self.parts = parts
         self.size = size
         self.pool = ChunkPool(kind, size)
@@ -124,13 +150,17 @@ class ArchetypeTable:
         self._admit(entity)
         target.reserve(target.n + 1)
         place = edge.archetype << POSITION_BITS | target.n
-        chunk, row = target.push(entity)
-        if source.layout.bits:
-            old, at = source.at(position)
-            for here, there in edge.shared:
-                chunk._cells[there][row] = old._cells[here][at]
-            self._pull(source, position)
-        self.places.set(entity, place)
+        try:
+            chunk, row = target.push(entity)
+            if source.layout.bits:
+                old, at = source.at(position)
+                for here, there in edge.shared:
+                    chunk._cells[there][row] = old._cells[here][at]
+                self._pull(source, position)
+            self.places.set(entity, place)
+        except BaseException:
+            self.fail()
+            raise
         return chunk, row
 
     def drop(self, entity: int) -> bool:
@@ -139,8 +169,12 @@ class ArchetypeTable:
         if place == NOWHERE:
             return False
         archetype = self.archetypes[place >> POSITION_BITS]
-        self._pull(archetype, place & POSITION_MASK)
-        self.places.forget(entity)
+        try:
+            self._pull(archetype, place & POSITION_MASK)
+            self.places.forget(entity)
+        except BaseException:
+            self.fail()
+            raise
         return True
 
     def _pull(self, archetype: Archetype, position: int) -> None:
@@ -174,8 +208,14 @@ class ArchetypeTable:
     def _append(self, number: int, entities: EntityArray, columns: NewColumns) -> None:
         archetype = self.archetypes[number]
         start = archetype.n
-        self.settle(number, entities, archetype.extend(entities))
-        self._write(archetype, start, columns)
+        positions = np.arange(start, start + len(entities))
+        try:
+            archetype.extend(entities)
+            self.settle(number, entities, positions)
+            self._write(archetype, start, columns)
+        except BaseException:
+            self.fail()
+            raise
 
     def _write(self, archetype: Archetype, start: int, columns: NewColumns) -> None:
         for component, arrays in columns.items():
@@ -203,42 +243,71 @@ class ArchetypeTable:
             target = self.archetypes[self.edge(source, component).archetype]
             if target.layout.bits:
                 target.reserve(target.n + len(positions))
-        for source, which, positions in moves:
-            some = entities if which is None else entities[which]
-            new = columns
-            if which is not None:
-                layout = self.parts[component].LAYOUT
-                new = [
-                    _picked(v, c, which) for v, c in zip(columns, layout, strict=False)
-                ]
-            edge = self.edge(source, component)
-            self._move(source, positions, some, edge, {component: new})
+        planned = [
+            self._plan_move(source, positions, entities, which, component)
+            for source, which, positions in moves
+        ]
+        news = [self._new(columns, component, which) for _, which, _ in moves]
+        try:
+            for move, new in zip(planned, news, strict=True):
+                self._move(move, {component: new})
+        except BaseException:
+            self.fail()
+            raise
 
-    def _move(
+    def _new(
+        self,
+        columns: Sequence[NDArray[Any]],
+        component: int,
+        which: RowArray | None,
+    ) -> Sequence[NDArray[Any]]:
+        """Return a new component's values for some of its rows."""
+        if which is None:
+            return columns
+        layout = self.parts[component].LAYOUT
+        return [_picked(v, c, which) for v, c in zip(columns, layout, strict=False)]
+
+    def _plan_move(
         self,
         source: Archetype,
         positions: RowArray,
         entities: EntityArray,
-        edge: ArchetypeEdge,
-        columns: NewColumns,
-    ) -> None:
+        which: RowArray | None,
+        component: int,
+    ) -> _Move:
+        """Find out what moves with rows at ascending positions, which leave `source`."""
+        edge = self.edge(source, component)
         target = self.archetypes[edge.archetype]
+        some = entities if which is None else entities[which]
+        end = target.n + len(some)
+        shared: list[tuple[int, NDArray[Any]]] = []
+        cut = None
+        if source.layout.bits:
+            runs = source.runs(positions)
+            if target.layout.bits:
+                shared = [
+                    (there, source.take(here, len(positions), runs))
+                    for here, there in edge.shared
+                ]
+            cut = source.plan_cut(positions)
+        places = np.arange(target.n, end)
+        return _Move(source, edge.archetype, some, places, shared, cut)
+
+    def _move(self, move: _Move, columns: NewColumns) -> None:
+        source, target = move.source, self.archetypes[move.target]
         start = target.n
-        if edge.archetype != ROOT_ARCHETYPE:
-            rows = target.extend(entities)
-            if source.layout.bits:
-                runs = source.runs(positions)
-                for here, there in edge.shared:
-                    items = source.take(here, len(positions), runs)
-                    target.paste(there, start, items)
+        if target.layout.bits:
+            target.extend(move.entities)
+            for column, items in move.shared:
+                target.paste(column, start, items)
             if target.layout.bits > source.layout.bits:
                 self._write(target, start, columns)
-        if source.layout.bits:
-            self._cut_out(source, positions)
-        if edge.archetype == ROOT_ARCHETYPE:
-            self.places.forget_many(entities)
+        if move.cut is not None:
+            self._cut_out(source, move.cut)
+        if target.layout.bits:
+            self.settle(move.target, move.entities, move.places)
         else:
-            self.settle(edge.archetype, entities, rows)
+            self.places.forget_many(move.entities)
 
     def drop_many(self, entities: EntityArray) -> int:
         """Remove the rows of distinct entities and return how many went; O(k)."""
@@ -246,19 +315,43 @@ class ArchetypeTable:
         present = places != np.uint64(NOWHERE)
         if not present.all():
             entities, places = entities[present], places[present]
-        for number, _, positions in by_archetype(places):
-            self._cut_out(self.archetypes[number], positions)
-        self.places.forget_many(entities)
+        found = [
+            (self.archetypes[number], positions)
+            for number, _, positions in by_archetype(places)
+        ]
+        self._drop([(a, a.plan_cut(gone)) for a, gone in found], entities)
         return len(entities)
 
     def clear(self) -> int:
         """Remove all rows and return how many went; O(n)."""
-        return sum(self.drop_many(archetype.whole(0)) for archetype in self.archetypes)
+        used = [archetype for archetype in self.archetypes if archetype.n]
+        owners = [archetype.whole(0) for archetype in used]
+        entities = np.concatenate(owners) if used else np.empty(0, np.uint64)
+        cuts = [(a, a.plan_cut(np.arange(a.n))) for a in used]
+        self._drop(cuts, entities)
+        return len(entities)
 
-    def _cut_out(self, archetype: Archetype, gone: RowArray) -> None:
+    def fail(self) -> None:
+        """Let all later calls raise: a change failed halfway."""
+        store = None if self.store is None else self.store()
+        if store is not None:
+            break_down(store)
+        break_down(self)
+
+    def _drop(self, cuts: list[tuple[Archetype, Cut]], entities: EntityArray) -> None:
+        """Remove rows as planned, which are those of entities."""
+        try:
+            for archetype, cut in cuts:
+                self._cut_out(archetype, cut)
+            self.places.forget_many(entities)
+        except BaseException:
+            self.fail()
+            raise
+
+    def _cut_out(self, archetype: Archetype, cut: Cut) -> None:
+        archetype.cut_out(cut)
         number = self._by_bits[archetype.layout.bits]
-        moved, positions = archetype.cut_out(gone)
-        self.settle(number, moved, positions)
+        self.settle(number, cut.moved, cut.positions)
 
     def settle(self, number: int, entities: EntityArray, positions: RowArray) -> None:
         """Remember the positions of entities in an archetype."""

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import index
 from typing import Any, Generic, Protocol, SupportsIndex, TypeVar
+from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..callbacks import Subscription
 from ..entities.arrays import as_entities
-from ..entities.handles import Entity, EntityArray
+from ..entities.handles import Entity, EntityArray, RowClass
 from ..placement.rows import locked, missing
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase
@@ -21,9 +22,6 @@ from .saved import load_archetypes, saved_archetypes
 from .table import ArchetypeTable
 
 ChunkT = TypeVar("ChunkT", bound=ChunkBase)
-
-RowClass = type[tuple[Any, ...]]
-"""A component is named by the class of its rows."""
 
 
 class LiveEntities(Protocol):
@@ -66,6 +64,7 @@ class ArchetypeView(Generic[ChunkT]):
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
         self._table = ArchetypeTable(kind, parts, size, index_mask)
+        self._table.store = ref(self)
         self._kept: dict[str, Any] = {}
         """By kernel: a KeptOfChunks."""
         self._attach()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,22 @@ from ..placement.packed import Packed
 from ..placement.rows import fill
 from ..state import NO_SLOTS
 from .indirect import count_differing, differing, follow, spread, without_views
+
+
+class NewColdRows(NamedTuple):
+    """Which of the new rows get a cold row, and which one."""
+
+    which: RowArray
+    places: RowArray
+
+
+class ColdRemoval(NamedTuple):
+    """Which cold rows move where, whose they are, and how many go."""
+
+    src: RowArray
+    dst: RowArray
+    owners: NDArray[np.uint32]
+    leaving: int
 
 
 class ColdRows(Rows):
@@ -74,6 +90,15 @@ class ColdRows(Rows):
         self._n = place + 1
         return place
 
+    def _fill_free(self, columns: Columns, count: int, wanted: RowArray) -> None:
+        """Fill cold rows behind the last one with the `wanted` of `count` new rows."""
+        start, end = self._n, self._n + len(wanted)
+        try:
+            self._fill(slice(start, end), columns, count, wanted)
+        except BaseException:
+            self._empty_objects(start, end)
+            raise
+
     def _empty_objects(self, start: int, end: int) -> None:
         for name in self.OBJECTS:
             getattr(self, name)[start:end] = None
@@ -116,18 +141,23 @@ class IndirectRows(Rows):
         cold._reset(place)
         return place
 
-    def _append_cold_rows(self, rows: RowArray, columns: Columns) -> None:
-        """Give those of the new rows a cold row that have other values than defaults; O(k)."""
-        cold, count = self._cold, len(rows)
+    def _plan_cold_rows(self, columns: Columns, count: int) -> NewColdRows:
+        """Fill cold rows, which nobody has yet, with other values than defaults; O(k)."""
+        cold = self._cold
+        which = np.flatnonzero(differing(columns, cold.DEFAULTS, count))
+        places = np.arange(cold._n, cold._n + len(which))
+        if len(which):
+            cold._fill_free(columns, count, which)
+        return NewColdRows(which, places)
+
+    def _append_cold_rows(self, rows: RowArray, new: NewColdRows) -> None:
+        """Give those of the new rows a cold row for which one is filled; O(k)."""
+        cold = self._cold
+        owners = rows[new.which]
         self._cold_row_column[rows] = NIL
-        wanted = np.flatnonzero(differing(columns, cold.DEFAULTS, count))
-        if len(wanted) == 0:
-            return
-        n, end = cold._n, cold._n + len(wanted)
-        cold._row_column[n:end] = rows[wanted]
-        self._cold_row_column[rows[wanted]] = np.arange(n, end)
-        cold._fill(slice(n, end), columns, count, wanted)
-        cold._n = end
+        self._cold_row_column[owners] = new.places
+        cold._row_column[new.places] = owners
+        cold._n += len(owners)
 
     def _drop_cold_row(self, place: int) -> None:
         """Take a cold row back; the last one moves into its place."""
@@ -139,16 +169,20 @@ class IndirectRows(Rows):
         cold._n = last
         cold._empty_objects(last, last + 1)
 
-    def _drop_cold_rows(self, gone: RowArray) -> None:
-        """Take back the cold rows of rows that go; the last ones move into their places."""
+    def _plan_removal(self, gone: RowArray) -> ColdRemoval:
+        """Find out which cold rows move when rows go."""
         cold = self._cold
         places = self._cold_row_column[gone]
         places = np.sort(places[places != NIL])
-        n = cold._n
-        src, dst = fill(places.astype(np.intp), n)
-        cold._move_rows(src, dst)
-        self._cold_row_column[cold._row_column[dst]] = dst
-        cold._n = n - len(places)
+        src, dst = fill(places.astype(np.intp), cold._n)
+        return ColdRemoval(src, dst, cold._row_column[src], len(places))
+
+    def _drop_cold_rows(self, removal: ColdRemoval) -> None:
+        """Take back the cold rows of rows that go; the last ones move into their places."""
+        cold, n = self._cold, self._cold._n
+        cold._move_rows(removal.src, removal.dst)
+        self._cold_row_column[removal.owners] = removal.dst
+        cold._n = n - removal.leaving
         cold._empty_objects(cold._n, n)
 
     def _follow_cold_rows(self, dst: RowArray) -> None:

@@ -6,7 +6,9 @@ cross the bound when their entity gets or loses one of the components, in all me
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -17,6 +19,7 @@ from ..errors import StructureLockedError
 from ..owners.owned import Owned
 from ..placement.bounded import Bounded
 from ..placement.bounds import exchange
+from ..placement.moves import Moves, Planned
 from ..placement.rows import Remap
 from ..placement.sorting import key_values, sort_key
 from ..state import NO_SLOTS
@@ -27,6 +30,17 @@ from .group import (
     locked_in_group,
     sorted_by_group,
 )
+
+
+class Joining(NamedTuple):
+    """How new rows are going to join the group."""
+
+    others: list[Callable[[], None]]
+    """What the other members do."""
+    moves: Moves
+    rows: RowArray
+    """Where all new rows are in the end."""
+    entering: int
 
 
 class GroupedRows(OwnedRows):
@@ -88,7 +102,7 @@ class Grouped(Bounded, Owned):
         return {name: c if c.base is None else c.copy() for name, c in columns.items()}
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
-        return entities if entities.base is None else entities.copy()
+        return super()._own_entities(entities) if entities.base is None else entities.copy()
 
     def _link_group(self, others: tuple[GroupMember, ...], n: int) -> None:
         """Be told of the group's other members, with which the first n rows are aligned."""
@@ -108,48 +122,66 @@ class Grouped(Bounded, Owned):
             member._version += 1
         return self._enter_group(row)
 
-    def _join_group_many(self, rows: RowArray, entities: EntityArray) -> RowArray:
-        """Let those of k entities join that have rows in every member; return all rows; O(k)."""
-        joining, found = having_all(entities, self._others)
-        if len(joining) == 0:
-            return rows
-        for member, rows_there in zip(self._others, found, strict=True):
-            member._enter_group_many(rows_there)
-            member._version += 1
-        src, dst = self._enter_group_many(rows[joining])
-        return Remap(src, dst, self.data._n)(rows)
+    def _plan_join(self, entities: EntityArray, rows: RowArray) -> Joining | None:
+        """Find out which of k entities join whose new rows these are going to be; O(k)."""
+        if not self._others:
+            return None
+        chosen, found = having_all(entities, self._others)
+        if len(chosen) == 0:
+            return None
+        data = self.data
+        src, dst = joined_at(rows[chosen], data._n_grouped)
+        return Joining(
+            [m._plan_entering(r) for m, r in zip(self._others, found, strict=True)],
+            (src, dst),
+            Remap(src, dst, data._n + len(rows))(rows),
+            len(chosen),
+        )
+
+    def _join_group_many(self, joining: Joining) -> RowArray:
+        """Let new rows join, as planned; return where all new rows are now; O(k)."""
+        for enter in joining.others:
+            enter()
+        src, dst = joining.moves
+        self._move_many(src, dst, self._plan_moves(src, dst))
+        self.data._n_grouped += joining.entering
+        return joining.rows
 
     def _enter_group(self, row: Instance) -> Instance:
         """Bring a row to the end of the group; O(1). The caller counts the change."""
         data = self.data
         last = Instance(data._n_grouped)
-        self._swap(row, last)
+        self._swap(row, last, self._plan_swap(row, last))
         data._n_grouped = last + 1
         return last
 
-    def _enter_group_many(self, rows: RowArray) -> tuple[RowArray, RowArray]:
-        """Bring k rows, in this order, to the end of the group; return (src, dst); O(k)."""
-        data = self.data
-        src, dst = joined_at(rows, data._n_grouped)
-        self._move_many(src, dst)
-        data._n_grouped += len(rows)
-        return src, dst
+    def _plan_entering(self, rows: RowArray) -> Callable[[], None]:
+        """Plan to bring k rows, in this order, to the end of the group; O(k)."""
+        src, dst = joined_at(rows, self.data._n_grouped)
+        bound = self.data._n_grouped + len(rows)
+        return partial(self._cross, src, dst, bound, self._plan_moves(src, dst))
 
     def _leave_group(self, row: Instance) -> None:
         """Swap a row with the group's last and end the group before it; O(1)."""
         data = self.data
         last = Instance(data._n_grouped - 1)
-        self._swap(row, last)
+        self._swap(row, last, self._plan_swap(row, last))
         data._n_grouped = last
         self._version += 1
 
-    def _leave_group_many(self, gone: RowArray) -> None:
-        """Bring k ascending rows behind the group, which ends before them; O(k)."""
-        data = self.data
-        start = data._n_grouped - len(gone)
-        src, dst = exchange(gone, start, data._n_grouped)
-        self._move_many(src, dst)
-        data._n_grouped = start
+    def _plan_leaving(self, gone: RowArray) -> Callable[[], None]:
+        """Plan to bring k ascending rows behind the group, which ends before them; O(k)."""
+        end = self.data._n_grouped
+        start = end - len(gone)
+        src, dst = exchange(gone, start, end)
+        return partial(self._cross, src, dst, start, self._plan_moves(src, dst))
+
+    def _cross(
+        self, src: RowArray, dst: RowArray, bound: int, moves: Planned
+    ) -> None:
+        """Bring rows across the bound, and set it."""
+        self._move_many(src, dst, moves)
+        self.data._n_grouped = bound
         self._version += 1
 
     def _group_key(self, key: Any) -> NDArray[Any]:
@@ -158,7 +190,3 @@ class Grouped(Bounded, Owned):
         if isinstance(key, str):
             return self._key_column(key)[:bound]
         return sort_key(key_values(key, type(self).__name__), bound, self.GROUP)
-
-    def _permute_group(self, src: RowArray) -> None:
-        """Move every row src[k] of the group to k."""
-        self._permute(src)

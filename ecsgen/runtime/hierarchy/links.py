@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..entities.handles import NIL, RowArray
 from ..errors import HierarchyError
-from ..instances.chains import ROUNDS, Links, chain_rows, join, link, mend_links, unlink
-from ..placement.rows import Remap, integers, unused
+from ..instances.chains import ROUNDS, Links, Rewiring, chain_rows, joined, linked
+from ..placement.moves import NO_ROWS, Moves, Write
+from ..placement.rows import integers, unused
 from .trees import below, own_ancestor
 
 _MANY: Final = 16
@@ -78,43 +79,80 @@ def circular(manager: str, row: int) -> HierarchyError:
     return HierarchyError(f"{manager}: row {row} would become its own ancestor")
 
 
-def set_parents(links: FamilyLinks, rows: RowArray, parents: RowArray) -> None:
-    """Take rows out of their parents' chains and append them to others, in the order given."""
-    leave_parents(links, np.sort(rows[links.parents[rows] != NIL]))
+def new_parents(
+    links: FamilyLinks, rows: RowArray, parents: RowArray, n: int
+) -> list[Write]:
+    """Plan to take rows out of their parents' chains and to append them to others, in order."""
+    left = np.sort(rows[links.parents[rows] != NIL])
+    chains = Rewiring(links.nexts, links.previous, (NO_ROWS, NO_ROWS), left, n)
+    writes = [*_left_parents(links, chains, left)]
     rooted = parents == NIL
-    make_roots(links, rows[rooted])
-    links.parents[rows] = parents
+    writes += roots(links, rows[rooted])
+    writes.append((links.parents, rows, parents))
     rows, parents = rows[~rooted], parents[~rooted]
-    if len(rows) == 0:
-        return
-    first, last, owners = link(links.nexts, links.previous, parents, rows)
-    heads = links.first[owners].astype(np.intp)
-    new, old = heads == NIL, heads != NIL
-    links.first[owners[new]] = first[new]
-    join(links.nexts, links.previous, heads[old], first[old], last[old])
+    new, first, last, owners = linked(links.nexts, links.previous, parents, rows)
+    before = links.first[owners]
+    heads = chains.after(before)
+    alone, old = heads == NIL, heads != NIL
+    tails = chains.before(links.previous[before[old]])
+    lists = heads[old], tails
+    writes += [*new, (links.first, owners[alone], first[alone])]
+    writes += joined(links.nexts, links.previous, lists, (first[old], last[old]))
+    return writes
 
 
-def make_roots(links: FamilyLinks, rows: RowArray) -> None:
-    """Make each of the rows a root, whatever its links were."""
-    links.parents[rows] = NIL
-    links.nexts[rows] = NIL
-    links.previous[rows] = rows
+def roots(links: FamilyLinks, rows: RowArray) -> list[Write]:
+    """Plan to make each of the rows a root, whatever its links were."""
+    return [
+        (links.parents, rows, NIL),
+        (links.nexts, rows, NIL),
+        (links.previous, rows, rows),
+    ]
 
 
-def leave_parents(links: FamilyLinks, gone: RowArray) -> None:
-    """Take ascending rows, none of them a root, out of their parents' chains."""
-    if len(gone) == 0:
-        return
-    owners = np.unique(links.parents[gone]).astype(np.intp)
-    heads = links.first[owners].astype(np.intp)
-    links.first[owners], _ = unlink(links.nexts, links.previous, heads, gone)
+def _left_parents(
+    links: FamilyLinks, chains: Rewiring, left: RowArray
+) -> list[Write]:
+    """Plan what the parents know of rows that leave their chains, and mend the chains."""
+    if len(left) == 0:
+        return chains.writes
+    owners = np.unique(links.parents[left])
+    heads = chains.close(links.first[owners])
+    return [*chains.writes, (links.first, chains.moved(owners), heads)]
 
 
-def leave_family(links: FamilyLinks, gone: RowArray, n: int) -> None:
-    """Take ascending rows that go out of the chains of the parents that stay."""
-    parents = links.parents[gone]
-    staying = (parents != NIL) & ~_among(parents, gone, n)
-    leave_parents(links, gone[staying])
+def moved_family(
+    links: FamilyLinks, moves: Moves, gone: RowArray, orphans: RowArray, n: int
+) -> list[Write]:
+    """Plan parents, children and siblings when the ascending rows `gone` go and others move.
+
+    `orphans` are the children of rows that go, and may go themselves.
+    """
+    src, dst = moves
+    owners, left = links.parents[src], gone
+    has_parent = owners != NIL
+    if len(gone):
+        above = links.parents[gone]
+        left = gone[(above != NIL) & ~_among(above, gone, n)]
+        has_parent &= ~_among(owners, gone, n)
+    chains = Rewiring(links.nexts, links.previous, moves, left, n)
+    owners, siblings, places = owners[has_parent], src[has_parent], dst[has_parent]
+    is_first, is_last = chains.follow(siblings, places)
+    heads = chains.after(links.first[owners[is_last]])
+    parents = chains.after(owners)
+    writes = [
+        *_children_told(links, chains, moves, n),
+        (links.parents, places, parents),
+        (links.first, dst, chains.after(links.first[src])),
+        *_left_parents(links, chains, left),
+        (links.first, parents[is_first], places[is_first]),
+        (links.previous, heads, places[is_last]),
+        *roots(links, dst[~has_parent]),
+    ]
+    if len(orphans):
+        staying = orphans[~_among(orphans, gone, n)]
+        writes += roots(links, chains.after(staying))
+    return writes
 
 
 def children_of(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
@@ -149,38 +187,25 @@ def with_descendants(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
     return below(links.parents[:n], rows)
 
 
-def remap_family(links: FamilyLinks, src: RowArray, dst: RowArray, n: int) -> None:
-    """Mend parents, children and siblings after rows src[k] of n were copied to dst[k]."""
-    remap = Remap(src, dst, n)
-    firsts = mend_links(links.nexts, links.previous, dst, remap)
-    links.first[dst] = remap(links.first[dst])
-    _remap_parents(links, dst, remap, n)
-    owners = links.parents[firsts]
-    owned = owners != NIL
-    links.first[owners[owned]] = firsts[owned]
-    owners = links.parents[dst]
-    lasts = (owners != NIL) & (links.nexts[dst] == NIL)
-    links.previous[links.first[owners[lasts]]] = dst[lasts]
-
-
-def _remap_parents(links: FamilyLinks, dst: RowArray, remap: Remap, n: int) -> None:
-    """Tell moved rows where their parents are now, and moved rows' children where they are."""
-    own = remap(links.parents[dst])
-    found = _children_with_parents(links, dst) if len(dst) * _MANY <= n else None
+def _children_told(
+    links: FamilyLinks, chains: Rewiring, moves: Moves, n: int
+) -> list[Write]:
+    """Plan to tell the children of rows that move where their parents are."""
+    src, dst = moves
+    found = _children_with_parents(links, src, dst) if len(dst) * _MANY <= n else None
     if found is None:
-        links.parents[:n] = remap(links.parents[:n])
-        links.parents[dst] = own
-        return
-    links.parents[dst] = own
+        return [(links.parents, slice(0, n), chains.after(links.parents[:n]))]
     children, parents = found
-    links.parents[children] = parents
+    children = chains.after(children)  # for one that goes, a sibling, whose parent it is, too
+    staying = children != NIL
+    return [(links.parents, children[staying], parents[staying])]
 
 
 def _children_with_parents(
-    links: FamilyLinks, rows: RowArray
+    links: FamilyLinks, rows: RowArray, owners: RowArray
 ) -> tuple[NDArray[Any], RowArray] | None:
-    """Return the children of rows and the parent of each, or None if a chain is long."""
-    here, owners = links.first[rows], rows
+    """Return the children of rows and the owner of each, or None if a chain is long."""
+    here = links.first[rows]
     children, parents = [], []
     for _ in range(ROUNDS):
         more = here != NIL

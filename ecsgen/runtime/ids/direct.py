@@ -82,6 +82,9 @@ class DirectIds(IdCalls, Direct):
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
-        generations = self.data._id_generation_column
-        first_worn_out(type(self).__name__, indices(entities, INDEX_MASK), generations)
+        first_worn_out(  # no name for the column: it would count as a view when rows move
+            type(self).__name__,
+            indices(entities, INDEX_MASK),
+            self.data._id_generation_column,
+        )
         super()._make_room(entities, columns, borrowed)

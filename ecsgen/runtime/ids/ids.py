@@ -75,19 +75,22 @@ class IdRows(Rows):
             return slot
         return self._id_slot_cells[self._n]
 
-    def _take_slots(self, count: int) -> NDArray[np.uint32]:
+    def _next_slots(self, count: int) -> NDArray[np.uint32]:
         """Return the slots of the next `count` rows: free ones, then new ones."""
         free = self._id_slot_column[self._n : min(self._n + count, self._slots)].copy()
         new = count - len(free)
         if new == 0:
             return free
         peak = self._peak + new
-        fresh = np.arange(self._peak, peak, dtype=np.uint32)
-        taken = np.concatenate((free, fresh))
         self._id_generation_column[self._peak : peak] = self._first_generation
-        self._peak = peak
+        fresh = np.arange(self._peak, peak, dtype=np.uint32)
+        return np.concatenate((free, fresh))
+
+    def _take_slots(self, count: int) -> None:
+        """Count the next `count` slots as taken, the new ones among them as numbered."""
+        new = max(0, self._n + count - self._slots)
+        self._peak += new
         self._slots += new
-        return taken
 
     def _give_slot(self, slot: int) -> None:
         """Free the slot of a row that is gone, or retire it after its last generation."""

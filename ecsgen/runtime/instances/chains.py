@@ -2,7 +2,8 @@
 
 Every chain has an owner, the entity or the parent, by which its first row is found. It is circular
 backwards: its first row's `previous` cell holds its last row, whose `next` is NIL.
-Nothing here steps along chains without a bound: one owner may have a million rows.
+Nothing here steps along chains without a bound: one owner may have a million rows. What changes
+many links is planned first, so that no lack of memory finds them half changed.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..entities.handles import NIL, EntityArray, Instance, RowArray
-from ..placement.rows import Remap
+from ..placement.moves import Moves, Write
 
 Links = NDArray[np.uint32]
 _Owner = TypeVar("_Owner", np.uint64, np.intp)
+
+_DENSE: Final = 16
+"""For more than one row in 16, a table of all rows is quicker than a search."""
 
 ROUNDS: Final = 64
 """Steps along all chains at once before a scan of the owners is cheaper."""
@@ -77,56 +81,135 @@ def first_rows(nexts: Links, previous: Links) -> RowArray:
     return np.flatnonzero(is_first)
 
 
-def link(
+def linked(
     nexts: Links, previous: Links, owners: NDArray[_Owner], rows: RowArray
-) -> tuple[RowArray, RowArray, NDArray[_Owner]]:
-    """Chain new rows by owner, in the order given; return each chain's first, last and owner."""
+) -> tuple[list[Write], RowArray, RowArray, NDArray[_Owner]]:
+    """Plan to chain new rows by owner, in the order given.
+
+    Returns what is to be written, and each chain's first row, last row and owner.
+    """
     order = np.argsort(owners, kind="stable")
     owners, ordered = owners[order], rows[order]
     starts = np.ones(len(rows), np.bool_)
     starts[1:] = owners[1:] != owners[:-1]
     ends = np.roll(starts, -1)
     first, last = ordered[starts], ordered[ends]
-    nexts[ordered[:-1]] = ordered[1:]
-    previous[ordered[1:]] = ordered[:-1]
-    nexts[last] = NIL
-    previous[first] = last
-    return first, last, owners[starts]
+    writes: list[Write] = [
+        (nexts, ordered[:-1], ordered[1:]),
+        (previous, ordered[1:], ordered[:-1]),
+        (nexts, last, NIL),
+        (previous, first, last),
+    ]
+    return writes, first, last, owners[starts]
 
 
-def join(
-    nexts: Links, previous: Links, heads: RowArray, first: RowArray, last: RowArray
-) -> None:
-    """Append the chains first … last to those that begin at `heads`."""
-    tails = previous[heads]
-    nexts[tails] = first
-    previous[first] = tails
-    previous[heads] = last
+def joined(
+    nexts: Links,
+    previous: Links,
+    chains: tuple[RowArray, RowArray],
+    new: tuple[RowArray, RowArray],
+) -> list[Write]:
+    """Plan to append new chains to others; both are given by their first and last rows."""
+    (heads, tails), (first, last) = chains, new
+    return [(nexts, tails, first), (previous, first, tails), (previous, heads, last)]
 
 
-def unlink(
-    nexts: Links, previous: Links, heads: RowArray, gone: RowArray
-) -> tuple[RowArray, NDArray[np.bool_]]:
-    """Take the ascending rows `gone` out of the chains that begin at `heads`.
+class Redirect:
+    """Where row numbers lead from now on; NIL, and rows that are not concerned, stay.
 
-    `heads` are the first rows of all chains concerned. Returns their first rows from now on and
-    which chains are empty. O(k log k): runs of neighbours are bridged by pointer jumping.
+    Rows below n, as they were before anything moved. O(k log k).
     """
-    is_first = nexts[previous[gone]] == NIL
-    after = _bridge(nexts[gone].astype(np.intp), gone)
-    before = _bridge(np.where(is_first, NIL, previous[gone]).astype(np.intp), gone)
-    tails = _survivor(previous[heads].astype(np.intp), gone, before)
-    heads = _survivor(heads, gone, after)
-    inner = before != NIL
-    nexts[before[inner]] = after[inner]
-    inner &= after != NIL
-    previous[after[inner]] = before[inner]
-    empty = heads == NIL
-    previous[heads[~empty]] = tails[~empty]
-    return heads, empty
+
+    __slots__ = ("_keys", "_table", "_values")
+
+    def __init__(self, keys: RowArray, values: RowArray, n: int) -> None:
+        self._table: RowArray | None = None
+        if len(keys) * _DENSE > n:
+            self._table = np.arange(n + 1)
+            self._table[n] = NIL  # where NIL is clipped to
+            self._table[keys] = values
+        else:
+            order = np.argsort(keys)
+            self._keys = keys[order]
+            self._values = values[order]
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return where each of the rows leads; O(k log k)."""
+        if self._table is not None:
+            return self._table.take(rows, mode="clip")
+        if len(self._keys) == 0:
+            return rows
+        place = np.searchsorted(self._keys, rows)
+        np.minimum(place, len(self._keys) - 1, out=place)
+        return np.where(self._keys[place] == rows, self._values[place], rows)
 
 
-def _bridge(neighbours: RowArray, gone: RowArray) -> RowArray:
+class Rewiring:
+    """What becomes of chains when the ascending rows `gone` leave them and src[k] go to dst[k].
+
+    It only looks; `writes` are to be made once the rows have moved. O(k log k): runs of neighbours
+    are bridged by pointer jumping.
+    """
+
+    __slots__ = ("_nexts", "_previous", "after", "before", "moved", "writes")
+
+    def __init__(
+        self, nexts: Links, previous: Links, moves: Moves, gone: RowArray, n: int
+    ) -> None:
+        self._nexts = nexts
+        self._previous = previous
+        self.writes: list[Write] = []
+        src, dst = moves
+        self.moved = self.after = self.before = Redirect(src, dst, n)
+        """Where links forwards and backwards lead: those to rows that go, to the next that stay."""
+        if len(gone):
+            self._bridge(moves, gone, n)
+
+    def follow(
+        self, src: RowArray, dst: RowArray
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Let moved rows and their neighbours know each other; return which are first and last."""
+        after, before = self._nexts[src], self._previous[src]
+        is_first = self._nexts[before] == NIL
+        is_last = after == NIL
+        after, before = self.after(after), self.before(before)
+        inner = ~is_first & (before != NIL)
+        followed = after != NIL
+        self.writes += (
+            (self._nexts, dst, after),
+            (self._previous, dst, before),
+            (self._nexts, before[inner], dst[inner]),
+            (self._previous, after[followed], dst[followed]),
+        )
+        return is_first, is_last
+
+    def close(self, heads: NDArray[Any]) -> NDArray[Any]:
+        """Let chains that lose rows be circular again; return their first rows, NIL without any."""
+        first = self.after(heads)
+        kept = first != NIL
+        last = self.before(self._previous[heads[kept]])
+        self.writes.append((self._previous, first[kept], last))
+        return first
+
+    def _bridge(self, moves: Moves, gone: RowArray, n: int) -> None:
+        """Link the rows on both sides of those that go."""
+        nexts, previous = self._nexts, self._previous
+        is_first = nexts[previous[gone]] == NIL
+        after = _bridged(nexts[gone].astype(np.intp), gone)
+        before = np.where(is_first, NIL, previous[gone]).astype(np.intp)
+        before = _bridged(before, gone)
+        after, before = self.moved(after), self.moved(before)
+        src, dst = moves
+        keys = np.concatenate((src, gone))
+        self.after = Redirect(keys, np.concatenate((dst, after)), n)
+        self.before = Redirect(keys, np.concatenate((dst, before)), n)
+        inner = before != NIL
+        self.writes.append((nexts, before[inner], after[inner]))
+        inner &= after != NIL
+        self.writes.append((previous, after[inner], before[inner]))
+
+
+def _bridged(neighbours: RowArray, gone: RowArray) -> RowArray:
     """Return, for each row of `gone`, the first row along its neighbours that stays, or NIL."""
     place = np.searchsorted(gone, neighbours)
     np.minimum(place, len(gone) - 1, out=place)
@@ -138,29 +221,3 @@ def _bridge(neighbours: RowArray, gone: RowArray) -> RowArray:
         neighbours[active], jump[active] = neighbours[through], jump[through]
         active = active[jump[active] >= 0]
     return neighbours
-
-
-def _survivor(rows: RowArray, gone: RowArray, instead: RowArray) -> RowArray:
-    """Return `rows`, with those that are gone replaced by their `instead`."""
-    place = np.minimum(np.searchsorted(gone, rows), len(gone) - 1)
-    return np.where(gone[place] == rows, instead[place], rows)
-
-
-def remap_links(
-    nexts: Links, previous: Links, src: RowArray, dst: RowArray, n: int
-) -> RowArray:
-    """Mend links after rows src[k] were copied to dst[k]; return the moved rows that are first."""
-    return mend_links(nexts, previous, dst, Remap(src, dst, n))
-
-
-def mend_links(nexts: Links, previous: Links, dst: RowArray, remap: Remap) -> RowArray:
-    """Mend links after rows were copied to dst; return the moved rows that are first."""
-    nexts[dst] = remap(nexts[dst])
-    previous[dst] = remap(previous[dst])
-    before, after = previous[dst], nexts[dst]
-    is_first = nexts[before] == NIL
-    nexts[before[~is_first]] = dst[~is_first]
-    followed = after != NIL
-    previous[after[followed]] = dst[followed]
-    first: RowArray = dst[is_first]
-    return first

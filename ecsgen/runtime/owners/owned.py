@@ -15,6 +15,7 @@ from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
 from ..entities.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..entities.manager import EntityManager
+from ..errors import EcsError
 from ..manager import Manager
 from ..placement.rows import first_missing, has_row, is_integer, missing
 from ..state import NO_SLOTS
@@ -28,6 +29,11 @@ class Owned(Manager):
     _entities: EntityManager
 
     def __init__(self, entities: EntityManager) -> None:
+        if not isinstance(entities, EntityManager):
+            raise TypeError(
+                f"{type(self).__name__} takes the EntityManager that its owners come from, "
+                f"not {type(entities).__name__}"
+            )
         self._entities = entities
         super().__init__()
 
@@ -130,14 +136,26 @@ class Owned(Manager):
         if len(handles) == 0:
             return np.empty(0, np.intp)
         handles, columns = self._own_entities(handles), self._own(columns)
-        if not self._RELEASES:
-            self._evict_many(handles)
-            return self._append_many(handles, columns)
-        with self._dispatch:
-            if self._evict_many(handles):
-                self._admit_many(handles)  # again: callbacks may have changed anything
-                self._make_room(handles, columns, ())
-            return self._append_many(handles, columns)
+        if self._RELEASES:
+            with self._dispatch:
+                return self._replace(handles, columns)
+        return self._replace(handles, columns)
+
+    def _replace(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Append rows once those of dead entities are out of the way; a change that is counted
+        cannot be taken back, so then nothing may fail any more."""
+        if not self._evict_many(entities):
+            return self._append_many(entities, columns)
+        try:
+            if self._RELEASES:
+                self._admit_many(entities)  # again: callbacks may have changed anything
+            self._make_room(entities, columns, ())
+            return self._append_many(entities, columns)
+        except EcsError:
+            raise  # what callbacks did is in the way
+        except BaseException:
+            self._break()
+            raise
 
     def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
         """Check columns for the rows of `count` entities that are about to be created."""
@@ -157,7 +175,7 @@ class Owned(Manager):
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
         """Return the entities as an array that no later step of a creation can change."""
-        if np.may_share_memory(entities, self.data._buffer):
+        if self._RELEASES or np.may_share_memory(entities, self.data._buffer):
             return entities.copy()
         return entities
 

@@ -7,6 +7,7 @@ oldest one's `older` cell holds. Where rows lie says nothing about their age.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 from ..columns.rows import Rows
 from ..entities.handles import NIL, Columns, Instance, RowArray
 from ..errors import CapacityError
-from ..instances.chains import remap_links, unlink
+from ..instances.chains import Rewiring
 from ..state import NO_SLOTS
+from .moves import NO_ROWS, Planned, Write, put
 from .packed import Packed
 
 
@@ -93,12 +95,6 @@ class RingRows(Rows):
         if behind != NIL:
             older[behind] = before
 
-    def _drop_rows(self, gone: RowArray) -> None:
-        """Take rows out of the chain, bridging over neighbours, however many go."""
-        oldest = np.array([self._oldest])
-        (first,), _ = unlink(self._newer_column, self._older_column, oldest, gone)
-        self._oldest = Instance(int(first))
-
     def _follow_row(self, src: int, dst: Instance) -> None:
         """Mend the chain after row src went to dst."""
         newer, older = self._newer_cells, self._older_cells
@@ -108,16 +104,6 @@ class RingRows(Rows):
         else:
             newer[before] = dst
         older[self._oldest if after == NIL else after] = dst
-
-    def _follow_rows(self, src: RowArray, dst: RowArray) -> None:
-        """Mend the chain after rows src[k] went to dst[k]."""
-        newer, older = self._newer_column, self._older_column
-        first = remap_links(newer, older, src, dst, self._n)
-        if len(first):
-            self._oldest = Instance(int(first[0]))
-        last = dst[newer[dst] == NIL]
-        if len(last):
-            older[self._oldest] = last[0]
 
 
 class Ring(Packed):
@@ -138,6 +124,22 @@ class Ring(Packed):
                 f"{name}: {count} instances at once, {most} are all that stay"
             )
         return super()._convert(count, given)
+
+    def _plan_moves(
+        self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS
+    ) -> Planned:
+        data = self.data
+        moves = src, dst
+        chain = Rewiring(data._newer_column, data._older_column, moves, gone, data._n)
+        chain.follow(src, dst)
+        (oldest,) = chain.close(np.array([data._oldest])).tolist()
+        planned = super()._plan_moves(src, dst, gone)
+        return (*planned, partial(self._rechain, chain.writes, oldest))
+
+    def _rechain(self, writes: list[Write], oldest: Instance) -> None:
+        """Do what is planned."""
+        put(writes)
+        self.data._oldest = oldest
 
     def _make_way(self, count: int) -> int:
         data = self.data

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Generic
 import numpy as np
 
 from ..archetypes.rows import Archetype
-from ..archetypes.view import ArchetypeView, ChunkT, RowClass
-from ..entities.handles import EntityArray
+from ..archetypes.view import ArchetypeView, ChunkT
+from ..entities.handles import EntityArray, RowClass
+from .base import QueryBase, RowsT, RowT
 
 
-class QueriedChunks(Generic[ChunkT]):
+class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
     """The archetypes with certain components; the generated class says which.
 
     They are found once, and again when an archetype is new. Their rows are those of live entities:
@@ -52,6 +53,9 @@ class QueriedChunks(Generic[ChunkT]):
 
     def _archetypes(self) -> list[Archetype]:
         return self._store._table.matching(self._all, self._any, self._none)
+
+    def _arrays(self) -> tuple[EntityArray]:
+        return (self._owners(),)
 
     def _owners(self) -> EntityArray:
         """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""

@@ -26,7 +26,7 @@ from .rows import (
     QueryRows,
     as_array,
     has_nil,
-    is_strewn,
+    is_scattered,
     merged_rows,
     row_blocks,
     sample_rows,
@@ -35,7 +35,7 @@ from .rows import (
 _JOINED: Final = 65_536
 """Candidates per step of a join: numpy's calls take no time, and the step fits a cache."""
 
-_STREWN: Final = 16_384
+_SCATTERED: Final = 16_384
 """Rows in any order that a cache holds."""
 
 _ALIKE: Final = 3
@@ -163,10 +163,10 @@ class QueryJoin:
         if not order:
             return -1, order
         smallest, largest = order[0], order[-1]
-        if _STREWN < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
+        if _SCATTERED < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
             few, many = self._required[smallest], self._required[largest]
             rows = many.manager.lookup_many(few.owners()[sample_rows(few.candidates())])
-            if is_strewn(rows[rows != NIL]):
+            if is_scattered(rows[rows != NIL]):
                 return largest, order[:-1]
         return smallest, order[1:]
 

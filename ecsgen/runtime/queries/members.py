@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.handles import EntityArray, RowArray
+from ..entities.layout import INDEX_MASK
 from ..instances.chains import first_rows
 from ..maps.sparse import indices
 
@@ -90,13 +91,12 @@ class QueryMember:
 class QuerySparseMember(QueryMember):
     """A component whose manager finds rows through a sparse array."""
 
-    __slots__ = ("_index_mask",)
+    __slots__ = ()
 
     manager: QueriedSparseManager
 
-    def __init__(self, manager: QueriedSparseManager, index_mask: int) -> None:
+    def __init__(self, manager: QueriedSparseManager) -> None:
         super().__init__(manager)
-        self._index_mask = index_mask
 
     def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
         """Return the row of each entity, NIL where it has none; O(k).
@@ -106,7 +106,7 @@ class QuerySparseMember(QueryMember):
         """
         rows_of = self.manager._sparse
         if all_live:
-            wanted = indices(entities, self._index_mask)
+            wanted = indices(entities, INDEX_MASK)
             if int(wanted.max(initial=0)) < len(rows_of):
                 return rows_of.take(wanted, mode="clip")
         return self.manager.lookup_many(entities)

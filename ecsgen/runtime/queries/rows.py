@@ -75,18 +75,18 @@ class QueryRows:
     def order(self, nbytes: int) -> RowOrder | None:
         """Return in which order cells of so many bytes are gathered, if not in that of the rows.
 
-        That is where they are strewn over more than a processor has near.
+        That is where they are scattered over more than a processor has near.
         """
         rows = self.rows
         if isinstance(rows, slice) or nbytes in _PLAIN or len(rows) * nbytes < _NEAR:
             return None
         if not self._is_ordered:
             self._is_ordered = True
-            self._order = _in_order(rows) if is_strewn(rows) else None
+            self._order = _in_order(rows) if is_scattered(rows) else None
         return self._order
 
 
-def is_strewn(rows: RowArray) -> bool:
+def is_scattered(rows: RowArray) -> bool:
     """Return whether rows go up and down, judged by a sample: in no order half the steps go down,
     and where fewer than a third do, nothing is won by going about it in another order.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,14 @@ import pytest
 from .fields import Field, Object
 from .package import EntityArray, StaleInstanceError
 from .subject import Subject, same
+
+
+def _fail(*_: object) -> None:
+    raise ZeroDivisionError
+
+
+INTERRUPTED = property(lambda _: 0, _fail)
+"""A version that cannot be counted up, which is the last thing in each change."""
 
 
 class Cases:
@@ -39,6 +47,15 @@ class Cases:
     def found(self, m: Any, owner: int) -> int:
         """Return the row that is known by that, or NIL."""
         raise NotImplementedError
+
+    def changes(self) -> list[Callable[[Any, Any], object]]:
+        """Return what changes the structure of a manager that has three rows."""
+        return [
+            self.add_one,
+            lambda source, m: self.add(source, m, 2),
+            lambda source, m: m.destroy(0),
+            lambda source, m: m.destroy_many([0, 2]),
+        ]
 
     def filled(self, count: int) -> tuple[Any, Any, EntityArray]:
         """Return a manager whose row k is sample k, and by what each of `count` rows is known."""

@@ -156,6 +156,7 @@ def check(
     plain = {key: value.tolist() for key, value in given.items()}
     manager = _filled(subject, rows, rng, name, plain)
     parents = _related(manager, rng)
+    _move_buffer(subject, manager, name, plain)
     expected = columns_of(subject, manager)
     order = _in_order(parents, manager.data.n if all_rows else _running(manager))
     cells = [flat(value) for value in given.values()]
@@ -276,6 +277,18 @@ def _filled(
     return manager
 
 
+def _move_buffer(
+    subject: Subject, manager: Any, name: str, arguments: Mapping[str, Any]
+) -> None:
+    """Move the rows after a kernel was run on them, which may have kept views."""
+    before = columns_of(subject, manager)
+    with np.errstate(all="ignore"):
+        run(manager, name, arguments)
+    put_columns(subject, manager, before)
+    if not subject.reserve:
+        manager.reserve(manager.capacity + 1)
+
+
 def _range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return the least and the greatest finite value."""
     if dtype.kind == "b":
@@ -338,7 +351,7 @@ def put_columns(
     for f in subject.whole:
         getattr(manager.data, f.name)[...] = columns[f.name]
     for name, parts in subject.split.items():
-        cells = columns[name].reshape(len(columns[name]), -1)
+        cells = columns[name].reshape(len(columns[name]), len(parts))
         for place, part in enumerate(parts):
             getattr(manager.data, part)[...] = cells[:, place]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from generated import (
     NIL,
     NULL_ENTITY,
+    BrokenManagerError,
     CapacityError,
     DuplicateInstanceError,
     EcsError,
@@ -23,6 +24,7 @@ from generated import (
 __all__ = [
     "NIL",
     "NULL_ENTITY",
+    "BrokenManagerError",
     "CapacityError",
     "DuplicateInstanceError",
     "EcsError",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .table import ArchetypeTable
@@ -32,6 +33,7 @@ def load_archetypes(table: ArchetypeTable, saved: Iterable[SavedArchetype]) -> N
         archetype = table.archetypes[number]
         archetype.reserve(len(entities))
         table.places.cover_many(entities)
-        table.settle(number, entities, archetype.extend(entities))
+        table.settle(number, entities, np.arange(len(entities)))
+        archetype.extend(entities)
         for column, values in enumerate(columns, 1):
             archetype.write(column, 0, values)

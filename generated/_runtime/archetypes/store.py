@@ -9,13 +9,14 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..broken import is_broken
 from ..columns.field_names import known_fields
 from ..entities.arrays import as_entities
-from ..entities.handles import Entity, EntityArray
+from ..entities.handles import Entity, EntityArray, RowClass
 from ..errors import DuplicateInstanceError
 from ..placement.rows import duplicate_instance, first_repeated, missing
 from .table import NewColumns
-from .view import ArchetypeView, ChunkT, RowClass
+from .view import ArchetypeView, ChunkT
 
 
 class ArchetypeStore(ArchetypeView[ChunkT]):
@@ -187,8 +188,17 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         self._refuse_locked()
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
-        """Remove the rows of entities that have just died."""
-        self._drop_many(entities)
+        """Remove the rows of entities that have just died, if need be one after the other."""
+        try:
+            self._drop_many(entities)
+        except BaseException as error:
+            if is_broken(self):
+                raise
+            for entity in entities.tolist():
+                self._table.drop(entity)
+            self._version += 1
+            if not isinstance(error, MemoryError):
+                raise
 
     def _drop_many(self, entities: EntityArray) -> int:
         """Remove the rows of distinct entities and return how many went; O(k)."""

@@ -135,7 +135,11 @@ def put_cells(
     if values.ndim == column.ndim or _count_of(rows) < _MANY:
         column[rows] = values
     else:
-        cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
+        try:
+            cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
+        except MemoryError:  # which the longer way does not take
+            column[rows] = values
+            return
         whole = items(column)
         whole[rows] = cell.reshape(-1).view(whole.dtype)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..entities.handles import EntityArray
+from ..broken import is_broken
+from ..entities.handles import NIL, EntityArray
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
 
@@ -22,5 +23,22 @@ class Callback(Owned):
             raise self._locked()
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
-        """Remove the rows of entities that have just died."""
-        self.remove_many(entities)
+        """Remove the rows of entities that have just died, if need be one after the other."""
+        try:
+            self.remove_many(entities)
+        except BaseException as error:
+            if is_broken(self):
+                raise
+            self._remove_each(entities)
+            if not isinstance(error, MemoryError):
+                raise
+
+    def _remove_each(self, entities: EntityArray) -> None:
+        """Remove rows without memory to speak of: the dead keep none that would never go."""
+        try:
+            for entity in entities.tolist():
+                while (row := self.lookup(entity)) != NIL:
+                    self._destroy_row(row)
+        except BaseException:
+            self._break()
+            raise

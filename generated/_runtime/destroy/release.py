@@ -35,8 +35,16 @@ class Release(Manager):
         self._released = Callbacks()
 
     def _own(self, columns: Columns) -> Columns:
-        """Copy views: callbacks may change what they look at before the rows are filled."""
-        return {name: c if c.base is None else c.copy() for name, c in columns.items()}
+        """Copy views, and all if there are callbacks, which may write to the caller's arrays."""
+        kept = not self._released.entries
+        return {
+            name: c if kept and c.base is None else c.copy()
+            for name, c in columns.items()
+        }
+
+    @property
+    def _is_watched(self) -> bool:
+        return bool(self._released.entries)
 
     def _release(self, rows: RowArray) -> None:
         """Tell the callbacks of rows about to go."""

@@ -20,6 +20,8 @@ EntityArray: TypeAlias = NDArray[np.uint64]
 IdArray: TypeAlias = NDArray[np.uint64]
 RowArray: TypeAlias = NDArray[np.intp]
 Columns: TypeAlias = dict[str, NDArray[Any]]
+RowClass: TypeAlias = type[tuple[Any, ...]]
+"""A component is named by the class of its rows."""
 
 NULL_ENTITY: Final = Entity(0)
 """Never alive: generations start at 1."""

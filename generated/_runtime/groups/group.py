@@ -7,7 +7,7 @@ take ascending survivors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..errors import StructureLockedError
+from ..placement.moves import Planned
 from ..placement.rows import integers, is_integer, locked, permutation
 from ..placement.sorting import sort_order
 from ..world.parts import not_replaced
@@ -48,15 +49,19 @@ class GroupMember(Protocol):
 
     def _enter_group(self, row: Instance, /) -> Instance: ...
 
-    def _enter_group_many(self, rows: RowArray, /) -> tuple[RowArray, RowArray]: ...
+    def _plan_entering(self, rows: RowArray, /) -> Callable[[], None]: ...
 
     def _leave_group(self, row: Instance, /) -> None: ...
 
-    def _leave_group_many(self, gone: RowArray, /) -> None: ...
+    def _plan_leaving(self, gone: RowArray, /) -> Callable[[], None]: ...
 
     def _group_key(self, key: Any, /) -> NDArray[Any]: ...
 
-    def _permute_group(self, src: RowArray, /) -> None: ...
+    def _plan_moves(self, src: RowArray, dst: RowArray, /) -> Planned: ...
+
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned, /) -> None: ...
+
+    def _break(self) -> None: ...
 
 
 class Group:
@@ -136,8 +141,17 @@ class Group:
             raise locked_in_group(self._name, self._members.values())
 
     def _permute(self, src: RowArray) -> None:
-        for member in self._members.values():
-            member._permute_group(src)
+        """Move every row src[k] of the group to k, in all members or in none."""
+        dst = np.arange(len(src))
+        members = tuple(self._members.values())
+        moves = [member._plan_moves(src, dst) for member in members]
+        try:
+            for member, planned in zip(members, moves, strict=True):
+                member._move_many(src, dst, planned)
+                member._version += 1
+        except BaseException:
+            self._first._break()
+            raise
 
 
 def having_all(

@@ -7,6 +7,7 @@ own.
 
 from __future__ import annotations
 
+from functools import partial
 from operator import index
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..columns.rows import Rows
 from ..entities.handles import NIL, Instance, RowArray
 from ..instances.chains import ROUNDS, walk
+from ..placement.moves import NO_ROWS, Planned, put
 from ..placement.packed import Packed
 from ..placement.rows import distinct, unused
 from ..state import NO_SLOTS
@@ -23,12 +25,10 @@ from .links import (
     children_of,
     circular,
     closed_circle,
-    leave_family,
-    make_roots,
+    moved_family,
+    new_parents,
     parent_numbers,
     parents_given,
-    remap_family,
-    set_parents,
     with_descendants,
 )
 from .trees import LevelCache, is_below
@@ -181,8 +181,9 @@ class Hierarchy(Packed):
         culprit = closed_circle(links, given, wanted, n)
         if culprit != NIL:
             raise circular(name, culprit)
+        writes = new_parents(links, given, wanted, n)
         try:
-            set_parents(links, given, wanted)
+            put(writes)
             self._version += 1
         except BaseException:
             self._break()
@@ -210,14 +211,17 @@ class Hierarchy(Packed):
             data._previous_sibling_cells[child] = child
             child = following
 
-    def _release_children_of(self, gone: RowArray) -> None:
-        """Make the children of rows roots."""
-        links = self.data._family()
-        make_roots(links, children_of(links, gone, self.data._n))
+    def _orphans(self, gone: RowArray) -> RowArray:
+        """Return the children of rows that go, if they stay behind."""
+        return NO_ROWS
 
-    def _leave_parents(self, gone: RowArray) -> None:
-        """Take rows out of their parents' children."""
-        leave_family(self.data._family(), gone, self.data._n)
+    def _plan_moves(
+        self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS
+    ) -> Planned:
+        data = self.data
+        orphans = self._orphans(gone) if len(gone) else gone
+        writes = moved_family(data._family(), (src, dst), gone, orphans, data._n)
+        return (*super()._plan_moves(src, dst, gone), partial(put, writes))
 
     def _join_parent(self, row: Instance, parent: Instance) -> None:
         """Append a row without a parent to the children of one, or leave it a root."""
@@ -277,10 +281,6 @@ class Hierarchy(Packed):
         behind = firsts[owner] if after == NIL else after
         previous[behind] = dst
 
-    def _relink_families(self, src: RowArray, dst: RowArray) -> None:
-        """Mend the links of children, siblings and parents after rows src[k] went to dst[k]."""
-        remap_family(self.data._family(), src, dst, self.data._n)
-
     def _tell_children(self, src: int, dst: Instance) -> None:
         """Let the children of a row that went from src to dst know it."""
         data = self.data
@@ -293,3 +293,12 @@ class Hierarchy(Packed):
                 return
         column = data._parent_column[: data._n + 1]  # the spare row as well
         column[column == src] = dst  # many children: one pass over all rows is quicker
+
+
+class OrphansRoot(Hierarchy):
+    """A manager in whose hierarchy the children of rows that go become roots."""
+
+    __slots__ = NO_SLOTS
+
+    def _orphans(self, gone: RowArray) -> RowArray:
+        return children_of(self.data._family(), gone, self.data._n)

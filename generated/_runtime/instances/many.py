@@ -8,6 +8,8 @@ next[previous[row]] is NIL. The map holds each entity's first row.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +18,17 @@ from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
 from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..maps.mapped import Mapped
+from ..placement.moves import NO_ROWS, Planned, Write, put
 from ..state import NO_SLOTS
-from .chains import chain_lengths, chain_rows, join, link, remap_links, unlink, walk
+from .chains import (
+    Redirect,
+    Rewiring,
+    chain_lengths,
+    chain_rows,
+    joined,
+    linked,
+    walk,
+)
 
 
 class LinkedRows(OwnedRows):
@@ -28,6 +39,17 @@ class LinkedRows(OwnedRows):
     _next_cells: memoryview[Instance]
     _previous_column: NDArray[np.uint32]
     _previous_cells: memoryview[Instance]
+
+
+class ListPlan(NamedTuple):
+    """How lists are going to be linked, and what the map is going to know."""
+
+    writes: list[Write]
+    owners: EntityArray
+    first: RowArray
+    """Their first rows from now on."""
+    left: EntityArray
+    """Owners without rows from now on."""
 
 
 class Many(Mapped):
@@ -108,14 +130,23 @@ class Many(Mapped):
         previous[row] = last
         previous[first] = row
 
-    def _link_rows(self, entities: EntityArray, rows: RowArray) -> None:
-        """Append new rows to their entities' lists, in the order given."""
+    def _plan_lists(
+        self,
+        entities: EntityArray,
+        rows: RowArray,
+        src: RowArray = NO_ROWS,
+        dst: RowArray = NO_ROWS,
+    ) -> ListPlan:
+        """Plan to append new rows to lists, in the order given, once src[k] have gone to dst[k]."""
         nexts, previous = self.data._next_column, self.data._previous_column
-        first, last, owners = link(nexts, previous, entities, rows)
+        writes, first, last, owners = linked(nexts, previous, entities, rows)
         heads = self.lookup_many(owners)
         new, old = heads == NIL, heads != NIL
-        self._enter_many(owners[new], first[new])
-        join(nexts, previous, heads[old], first[old], last[old])
+        moved = Redirect(src, dst, self.data._n)
+        heads = heads[old]
+        lists = moved(heads), moved(previous[heads])
+        writes += joined(nexts, previous, lists, (first[old], last[old]))
+        return ListPlan(writes, owners[new], first[new], owners[:0])
 
     def _unlink_row(self, row: Instance) -> None:
         """Take a row out of its list."""
@@ -132,14 +163,33 @@ class Many(Mapped):
         behind = self._first_of(owner) if after == NIL else after
         previous[behind] = before
 
-    def _unlink_rows(self, gone: RowArray) -> None:
-        """Take rows out of their lists, bridging over neighbours, however many go."""
-        nexts, previous = self.data._next_column, self.data._previous_column
-        owners = np.unique(self.data._entity_column[gone])
-        heads, empty = unlink(nexts, previous, self._firsts_of(owners), gone)
-        kept = ~empty
-        self._forget_many(owners[empty])
-        self._enter_many(owners[kept], heads[kept])
+    def _plan_moves(
+        self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS
+    ) -> Planned:
+        data = self.data
+        owners = data._entity_column
+        moves = src, dst
+        chains = Rewiring(
+            data._next_column, data._previous_column, moves, gone, data._n
+        )
+        is_first, is_last = chains.follow(src, dst)
+        heads = chains.after(self._firsts_of(owners[src[is_last]]))
+        chains.writes.append((data._previous_column, heads, dst[is_last]))
+        entered, first, left = owners[src[is_first]], dst[is_first], owners[:0]
+        if len(gone):
+            losing = np.unique(owners[gone])
+            heads = chains.close(self._firsts_of(losing))
+            kept, left = heads != NIL, losing[heads == NIL]
+            entered = np.concatenate((entered, losing[kept]))
+            first = np.concatenate((first, heads[kept]))
+        plan = ListPlan(chains.writes, entered, first, left)
+        return (*super()._plan_moves(src, dst, gone), partial(self._relink, plan))
+
+    def _relink(self, plan: ListPlan) -> None:
+        """Do what is planned."""
+        put(plan.writes)
+        self._forget_many(plan.left)
+        self._enter_many(plan.owners, plan.first)
 
     def _relink_row(self, src: int, dst: Instance) -> None:
         """Mend a list after row src went to dst."""
@@ -156,12 +206,3 @@ class Many(Mapped):
             nexts[before] = dst
         behind = self._first_of(owner) if after == NIL else after
         previous[behind] = dst
-
-    def _relink_rows(self, src: RowArray, dst: RowArray) -> None:
-        """Mend the lists after rows src[k] went to dst[k]."""
-        data = self.data
-        nexts, previous = data._next_column, data._previous_column
-        first = remap_links(nexts, previous, src, dst, data._n)
-        self._enter_many(data._entity_column[first], first)
-        last = dst[nexts[dst] == NIL]
-        previous[self._firsts_of(data._entity_column[last])] = last

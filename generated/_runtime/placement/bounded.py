@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TypeAlias
 
 import numpy as np
 
-from ..entities.handles import Instance
+from ..entities.handles import Instance, RowArray
 from ..state import NO_SLOTS
+from .moves import Planned
 from .packed import Packed
+
+Swap: TypeAlias = tuple[RowArray, RowArray, Planned]
+"""What moves where, and what is planned with it."""
 
 
 class Bounded(Packed):
@@ -24,12 +29,17 @@ class Bounded(Packed):
     def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:
         """Let two rows change places by way of a third, which is not in use."""
 
-    def _swap(self, one: Instance, other: Instance) -> None:
-        """Let two rows change places, over the spare row behind the last one if there is one."""
+    def _plan_swap(self, one: Instance, other: Instance) -> Swap | None:
+        """Find out how two rows change places where there is no spare row behind the last one."""
         data = self.data
-        if one == other:
-            return
-        if data._n == data._allocated:
-            self._move_many(np.array([one, other]), np.array([other, one]))
-        else:
-            self._swap_over(one, other, Instance(data._n))
+        if data._n < data._allocated or one == other:
+            return None
+        src, dst = np.array([one, other]), np.array([other, one])
+        return src, dst, self._plan_moves(src, dst)
+
+    def _swap(self, one: Instance, other: Instance, swap: Swap | None) -> None:
+        """Let two rows change places, as planned, or over the spare row behind the last one."""
+        if swap is not None:
+            self._move_many(*swap)
+        elif one != other:
+            self._swap_over(one, other, Instance(self.data._n))

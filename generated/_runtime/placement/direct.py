@@ -25,6 +25,7 @@ from ..errors import StaleInstanceError
 from ..maps.sparse import indices, rows_spanned
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
+from .moves import NO_ROWS
 from .rows import first_present, first_repeated, row_in_use, rows_in_use
 
 SCAN: Final = 4096
@@ -149,8 +150,10 @@ class Direct(Owned):
     def _evict_many(self, entities: EntityArray) -> int:
         data = self.data
         rows = indices(entities, INDEX_MASK)
-        used = rows[rows < data._n]
-        dead = used[data._entity_column[used] != NULL_ENTITY]
+        inside = rows < data._n
+        rows, heirs = rows[inside], entities[inside]
+        owners = data._entity_column[rows]
+        dead = rows[(owners != NULL_ENTITY) & (owners != heirs)]
         return self._destroy_rows(np.sort(dead))
 
 
@@ -185,12 +188,20 @@ def direct_lookup(
     return np.where(found, rows, NIL)
 
 
-def last_owner(owners: EntityArray, n: int) -> int:
-    """Return one more than the highest row below n that has an owner; steps back from n."""
+def last_owner(owners: EntityArray, n: int, gone: RowArray = NO_ROWS) -> int:
+    """Return one more than the highest row below n with an owner, the ascending `gone` aside.
+
+    Steps back from n.
+    """
+    if len(gone) and gone[-1] < n - 1:
+        return n
     while n > 0:
         start = max(0, n - SCAN)
-        used = np.flatnonzero(owners[start:n])
-        if len(used):
-            return start + int(used[-1]) + 1
+        used = owners[start:n] != 0
+        used[gone[np.searchsorted(gone, start) :] - start] = False
+        places = np.flatnonzero(used)
+        if len(places):
+            return start + int(places[-1]) + 1
         n = start
+        gone = gone[: np.searchsorted(gone, start)]
     return 0

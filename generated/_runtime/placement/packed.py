@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..entities.handles import Instance, RowArray
 from ..manager import Manager
 from ..state import NO_SLOTS
+from .moves import NO_ROWS, Planned
 from .rows import integers, permutation, row_in_use, rows_in_use
 from .sorting import key_values, sort_key, sort_order
 
@@ -75,8 +76,14 @@ class Packed(Manager):
         self._permute(self._checked_order(given))
 
     @abstractmethod
-    def _move_many(self, src: RowArray, dst: RowArray) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers, as planned."""
+
+    def _plan_moves(
+        self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS
+    ) -> Planned:
+        """Find out what links need when the ascending rows `gone` go and rows src[k] move."""
+        return ()
 
     def _row(self, row: object) -> Instance:
         return Instance(row_in_use(row, self.data, type(self).__name__))
@@ -111,8 +118,10 @@ class Packed(Manager):
 
     def _permute(self, src: RowArray) -> None:
         """Move every row src[k] to k."""
+        dst = np.arange(len(src))
+        moves = self._plan_moves(src, dst)
         try:
-            self._move_many(src, np.arange(len(src)))
+            self._move_many(src, dst, moves)
             self._version += 1
         except BaseException:
             self._break()

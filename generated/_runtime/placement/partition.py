@@ -102,8 +102,9 @@ class Partition(Bounded):
 
     def _swap_across(self, row: Instance, place: Instance, bound: int) -> Instance:
         """Swap a row to a place at the bound, and set the bound."""
+        swap = self._plan_swap(row, place)
         try:
-            self._swap(row, place)
+            self._swap(row, place, swap)
             self.data._n_active = bound
             self._version += 1
         except BaseException:
@@ -123,11 +124,12 @@ class Partition(Bounded):
     ) -> RowArray:
         """Bring the chosen rows to [start, end), set the bound, and return where the given are."""
         if len(chosen) == 0:
-            return given
+            return given.copy()
         src, dst = exchange(chosen, start, end)
         where = Remap(src, dst, self.data._n)(given)
+        moves = self._plan_moves(src, dst)
         try:
-            self._move_many(src, dst)
+            self._move_many(src, dst, moves)
             self.data._n_active = bound
             self._version += 1
         except BaseException:

@@ -42,9 +42,8 @@ def row_in_use(row: object, data: Rows, manager: str) -> int:
 def unused(number: int, n: int, manager: str) -> StaleInstanceError:
     """Return the error of a row that is not in use."""
     given = "NIL" if number == NIL else str(number)
-    return StaleInstanceError(
-        f"{manager}: row {given} is not in use; rows are 0 to {n - 1}"
-    )
+    used = f"rows are 0 to {n - 1}" if n else "there are no rows"
+    return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")
 
 
 def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:

@@ -66,7 +66,7 @@ class JoinedBlocks:
     one is asked for, if they are written.
     """
 
-    __slots__ = ("_moves", "_ordered", "_strewn", "_views", "nbytes", "stamp")
+    __slots__ = ("_moves", "_ordered", "_scattered", "_views", "nbytes", "stamp")
 
     def __init__(
         self,
@@ -86,15 +86,15 @@ class JoinedBlocks:
         self.nbytes += sum(part.nbytes for part in parts)
         self._ordered = [part for part in parts if part.order is not None]
         self._views: list[tuple[NDArray[Any], ...]] = []
-        self._strewn: list[list[_Strewn]] = []
+        self._scattered: list[list[_Scattered]] = []
         for start in range(0, n, size or 1):
             rows = slice(start, min(start + size, n))
             count = rows.stop - start
             memory = (array[..., :count] for array in scratch)
             self._views.append((*(part.view(rows) for part in parts), *memory))
-            strewn = [part.strewn(rows) for part in parts]
-            self._strewn.append([each for each in strewn if each is not None])
-        self._moves = bool(self._ordered) or any(self._strewn)
+            scattered = [part.scattered(rows) for part in parts]
+            self._scattered.append([each for each in scattered if each is not None])
+        self._moves = bool(self._ordered) or any(self._scattered)
 
     def keep(self, name: str, holders: Sequence[JoinedHolder]) -> JoinedBlocks:
         """Let all whose columns these are know them by the kernel's name."""
@@ -110,7 +110,7 @@ class JoinedBlocks:
         self._moves = False
         self._ordered = []
         self._views = []
-        self._strewn = []
+        self._scattered = []
 
     def __iter__(self) -> Iterator[tuple[NDArray[Any], ...]]:
         """Iterate over the blocks."""
@@ -120,11 +120,11 @@ class JoinedBlocks:
         """Yield blocks of which some columns are gathered, and scattered."""
         for part in self._ordered:
             part.gather()
-        for views, strewn in zip(self._views, self._strewn, strict=True):
-            for each in strewn:
+        for views, scattered in zip(self._views, self._scattered, strict=True):
+            for each in scattered:
                 each.gather()
             yield views
-            for each in strewn:
+            for each in scattered:
                 each.scatter()
 
 
@@ -156,7 +156,7 @@ class _Part:
             return self._cells[..., entities]
         return self._cells[..., : entities.stop - entities.start]
 
-    def strewn(self, entities: slice) -> _Strewn | None:
+    def scattered(self, entities: slice) -> _Scattered | None:
         """Return what is to be copied for a block of some entities."""
         column, rows = self._column, self._column.numbers
         if isinstance(rows, slice):
@@ -165,11 +165,11 @@ class _Part:
         if not (is_read or column.is_written):
             return None
         column = column._replace(is_read=is_read)
-        return _Strewn(column, rows[entities], self.view(entities))
+        return _Scattered(column, rows[entities], self.view(entities))
 
 
-class _Strewn:
-    """Cells of a block that are copies of strewn rows."""
+class _Scattered:
+    """Cells of a block that are copies of scattered rows."""
 
     __slots__ = ("_cells", "_column", "_copy", "_rows")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import (
     NIL,
     NULL_ENTITY,
+    BrokenManagerError,
     CapacityError,
     DuplicateInstanceError,
     EcsError,
@@ -23,6 +24,7 @@ from ... import (
 __all__ = [
     "NIL",
     "NULL_ENTITY",
+    "BrokenManagerError",
     "CapacityError",
     "DuplicateInstanceError",
     "EcsError",

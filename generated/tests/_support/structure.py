@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 
 from . import base
-from .base import State
-from .package import NIL, StaleInstanceError, StructureLockedError
+from .base import INTERRUPTED, State
+from .package import (
+    NIL,
+    BrokenManagerError,
+    StaleInstanceError,
+    StructureLockedError,
+)
 from .subject import same
 
 
@@ -80,6 +85,13 @@ class Cases(base.Cases):
             m.destroy_many([[0, 1]])
         assert len(m) == 3
 
+    def test_nothing_reserves_less_than_nothing(self) -> None:
+        _, m, _ = self.filled(3)
+        with pytest.raises(ValueError, match="reserve"):
+            m.reserve(-1)
+        with pytest.raises(TypeError):
+            m.reserve(1.0)
+
     def test_clear_keeps_the_memory(self) -> None:
         _, m, es = self.filled(70)
         buffer = m.data.buffer
@@ -143,6 +155,34 @@ class Cases(base.Cases):
             for field in self.subject.fields:
                 getattr(m, f"set_{field.name}")(0, field.sample(1))
         self.check_values(m, range(2), [1, 1])
+
+    def test_what_fails_halfway_breaks_the_manager(self) -> None:
+        for change in self.changes():
+            source, m, es = self.filled(3)
+            data = m.data
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(type(m), "_version", INTERRUPTED, raising=False)
+                with pytest.raises(ZeroDivisionError):
+                    change(source, m)
+            self.check_broken(m, es[0])
+            with pytest.raises(BrokenManagerError):
+                _ = data.n
+
+    def check_broken(self, m: Any, owner: int) -> None:
+        """Check that each call says that the manager is broken."""
+        assert repr(m) == f"<broken {self.subject.label}Manager>"
+        assert isinstance(m, self.subject.manager)
+        for call in (
+            lambda: len(m),
+            lambda: owner in m,
+            lambda: iter(m),
+            lambda: m.data,
+            lambda: m.row(1),
+            lambda: setattr(m, "data", None),
+            lambda: m.clear(),
+        ):
+            with pytest.raises(BrokenManagerError, match=self.subject.label):
+                call()
 
     @pytest.mark.parametrize(
         "copied", [deepcopy, lambda value: pickle.loads(pickle.dumps(value))]

@@ -1,6 +1,6 @@
 """Ways to break what `direct` does."""
 
-from tests.mutants._base import Mutant, managers, module_of
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -13,11 +13,6 @@ GROUPS = (
         ),
         Mutant("a hole keeps its owner", r"(?<=\])( = NULL_ENTITY)$", " = 1"),
         Mutant("the dead stay in place", r"if _owner != NULL_ENTITY:", "if False:"),
-        Mutant(
-            "the dead stay in place of many",
-            r"self\._destroy_rows\(np\.sort\(used\[.*\]\)\)",
-            "pass",
-        ),
         Mutant("the end does not grow", r"data\._n = row \+ 1$", "data._n = row"),
         Mutant("the end moves back", r"if row >= data\._n:", "if True:"),
         Mutant(
@@ -25,6 +20,12 @@ GROUPS = (
             r"row >= data\._allocated",
             "row > data._allocated",
         ),
+        Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
+    ),
+    module(
+        "_runtime/placement/direct.py",
+        ("test_transform.py", "test_tile.py"),
+        Mutant("the dead stay in place of many", r"self\._destroy_rows\(np\.sort\(dead\)\)", "0"),
         Mutant(
             "the highest index has no room",
             r"needed > data\._allocated",
@@ -32,12 +33,24 @@ GROUPS = (
         ),
         Mutant("other owners are found", r"data\._entity_cells\[row\] == entity and ", ""),
         Mutant("no entity is found in holes", r" and entity:", ":"),
-        Mutant("holes are taken for rows", r"\s+or not data\._entity_cells\[row\]", ""),
+        Mutant("no entity is found among many", r"found &= entities != 0", "pass"),
+        Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
+        Mutant("holes among many are taken for rows", r"if holes\.any\(\):", "if False:"),
         Mutant("rows are taken as given", r"present_rows\(rows, .*\)", "np.asarray(rows, np.intp)"),
-    ),
-    module_of(
-        "direct",
-        "_runtime.py",
         Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
+        Mutant(
+            "clearing spares the last row",
+            r"np\.flatnonzero\(self\.data\.entity\)",
+            "np.flatnonzero(self.data.entity)[:-1]",
+        ),
+        Mutant("holes have owners", r"owners\[owners != NULL_ENTITY\]", "owners"),
+        Mutant("repeated entities are accepted", r"first_repeated\(.*\)", "pass"),
+        Mutant("second instances of many are accepted", r"first_present\(.*\)", "pass"),
+        Mutant(
+            "a repeated entity is removed twice",
+            r"np\.unique\(rows\[rows != NIL\]\)",
+            "np.sort(rows[rows != NIL])",
+        ),
+        Mutant("saving loses the count", r'= \("_count",\)', "= ()"),
     ),
 )

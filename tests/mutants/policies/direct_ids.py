@@ -1,6 +1,6 @@
 """Ways to break what `direct_ids` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -15,6 +15,12 @@ GROUPS = (
             r"data\._id_generation_column\[rows\] \+= 1",
             "data._id_generation_column[rows] = 1",
         ),
+        Mutant("a worn out row is used again", r"raise worn_out\(data\.MANAGER, row\)", "pass"),
+        Mutant("the highest row ever used is forgotten", r"data\._peak = .*", "pass"),
+    ),
+    module(
+        "_runtime/ids/direct.py",
+        ("test_tile.py",),
         Mutant(
             "holes are found",
             r"return Instance\(row\) if data\._entity_cells\[row\] else NIL",
@@ -25,8 +31,13 @@ GROUPS = (
             r"np\.where\(data\.present, np\.arange\(n\), NIL\)",
             "np.arange(n)",
         ),
-        Mutant("a worn out row is used again", r"raise worn_out\(MANAGER, row\)", "pass"),
-        Mutant("worn out rows are used again", r"first_worn_out\(MANAGER, .*\)$", "pass"),
-        Mutant("saving loses generations", r'data\._peak = state\["peak"\]', "data._peak = 0"),
+        Mutant(
+            "other generations are found", r" and data\._id_generation_cells\[row\] == .*:", ":"
+        ),
+        Mutant(
+            "worn out rows are used again", r"first_worn_out\([\s\S]*?\)\n(?= +super)", "pass\n"
+        ),
+        Mutant("saving loses the highest row", r'= \("_peak",\)', "= ()"),
+        Mutant("generations of holes are lost", r"return self\._peak", "return self._n"),
     ),
 )

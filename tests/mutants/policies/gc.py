@@ -1,21 +1,26 @@
 """Ways to break what `gc` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, module
 
 GROUPS = (
-    managers(
-        "gc",
-        Mutant("three alive in a row are enough", r"alive_in_row < 4", "alive_in_row < 3"),
-        Mutant("five alive in a row are needed", r"alive_in_row < 4", "alive_in_row <= 4"),
-        Mutant("the alive need not be in a row", r"^( +)alive_in_row = 0$", r"\1pass"),
+    module(
+        "_runtime/destroy/gc.py",
+        ("test_point_mass.py", "test_transform.py", "test_every_type.py"),
+        Mutant("three alive in a row are enough", r"(\w*in_(?:a_)?row) < 4", r"\1 < 3"),
+        Mutant("five alive in a row are needed", r"(\w*in_(?:a_)?row) < 4", r"\1 <= 4"),
+        Mutant("the alive need not be in a row", r"^( +)\w*in_(?:a_)?row = 0$", r"\1pass"),
         Mutant("rows are counted twice", r"collected \+= self", "collected += 1 + self"),
         Mutant(
             "the last row is never picked", r"pick\(\) \* data\._n\)", "pick() * (data._n - 1))"
         ),
         Mutant("the alive are collected", r"~alive", "alive"),
+        Mutant("holes are collected", r" & \(owners != NULL_ENTITY\)", ""),
+        Mutant("holes are picked", r"not owner or alive\(owner\)", "owner and alive(owner)"),
         Mutant("saving loses the generator", r"self\._rng\.setstate\(.*\)", "pass"),
         Mutant(
             "the generator given is not used", r"self\._rng if rng is None else rng", "self._rng"
         ),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant("a failing callback ends the picks", r"with self\._dispatch:", "if True:"),
     ),
 )

@@ -1,12 +1,14 @@
 """Ways to break what `grouped` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
+
+MEMBERS = ("test_world.py::TestBodiesGroup", "test_world.py")
 
 GROUPS = (
     managers(
         "grouped",
-        Mutant("mates do not let one leave", r"mate\._leave_group\(row\)", "pass"),
-        Mutant("mates do not let many leave", r"mate\._leave_group_many\(leaving\)", "pass"),
+        Mutant("mates do not let one leave", r"member\._leave_group\(row\)", "pass"),
+        Mutant("mates do not let many leave", r"member\._leave_group_many\(leaving\)", "pass"),
         Mutant(
             "who has all does not join",
             r"row = self\._join_group\(row, entity\)",
@@ -28,6 +30,16 @@ GROUPS = (
             r"fill_parts\(gone, bound, n\)",
             "fill_parts(gone, n, n)",
         ),
+        Mutant("a swap is half a swap", r"self\._move\(spare, other\)", "pass"),
+        Mutant(
+            "grouped columns are whole columns",
+            r"(data\._\w+_column)\[: data\._n_grouped\]",
+            r"\1[: data._n]",
+        ),
+    ),
+    module(
+        "_runtime/groups/grouped.py",
+        MEMBERS,
         Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1", "pass"),
         Mutant(
             "the group does not count the many who enter",
@@ -37,24 +49,20 @@ GROUPS = (
         Mutant("the group still counts who left", r"data\._n_grouped = last$", "pass"),
         Mutant("the group still counts the many who left", r"data\._n_grouped = start$", "pass"),
         Mutant("rows stay where they are", r"self\._swap\(row, last\)", "pass"),
-        Mutant("a swap is half a swap", r"self\._move\(spare, other\)", "pass"),
-        Mutant("mates do not count the change", r"mate\._version \+= 1", "pass"),
-        Mutant("a lock is for one alone", r"mate\._locks \+= 1", "pass"),
+        Mutant("mates do not count the change", r"member\._version \+= 1", "pass"),
+        Mutant("a lock is for one alone", r"member\._locks \+= 1", "self._locks += 1"),
         Mutant("nobody holds a lock", r"self\._holds \+= 1", "pass"),
         Mutant("who locked once holds it forever", r"self\._holds -= 1", "pass"),
-        Mutant("a lock never ends", r"mate\._locks -= 1", "pass"),
+        Mutant("a lock never ends", r"member\._locks -= 1", "pass"),
         Mutant("where rows went is not told", r"return Remap\(.*\)\(rows\)", "return rows"),
         Mutant("members are sorted on their own", r"raise sorted_by_group\(.*\)", "pass"),
+        Mutant("loading finds no mates", r"self\.data\._n_grouped = n$", "pass"),
+        Mutant("who lacks a mate joins", r"if member\.lookup\(entity\) == NIL:", "if False:"),
         Mutant(
-            "the group is permuted the wrong way",
-            r"self\._move_many\(src, np\.arange\(len\(src\)\)\)",
-            "self._move_many(np.arange(len(src)), src)",
+            "columns are those of a mate that moves",
+            r"if not self\._others:\n +return super.*",
+            "return columns",
         ),
-        Mutant(
-            "grouped columns are whole columns",
-            r"(data\._\w+_column)\[: data\._n_grouped\]",
-            r"\1[: data._n]",
-        ),
-        Mutant("loading finds mates again", r"self\.data\._n_grouped = n$", "pass"),
+        Mutant("mates go on when one breaks", r"break_down\(member(?:\.data)?\)", "pass"),
     ),
 )

@@ -1,6 +1,6 @@
 """Ways to break what `hash` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -9,6 +9,15 @@ GROUPS = (
         Mutant("the map does not forget", r"^( +)del self\._rows\[.*\]", r"\1pass"),
         Mutant("the map is not told of many", r"^( +)remember\(.*\)", r"\1pass"),
         Mutant("the map does not forget many", r"^( +)forget\(.*\)", r"\1pass"),
+    ),
+    module(
+        "_runtime/maps/hash.py",
+        ("test_sound_source.py", "test_point_mass.py"),
+        Mutant("the map is not told", r"^( +)self\._rows\[.*\] = .*", r"\1pass"),
+        Mutant("the map does not forget", r"^( +)del self\._rows\[.*\]", r"\1pass"),
+        Mutant("the map is not told of many", r"^( +)remember\(.*\)", r"\1pass"),
+        Mutant("the map does not forget many", r"^( +)forget\(.*\)", r"\1pass"),
+        Mutant("the map takes no memory", r" \+ dict_bytes\(self\._rows\)", ""),
         Mutant("saving loses the map", r'dict\(state\["rows"\]\)', "{}"),
     ),
 )

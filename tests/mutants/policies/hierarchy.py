@@ -1,20 +1,14 @@
 """Ways to break what `hierarchy` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
+
+KIN = ("test_kin.py", "test_scene_node.py")
 
 GROUPS = (
     managers(
         "hierarchy",
-        Mutant(
-            "children are not told that their parent moved",
-            r"( +)self\._tell_children\(src, dst\)",
-            r"\1pass",
-        ),
-        Mutant(
-            "a bulk move leaves the hierarchy as it was",
-            r"( +)remap_family\(data\._family\(\), src, dst, n\)",
-            r"\1pass",
-        ),
+        Mutant("the family is not told of a move", r"self\._relink_family\(src, dst\)", "pass"),
+        Mutant("the family is not told of moves", r"self\._relink_families\(src, dst\)", "pass"),
         Mutant(
             "a row that goes stays among its siblings",
             r"(if data\._parent_cells\[row\] != NIL:\n +)self\._leave_parent\(row\)",
@@ -22,7 +16,42 @@ GROUPS = (
         ),
         Mutant(
             "rows that go in bulk stay among their siblings",
-            r"( +)leave_family\(.*\)",
+            r"( +)self\._leave_parents\(.*\)",
+            r"\1pass",
+        ),
+        Mutant(
+            "a new row has its predecessor's family",
+            r"^( +)data\._(?:parent|first_child|next_sibling)_cells\[row\] = NIL",
+            r"\1pass",
+        ),
+        Mutant(
+            "new rows have their predecessors' families",
+            r"^( +)data\._(?:parent|first_child|next_sibling)_column\[span\] = NIL",
+            r"\1pass",
+        ),
+    ),
+    module(
+        "_runtime/hierarchy/hierarchy.py",
+        KIN,
+        Mutant(
+            "children are not told that their parent moved",
+            r"( +)self\._tell_children\(src, dst\)",
+            r"\1pass",
+        ),
+        Mutant(
+            "many children are not told that their parent moved",
+            r"column\[column == src\] = dst",
+            "pass",
+        ),
+        Mutant(
+            "a bulk move leaves the hierarchy as it was",
+            r"( +)remap_family\(.*\)",
+            r"\1pass",
+        ),
+        Mutant("a link is not set", r"^( +)(?:nexts|previous|firsts)\[.+\] = .+", r"\1pass"),
+        Mutant(
+            "a row that gets another parent stays among its siblings",
+            r"(if parents\[row\] != NIL:\n +)self\._leave_parent\(row\)",
             r"\1pass",
         ),
         Mutant(
@@ -46,5 +75,26 @@ GROUPS = (
             r"levels\(self\.data\.parent, self\._version\)",
             "levels(self.data.parent, 0)",
         ),
+        Mutant("the same parent is a change", r"if parents\[row\] == parent:", "if False:"),
+        Mutant("parents can be overwritten", r"column\.flags\.writeable = False", "pass"),
+    ),
+    module(
+        "_runtime/hierarchy/links.py",
+        KIN,
+        Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
+        Mutant(
+            "moved first children are not known", r"^    links\.first\[owners.* = .*", "    pass"
+        ),
+        Mutant(
+            "moved last children are not known", r"^    links\.previous\[links\.first.*", "    pass"
+        ),
+        Mutant("rows become no roots", r"^    links\.parents\[rows\] = NIL", "    pass"),
+    ),
+    module(
+        "_runtime/hierarchy/trees.py",
+        KIN,
+        Mutant("depths are those of parents", r"depth \+= depth\.take\(up\)", "pass"),
+        Mutant("grandchildren stay", r"marked \|= marked\.take\(up\)", "pass"),
+        Mutant("rows are below none", r"return row == ancestor", "return False"),
     ),
 )

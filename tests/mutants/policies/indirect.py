@@ -1,19 +1,32 @@
 """Ways to break what `indirect` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
+
+COLD = ("test_villager.py", "test_ai_state.py")
 
 GROUPS = (
     managers(
         "indirect",
         Mutant(
-            "a moved row's cold row belongs to the old one",
-            r"follow\(data\._cold_row_column\[dst\], (.*), dst\)",
-            r"follow(data._cold_row_column[dst], \1, src)",
-        ),
-        Mutant(
             "a row moved alone is not known to its cold row",
             r"(_row_cells\[data\._cold_row_cells\[dst\]\] = )dst",
             r"\1src",
+        ),
+        Mutant("a new row has its predecessor's cold row", r"\[row\] = NIL", "[row] &= NIL"),
+        Mutant("a cold row stays behind", r"data\._drop_cold_row\(.*\)", "pass"),
+        Mutant("cold rows stay behind", r"data\._drop_cold_rows\(gone\)", "pass"),
+        Mutant("moved rows are not known to their cold rows", r"data\._follow_cold.*", "pass"),
+        Mutant("new rows are never cold", r"data\._append_cold_rows\(.*\)", "pass"),
+        Mutant("defaults take a cold row", r"_packed != COLD_DEFAULT", "True"),
+        Mutant("a default takes a cold row", r"if \w+_STRUCT\.pack\(.*\) == \w+:", "if False:"),
+    ),
+    module(
+        "_runtime/cold/cold.py",
+        ("test_villager.py",),
+        Mutant(
+            "a moved row's cold row belongs to the old one",
+            r"follow\(self\._cold_row_column\[dst\], (.*), dst\)",
+            r"follow(self._cold_row_column[dst], \1, dst - 1)",
         ),
         Mutant(
             "the owner of a moved cold row looks at its old place",
@@ -25,12 +38,47 @@ GROUPS = (
             r"(_cold_row_column\[cold\._row_column\[dst\]\] = )dst",
             r"\1src",
         ),
-        Mutant("cold rows never come back", r"cold\._n = last", "cold._n = last + 1"),
-        Mutant("a new row has its predecessor's cold row", r"\[row\] = NIL", "[row] &= NIL"),
+        Mutant("cold rows never come back", r"cold\._n = last$", "cold._n = last + 1"),
+        Mutant("cold rows of many never come back", r"cold\._n = n - len\(places\)", "pass"),
         Mutant(
             "new rows have their predecessors' cold rows",
-            r"_cold_row_column\[span\] = NIL",
-            "_cold_row_column[span] &= NIL",
+            r"_cold_row_column\[rows\] = NIL",
+            "_cold_row_column[rows] &= NIL",
         ),
+        Mutant(
+            "cold rows of many belong to others",
+            r"cold\._row_column\[n:end\] = rows\[wanted\]",
+            "cold._row_column[n:end] = rows[: end - n]",
+        ),
+        Mutant("a cold row has its predecessor's values", r"cold\._reset\(place\)", "pass"),
+        Mutant("there is no room for a cold row", r"cold\._make_room\(1, borrowed\)", "pass"),
+        Mutant("there is no room for cold rows", r"cold\._make_room\(count_.*", "pass"),
+        Mutant(
+            "it grows a cold row too late",
+            r"needed > self\._allocated",
+            "needed - 1 > self._allocated",
+        ),
+        Mutant("saving loses cold rows", r'self\._cold = state\["cold"\]', "pass"),
+        Mutant("cold rows take no memory", r" \+ self\._cold\._nbytes\(\)", ""),
+        Mutant("shrinking spares cold rows", r"self\._cold\._shrink\(\)", "pass"),
+        Mutant(
+            "views of cold rows are written over", r"return without_views\(.*\)", "return columns"
+        ),
+        Mutant(
+            "owners of cold rows can be overwritten", r"column\.flags\.writeable = False", "pass"
+        ),
+    ),
+    module(
+        "_runtime/cold/indirect.py",
+        ("test_villager.py",),
+        Mutant(
+            "rows are told of cold rows they lack", r"held = places != NIL", "held = places >= 0"
+        ),
+        Mutant(
+            "only the first field decides",
+            r"mask \|= other",
+            "mask = mask if mask.any() else other",
+        ),
+        Mutant("defaults are missing in a sort", r"np\.full\(count, default,", "np.zeros(count,"),
     ),
 )

@@ -1,10 +1,11 @@
 """Ways to break what `joined` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, module
 
 GROUPS = (
-    managers(
-        "joined",
+    module(
+        "_runtime/queries/joined.py",
+        ("test_world.py",),
         Mutant("world kernels keep views when the buffer moves", r"blocks\.drop\(\)$", "pass"),
     ),
 )

@@ -1,11 +1,15 @@
 """Ways to break what `one` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
         "one",
         Mutant("a second instance is accepted", r"raise duplicate_instance\(.*\)", "pass"),
+    ),
+    module(
+        "_runtime/instances/one.py",
+        ("test_point_mass.py", "test_particle.py"),
         Mutant("repeated entities are accepted", r"first_repeated\(.*\)", "pass"),
         Mutant("second instances of many are accepted", r"first_present\(.*\)", "pass"),
         Mutant(
@@ -13,5 +17,6 @@ GROUPS = (
             r"np\.unique\(rows\[rows != NIL\]\)",
             "np.sort(rows[rows != NIL])",
         ),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
     ),
 )

@@ -1,6 +1,6 @@
 """Ways to break what `orphans_destroy` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -12,8 +12,22 @@ GROUPS = (
         ),
         Mutant(
             "rows go without their descendants",
-            r"( +)gone = with_descendants\(.*\)",
+            r"( +)gone = self\._with_descendants\(.*\)",
             r"\1pass",
+        ),
+    ),
+    module(
+        "_runtime/hierarchy/links.py",
+        ("test_scene_node.py",),
+        Mutant(
+            "only children go, not theirs",
+            r"^            return np\.sort\(",
+            "            return np.sort(rows) if len(found) > 2 else np.sort(",
+        ),
+        Mutant(
+            "rows that go already send their children again",
+            r"here\[~_among\(here, rows, n\)\]",
+            "here",
         ),
     ),
 )

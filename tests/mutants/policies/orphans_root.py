@@ -1,6 +1,6 @@
 """Ways to break what `orphans_root` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -12,8 +12,18 @@ GROUPS = (
         ),
         Mutant(
             "the children of rows that go keep them as their parents",
-            r"( +)make_roots\(.*\)",
+            r"( +)self\._release_children_of\(.*\)",
             r"\1pass",
+        ),
+    ),
+    module(
+        "_runtime/hierarchy/hierarchy.py",
+        ("test_kin.py",),
+        Mutant("only the first child becomes a root", r"child = following$", "child = NIL"),
+        Mutant(
+            "a child that becomes a root keeps its siblings",
+            r"data\._(next|previous)_sibling_cells\[child\] = (NIL|child)$",
+            "pass",
         ),
     ),
 )

@@ -1,6 +1,6 @@
 """Ways to break what `owned` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -8,8 +8,51 @@ GROUPS = (
         Mutant("the dead get an instance", r"if not _is_alive:", "if False:"),
         Mutant(
             "bad values count for more than death",
-            r"self\._entities\.require(_many)?\(\w+\)  # death.*",
+            r"self\._entities\.require\(\w+\)  # a dead.*",
             "pass",
+        ),
+    ),
+    module(
+        "_runtime/owners/owned.py",
+        ("test_point_mass.py", "test_sound_source.py"),
+        Mutant(
+            "bad values count for more than death",
+            r"self\._entities\.require_many\(\w+\)  # a dead.*",
+            "pass",
+        ),
+        Mutant(
+            "the dead among many get an instance",
+            r"self\._entities\._require_handles\(.*\)",
+            "handles",
+        ),
+        Mutant("the opposite of having", r"lookup\(entity\) != NIL$", "lookup(entity) == NIL"),
+        Mutant("what is missing is not reported", r"raise missing\(.*\)", "pass"),
+        Mutant("the missing among many are not reported", r"first_missing\(.*\)", "pass"),
+        Mutant(
+            "saving loses the entities",
+            r'self\._entities = state\["entities"\]',
+            "self._entities = EntityManager()",
+        ),
+        Mutant("many are not checked", r"^        self\._admit_many\(handles\)", "        pass"),
+        Mutant("many have no room", r"^        self\._make_room\(handles, .*", "        pass"),
+    ),
+    module(
+        "_runtime/owners/owned.py",
+        ("test_point_mass.py", "test_world.py"),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+    ),
+    module(
+        "_runtime/owners/owned.py",
+        ("test_particle.py", "test_status_effect.py"),
+        Mutant(
+            "dead entities of the same indices stay",
+            r"^( +)self\._evict_many\(handles\)$",
+            r"\1pass",
+        ),
+        Mutant(
+            "entities are a column that moves",
+            r"if (?:self\._RELEASES or )?np\.may_share_memory\(entities, .*\):",
+            "if False:",
         ),
     ),
 )

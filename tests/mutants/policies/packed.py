@@ -1,6 +1,6 @@
 """Ways to break what `packed` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -26,16 +26,47 @@ GROUPS = (
             r"\1pass",
         ),
         Mutant(
-            "clearing spares the last row",
-            r"np\.arange\(self\.data\._n\)",
-            "np.arange(self.data._n)[:-1]",
-        ),
-        Mutant(
             "rows are permuted the wrong way",
             r"data\._move_rows\(src, dst\)$",
             "data._move_rows(dst, src)",
         ),
         Mutant("one new row is not in use", r"data\._n = end$", "data._n = end - 1"),
         Mutant("a new row is not in use", r"data\._n = row \+ 1$", "data._n = row"),
+    ),
+    module(
+        "_runtime/placement/packed.py",
+        ("test_point_mass.py", "test_particle.py"),
+        Mutant(
+            "clearing spares the last row",
+            r"np\.arange\(self\.data\._n\)",
+            "np.arange(self.data._n)[:-1]",
+        ),
+        Mutant(
+            "rows are permuted the wrong way",
+            r"self\._move_many\(src, np\.arange\(len\(src\)\)\)",
+            "self._move_many(np.arange(len(src)), src)",
+        ),
+        Mutant("a permutation is not counted", r"self\._version \+= 1$", "pass"),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant("it sorts by any field", r"if name not in self\._SORT_KEYS:", "if False:"),
+        Mutant(
+            "rows outside are accepted", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"
+        ),
+        Mutant(
+            "the row behind the last is accepted",
+            r"not 0 <= row < self\.data\._n:",
+            "not 0 <= row <= self.data._n:",
+        ),
+        Mutant(
+            "the first row is not checked for being negative",
+            r"not 0 <= row < self\.data\._n:",
+            "row >= self.data._n:",
+        ),
+    ),
+    module(
+        "_runtime/placement/sorting.py",
+        ("test_point_mass.py", "test_every_type.py"),
+        Mutant("sorting is not stable", r"kind=\"stable\"", 'kind="heapsort"'),
+        Mutant("keys of any length", r"if key\.shape != \(n,\):", "if False:"),
     ),
 )

@@ -1,6 +1,8 @@
 """Ways to break what `partition` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
+
+PARTED = ("test_spark.py", "test_contact.py")
 
 GROUPS = (
     managers(
@@ -10,33 +12,13 @@ GROUPS = (
             r"data\._n_active = row = last",
             "row = last",
         ),
-        Mutant(
-            "activation forgets the bound",
-            r"data\._n_active = bound \+ 1",
-            "data._n_active = bound",
-        ),
-        Mutant(
-            "sorting crosses the bound",
-            r"parts_sorted\(key, data\._n_active\)",
-            'np.argsort(key, kind="stable")',
-        ),
-        Mutant(
-            "deactivation forgets the bound",
-            r"data\._n_active = bound$",
-            "data._n_active = bound + 1",
-        ),
-        Mutant("rows stay on their side", r"self\._swap\(row, bound\)", "pass"),
         Mutant("a swap is half a swap", r"self\._move\(spare, other\)", "pass"),
-        Mutant(
-            "many stay on their side",
-            r"chosen = chosen\[chosen (<|>=) data\._n_active\]",
-            "chosen = chosen[:0]",
-        ),
-        Mutant("the bound of many stays", r"self\.data\._n_active = bound$", "pass"),
-        Mutant("orders cross the bound", r"order = within_parts\(.*\)$", "pass"),
         Mutant("a new row does not make room", r"self\._move\(row, Instance\(data\._n\)\)", "pass"),
-        Mutant("where rows went is not told", r"return Remap\(.*\)\(given\)", "return given"),
-        Mutant("saving loses the bound", r'data\._n_active = state\["n_active"\]', "pass"),
+        Mutant(
+            "new rows do not make room",
+            r"self\._move_many\(src, dst\)(?=\n +(?:parts = |data\._entity_column))",
+            "pass",
+        ),
         Mutant(
             "active columns are whole columns",
             r"(data\._\w+_column)\[: data\._n_active\]",
@@ -47,5 +29,64 @@ GROUPS = (
             r"fill_parts\(gone, bound, n\)",
             "fill_parts(gone, n, n)",
         ),
+        Mutant("the bound stays when active rows go", r"data\._n_active = bound - active", "pass"),
+    ),
+    module(
+        "_runtime/placement/partition.py",
+        PARTED,
+        Mutant("activation forgets the bound", r"(row, bound, bound) \+ 1\)", r"\1)"),
+        Mutant("deactivation forgets the bound", r"\(row, last, last\)", "(row, last, last + 1)"),
+        Mutant(
+            "sorting crosses the bound",
+            r"parts_sorted\(keys, self\.data\._n_active\)",
+            "parts_sorted(keys, 0)",
+        ),
+        Mutant("rows stay on their side", r"self\._swap\(row, place\)", "pass"),
+        Mutant(
+            "many stay on their side",
+            r"chosen = ascending\[ascending (<|>=) \w+\]",
+            "chosen = ascending[:0]",
+        ),
+        Mutant("the bound stays", r"self\.data\._n_active = bound$", "pass"),
+        Mutant("orders cross the bound", r"return within_parts\(.*\)$", "return order"),
+        Mutant("where rows went is not told", r"where = Remap\(.*\)\(given\)", "where = given"),
+        Mutant("saving loses the bound", r'= \("_n_active",\)', "= ()"),
+        Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant("repeated rows are accepted", r"distinct\(given, .*\)", "given[given.argsort()]"),
+        Mutant(
+            "the first inactive row is active", r"row < data\._n_active$", "row <= data._n_active"
+        ),
+    ),
+    module(
+        "_runtime/placement/bounded.py",
+        PARTED,
+        Mutant("a swap over no spare row", r"if data\._n == data\._allocated:", "if False:"),
+        Mutant(
+            "a swap of a full buffer is half a swap",
+            r"np\.array\(\[one, other\]\), np\.array\(\[other, one\]\)",
+            "np.array([one]), np.array([other])",
+        ),
+        Mutant(
+            "a swap uses the last row",
+            r"self\._swap_over\(one, other, Instance\(data\._n\)\)",
+            "self._swap_over(one, other, Instance(data._n - 1))",
+        ),
+    ),
+    module(
+        "_runtime/placement/bounds.py",
+        PARTED,
+        Mutant(
+            "rows that make room are lost",
+            r"np\.arange\(max\(n, end\), n \+ count\)",
+            "np.arange(n, n + min(count, n - bound))",
+        ),
+        Mutant("orders cross the bound", r"int\(order\[:bound\]\.max\(\)\) >= bound", "False"),
+        Mutant(
+            "parts are sorted into each other",
+            r"sort_order\(key\[bound:\]\) \+ bound",
+            "sort_order(key[bound:])",
+        ),
+        Mutant("exchanged rows are lost", r"\(\(coming, leaving\)\)", "((coming, coming))"),
     ),
 )

@@ -1,32 +1,52 @@
 """Ways to break what `release` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
+
+ANNOUNCED = ("test_texture.py", "test_every_type.py")
 
 GROUPS = (
     managers(
         "release",
-        Mutant("rows go unannounced", r"^( +)self\._release\(.*\)", r"\1pass"),
-        Mutant(
-            "it is not locked meanwhile",
-            r"self\._locks \+= 1(?=\n        try:\n            self\._released)",
-            "pass",
-        ),
+        Mutant("rows go unannounced", r"^( +)self\._release(?:_row)?\(.*\)", r"\1pass"),
         Mutant(
             "failures stop a removal",
-            r"with self\._entities\.dispatch:(?=\n +self\._release\()",
+            r"with self\._dispatch:(?=\n +self\._release(?:_row)?\()",
             "if True:",
         ),
-        # Where entities tell of their death, only their own dispatch drives rows out.
         Mutant(
-            "failures stop a creation or a sweep",
-            r"with self\._entities\.dispatch:(?!\n +self\._release\()"
-            r"(?![\s\S]*def _entities_destroyed)",
-            "if True:",
+            "a creation goes on with what callbacks changed",
+            r"return self\.create\((?:.*\)$|\n[\s\S]*?\n +\)$)",
+            "pass",
         ),
+    ),
+    module(
+        "_runtime/destroy/release.py",
+        ANNOUNCED,
+        Mutant("it is not locked meanwhile", r"self\._lock\(\)", "self._locks += 0"),
+        Mutant("it is locked ever after", r"self\._unlock\(\)", "pass"),
         Mutant(
             "callbacks are not kept",
             r"return self\._released\.add\(callback\)",
             "return Callbacks[RowArray]().add(callback)",
         ),
+        Mutant(
+            "callbacks change what goes",
+            r"shown = rows\.copy\(\).*\n.*writeable = False",
+            "shown = rows",
+        ),
+        Mutant("rows shown can be overwritten", r"shown\.flags\.writeable = False", "pass"),
+        Mutant("the rows that go become read-only", r"rows\.copy\(\)", "rows[:]; rows = shown"),
+        Mutant("rows are shown to nobody", r"self\._released\.run\(.*\)", "pass"),
+        Mutant("a row is shown to nobody", r"self\._release\(np\.array\(\[row\]\)\)", "pass"),
+        Mutant(
+            "callbacks change what is going to be created",
+            r"return \{\s*name: c if [^}]*\}",
+            "return columns",
+        ),
+    ),
+    module(
+        "_runtime/owners/owned.py",
+        ("test_every_type.py", "test_skinned_mesh.py"),
+        Mutant("failures stop a creation of many", r"with self\._dispatch:", "if True:"),
     ),
 )

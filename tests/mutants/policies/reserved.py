@@ -1,20 +1,37 @@
 """Ways to break what `reserved` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, module
 
 GROUPS = (
-    managers(
-        "reserved",
-        Mutant("one row more than reserved", r"raise beyond_reserve\(MANAGER, .*\)", "pass"),
+    module(
+        "_runtime/growth/reserved_rows.py",
+        ("test_tile.py",),
+        Mutant("one row more than reserved", r"raise beyond_reserve\(.*\)", "return False"),
         Mutant(
             "pages of rows in use are given back",
-            r"give_back\((.*), self\._n\)",
+            r"give_back\((.*), rows\)",
             r"give_back(\1, 0)",
         ),
+        Mutant("nothing is given back", r"^( +)give_back\(.*\)", r"\1pass"),
+        Mutant("reserve takes any number", r"if rows > self\._allocated:", "if False:"),
         Mutant(
-            "nothing is given back", r"\n +self\._give_back\(\)\n|\n +data\._give_back\(\)\n", "\n"
+            "the whole reserve counts as memory",
+            r"self\._rows_of\(column\) for",
+            "self._allocated for",
         ),
-        Mutant("a column's pages are kept", r"^( +)give_back\(buffer, COLUMNS\[3\].*", r"\1pass"),
-        Mutant("reserve takes any number", r"if rows > self\.data\._allocated:", "if False:"),
+        Mutant(
+            "generations of holes are given back",
+            r"self\._held_rows\(\) if .* else self\._n",
+            "self._n",
+        ),
+    ),
+    module(
+        "_runtime/growth/reserved.py",
+        ("test_tile.py",),
+        Mutant(
+            "pages of the last row are given back",
+            r"first = -\(-(.*) // mmap",
+            r"first = (\1 // mmap",
+        ),
     ),
 )

@@ -1,25 +1,41 @@
 """Ways to break what `sparse` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
         "sparse",
         Mutant("the map is not told", r"^( +)self\._sparse(?:_cells)?\[.*\] = .*", r"\1pass"),
-        Mutant("the owner is not checked", r" or self\.data\._entity_cells\[row\] != entity:", ":"),
         Mutant(
             "the dead stay",
             r"if _found != NIL and data\._entity_cells\[_found\] != entity:",
             "if False:",
         ),
-        Mutant("the dead among many stay", r"if len\(dead\):", "if False:"),
         Mutant("the map does not grow", r"if _map is not None:", "if False:"),
+    ),
+    module(
+        "_runtime/maps/sparse.py",
+        ("test_particle.py", "test_status_effect.py"),
+        Mutant("the map is not told", r"^( +)self\._sparse(?:_cells)?\[.*\] = .*", r"\1pass"),
+        Mutant("the owner is not checked", r" or self\.data\._entity_cells\[row\] != entity:", ":"),
+        Mutant("the dead among many stay", r"if len\(dead\) else 0", "if False else 0"),
+        Mutant("the dead stay", r"self\._destroy_rows\(self\._rows_with\(row\)\)", "pass"),
         Mutant(
             "the map is too short for many",
             r"highest >= len\(self\._sparse\)",
             "highest > len(self._sparse)",
         ),
         Mutant("the highest index is cut off", r"int\(owners\.max\(\)\) \+ 1", "int(owners.max())"),
+        Mutant("shrinking spares the map", r"if size < len\(self\._sparse\):", "if False:"),
+        Mutant("the map takes no memory", r" \+ self\._sparse\.nbytes", ""),
         Mutant("saving loses the map", r'state\["sparse"\]\.copy\(\)', "sparse_map(64)"),
+        Mutant("rows are lost when the map grows", r"new\[: len\(old\)\] = old", "pass"),
+        Mutant("a map grows too little", r"index \+ 1\)\)", "index))"),
+        Mutant("other owners are found", r"np\.putmask\(found, .*\)", "pass"),
+        Mutant(
+            "the living have to go",
+            r"np\.unique\(found\[found != entities\[used\]\]\)",
+            "np.unique(found)",
+        ),
     ),
 )

@@ -1,6 +1,6 @@
 """Ways to break what `unowned` does."""
 
-from tests.mutants._base import Mutant, managers
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -15,7 +15,13 @@ GROUPS = (
             r"return ids_of\(taken, ",
             "return ids_of(np.arange(count), ",
         ),
-        Mutant("counts are not checked", r"count = whole_count\(MANAGER, count\)", "pass"),
+    ),
+    module(
+        "_runtime/owners/unowned.py",
+        ("test_texture.py", "test_spark.py"),
+        Mutant(
+            "counts are not checked", r"count = whole_count\(.*, count\)", "count = index(count)"
+        ),
         Mutant(
             "whatever is a number is contained",
             r"is_integer\(id\) and .* != NIL$",
@@ -26,5 +32,8 @@ GROUPS = (
             r"self\.id_of_many\(np\.arange\(self\.data\._n\)\)",
             "self.id_of_many(np.arange(self.data._n)[::-1])",
         ),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant("many have no room", r"self\._reserve_rows\(.*\)", "pass"),
+        Mutant("columns are changed by callbacks", r"self\._own\(columns\)", "columns"),
     ),
 )

@@ -1,11 +1,28 @@
 """Ways to break what `archetypes` does."""
 
-from tests.mutants._base import Mutant, chunked_components, module, world
+from tests.mutants._base import Mutant, chunked_components, module
 
 GROUPS = (
-    world(
-        "archetypes",
-        Mutant("spawned rows are forgotten", r"_parts\.append\(\(_rows, \{\}\)\)", "pass"),
+    module(
+        "_runtime/archetypes/world.py",
+        ("test_world.py", "test_archetypes.py"),
+        Mutant("spawned rows are forgotten", r"parts\.append\(\(rows, \{\}\)\)", "pass"),
+        Mutant("chunks: who has it meanwhile gets another", r"first_present\(type.*\)$", "pass"),
+        Mutant(
+            "chunks: a failing spawn leaves rows",
+            r"self\._store\._drop_many\(entities\)$",
+            "pass",
+        ),
+        Mutant(
+            "chunks: callbacks write to what is spawned",
+            r"self\._is_watched\(managed\)",
+            "False",
+        ),
+        Mutant(
+            "chunks: components are not among all",
+            r"return chain\(super\(\)\._members\(\), .*\)",
+            "return super()._members()",
+        ),
     ),
     chunked_components(
         Mutant("chunks: cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
@@ -28,9 +45,21 @@ GROUPS = (
         Mutant("archetypes: nothing is loaded", r"^        self\._load\(state\)", "        pass"),
     ),
     module(
-        "_runtime.py",
+        "_runtime/archetypes/rows.py",
         ("test_archetypes.py",),
         Mutant("archetypes: a hole stays", r"target\[place\] = source\[row\]", "pass"),
+        Mutant("archetypes: an object is kept", r"chunk\._columns\[column\]\[row\] = None", "pass"),
+        Mutant("archetypes: objects are kept", r"chunk\._columns\[column\]\[rows\] = None", "pass"),
+        Mutant(
+            "archetypes: empty chunks are lost",
+            r"self\._pool\.give\(self\.chunks\.pop\(\)\)",
+            "self.chunks.pop()",
+        ),
+        Mutant("archetypes: a chunk does not shrink", r"chunk\._rows\.n = rows\.start", "pass"),
+    ),
+    module(
+        "_runtime/archetypes/table.py",
+        ("test_archetypes.py",),
         Mutant(
             "archetypes: a row that moved is not found", r"self\.places\.set\(moved, .*\)", "pass"
         ),
@@ -39,28 +68,70 @@ GROUPS = (
             r"self\.settle\(number, moved, positions\)",
             "pass",
         ),
-        Mutant("archetypes: an object is kept", r"chunk\._columns\[column\]\[row\] = None", "pass"),
-        Mutant("archetypes: objects are kept", r"chunk\._columns\[column\]\[rows\] = None", "pass"),
         Mutant("archetypes: a row loses the rest", r"chunk\._cells\[there\]\[row\] = .*", "pass"),
         Mutant("archetypes: rows lose the rest", r"target\.paste\(there, start, items\)", "pass"),
+        Mutant("archetypes: `any` is ignored", r"\(not any or ", "(True or "),
+        Mutant("archetypes: `none` is ignored", r"and not archetype\.layout\.bits & none", ""),
+        Mutant(
+            "archetypes: values go to others",
+            r"return values\[which\] if each",
+            "return values if each",
+        ),
+    ),
+    module(
+        "_runtime/archetypes/places.py",
+        ("test_archetypes.py",),
         Mutant(
             "archetypes: stale handles find a row", r"self\._owner_cells\[index\] == entity", "True"
         ),
         Mutant("archetypes: stale handles find rows", r"np\.putmask\(places, others, .*\)", "pass"),
         Mutant(
-            "archetypes: empty chunks are lost",
-            r"self\._pool\.give\(self\.chunks\.pop\(\)\)",
-            "self.chunks.pop()",
+            "archetypes: positions do not ascend",
+            r"order = np\.argsort\(places\)",
+            "order = np.arange(len(places))",
         ),
+    ),
+    module(
+        "_runtime/archetypes/chunks.py",
+        ("test_archetypes.py",),
         Mutant(
             "archetypes: a chunk keeps the columns of another archetype",
             r"if chunk\._layout is not layout:",
             "if False:",
         ),
+    ),
+    module(
+        "_runtime/archetypes/view.py",
+        ("test_archetypes.py",),
         Mutant("archetypes: a lock is not respected", r'raise locked\("Archetypes"\)', "pass"),
+        Mutant(
+            "archetypes: a change is not noticed", r"if self\._version != version:", "if False:"
+        ),
+    ),
+    module(
+        "_runtime/archetypes/store.py",
+        ("test_archetypes.py",),
         Mutant("archetypes: a lock is not asked for", r"self\._refuse_locked\(\)$", "pass"),
-        Mutant("archetypes: `any` is ignored", r"\(not any or ", "(True or "),
-        Mutant("archetypes: `none` is ignored", r"and not archetype\.layout\.bits & none", ""),
+        Mutant(
+            "archetypes: the dead keep their rows",
+            r"^        self\._drop_many\(entities\)$",
+            "        pass",
+        ),
+        Mutant("archetypes: repeats are accepted", r"lacking \|= _is_repeat\(entities\)", "pass"),
+        Mutant(
+            "archetypes: views are not copied",
+            r"array if array\.base is None else array\.copy\(\)",
+            "array",
+        ),
+        Mutant(
+            "archetypes: a failing creation leaves entities",
+            r"self\._entities\._uncreate\(entities\)",
+            "pass",
+        ),
+    ),
+    module(
+        "_runtime/archetypes/chunk_layout.py",
+        ("test_archetypes.py",),
         Mutant(
             "archetypes: columns overlap",
             r"offset \+= _whole_lines\(capacity \* column\.nbytes\)",
@@ -71,38 +142,12 @@ GROUPS = (
             r"return -\(-nbytes // CACHE_LINE\) \* CACHE_LINE",
             "return nbytes",
         ),
-        Mutant(
-            "archetypes: values go to others",
-            r"return values\[which\] if each",
-            "return values if each",
-        ),
-        Mutant(
-            "archetypes: the dead keep their rows",
-            r"^        self\._drop_many\(entities\)$",
-            "        pass",
-        ),
-        Mutant(
-            "archetypes: positions do not ascend",
-            r"order = np\.argsort\(places\)",
-            "order = np.arange(len(places))",
-        ),
+    ),
+    module(
+        "_runtime/archetypes/saved.py",
+        ("test_archetypes.py",),
         Mutant(
             "archetypes: columns are not loaded", r"archetype\.write\(column, 0, values\)", "pass"
-        ),
-        Mutant("archetypes: a chunk does not shrink", r"chunk\._rows\.n = rows\.start", "pass"),
-        Mutant("archetypes: repeats are accepted", r"lacking \|= _is_repeat\(entities\)", "pass"),
-        Mutant(
-            "archetypes: a change is not noticed", r"if self\._version != version:", "if False:"
-        ),
-        Mutant(
-            "archetypes: views are not copied",
-            r"array if array\.base is None else array\.copy\(\)",
-            "array",
-        ),
-        Mutant(
-            "archetypes: a failing creation leaves entities",
-            r"self\._entities\._uncreate\(entities\)",
-            "pass",
         ),
     ),
 )

@@ -8,7 +8,7 @@ GROUPS = (
         Mutant("the field beside", r"ChunkField\((\d+), 0\)", r"ChunkField(\1, 1)"),
     ),
     module(
-        "_runtime.py",
+        "_runtime/archetypes/chunk_blocks.py",
         ("test_world.py",),
         Mutant(
             "kernels over chunks: blocks are kept whatever changes",
@@ -25,7 +25,15 @@ GROUPS = (
             r"(for chunk in archetype\.used\(\))(:)",
             r"\1[:1]\2",
         ),
+    ),
+    module(
+        "_runtime/archetypes/store.py",
+        ("test_world.py",),
         Mutant("kernels over chunks: memory is not given back", r"kept\.drop\(\)$", "pass"),
+    ),
+    module(
+        "_runtime/archetypes/view.py",
+        ("test_world.py",),
         Mutant(
             "kernels over chunks: memory is not counted",
             r"of_kernels: int = .*",

@@ -12,11 +12,15 @@ GROUPS = (
         ),
         Mutant("those that it may have do not matter", r"^    _ANY: ClassVar = .*", "    pass"),
         Mutant("those that it must not have do not matter", r"_NONE: ClassVar = .*", "pass"),
-        Mutant("other entities", r"Rows\(self\._owners\(\)\)", "Rows(self._owners()[1:])"),
     ),
     module(
-        "_runtime.py",
+        "_runtime/queries/chunks.py",
         ("test_world.py",),
+        Mutant(
+            "queries of chunks: other entities",
+            r"return \(self\._owners\(\),\)",
+            "return (self._owners()[1:],)",
+        ),
         Mutant(
             "queries of chunks: entities are not looked for again",
             r"if self\._version != self\._store\.version:",
@@ -33,12 +37,16 @@ GROUPS = (
             "pass",
         ),
         Mutant(
-            "queries of chunks: new archetypes are not found", r"self\._found\.clear\(\)", "pass"
-        ),
-        Mutant(
             "queries of chunks: only the first archetype counts",
             r"sum\(archetype\.n for archetype in self\._archetypes\(\)\)",
             "sum(archetype.n for archetype in self._archetypes()[:1])",
+        ),
+    ),
+    module(
+        "_runtime/archetypes/table.py",
+        ("test_world.py",),
+        Mutant(
+            "queries of chunks: new archetypes are not found", r"self\._found\.clear\(\)", "pass"
         ),
     ),
 )

@@ -13,7 +13,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime.py",
+        "_runtime/groups/group.py",
         ("test_world.py",),
         Mutant(
             "joining rows keep another order",

@@ -63,6 +63,14 @@ class Cases(stable_ids.Cases):
         self.check_values(m, [0, 1], [0, 1])
         assert m.id_of(m.create(es[2])) >> 32 == 2
 
+    def test_shrinking_forgets_no_generation(self) -> None:
+        _, m, es = self.filled(min(3000, self.subject.reserve or 3000))
+        before = set(m.id_of_many(range(len(m))).tolist())
+        m.clear()
+        m.shrink_to_fit()
+        m.create_many(es)
+        assert not before & set(m.id_of_many(range(len(m))).tolist())
+
     def test_worn_out_rows_take_nothing(self) -> None:
         _, m, es = self.filled(3)
         column = next(c for c in m.LAYOUT if c.name == "id_generation")

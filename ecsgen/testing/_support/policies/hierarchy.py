@@ -329,6 +329,14 @@ class Cases(base.Cases):
         m.set_parent(3, 1)
         self.check_children(m, 1, [0, 2, 3])
 
+    def test_the_last_child_moves_in_bulk(self) -> None:
+        _, m, _ = self.filled(6)
+        m.set_parent_many([2, 3, 5], 1)
+        m.destroy_many([0])
+        self.check_children(m, 1, [2, 3, 0])
+        m.set_parent(4, 1)
+        self.check_children(m, 1, [2, 3, 0, 4])
+
     def test_leaves_go_in_bulk(self) -> None:
         _, m, owners = self.family([NIL] + [0] * 9)
         m.destroy_many([1, 2, 5, 9])

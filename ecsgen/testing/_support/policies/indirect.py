@@ -11,11 +11,11 @@ from hypothesis.stateful import invariant
 
 from .. import base, machine
 from ..base import State
-from ..fields import Field
+from ..fields import Field, Float
 from ..machine import Record, through_pickle
 from ..memory import LINE, PAGE
 from ..package import NIL, StaleInstanceError, StaleViewWarning
-from ..subject import same
+from ..subject import reborn, same
 
 
 def is_default(field: Field, value: Any) -> bool:
@@ -252,6 +252,30 @@ class Cases(base.Cases):
         for field in whole:
             read = field.read(self.other(field))
             assert same([getattr(m, field.name)(row) for row in rows], [read] * LINE)
+
+    def test_places_are_arguments_before_they_move(self) -> None:
+        for field in self.subject.cold_fields:
+            source, m, es = self.filled(4)
+            if source is None or field.name in self.subject.split:
+                continue
+            self.add_places(source, m, 1)
+            getattr(m, f"set_{field.name}")(0, self.other(field))
+            views = {field.name: getattr(m.data.cold, field.name)[:1]}
+            new = reborn(source, es[:1])  # drives the row out whose place comes first
+            (row,) = m.create_many(new, **views)
+            read = field.read(self.other(field))
+            assert same(getattr(m, field.name)(row), read)
+
+    def test_rows_without_a_place_are_sorted_by_the_default(self) -> None:
+        for field in self.subject.cold_fields:
+            if not isinstance(field, Float) or field.shape or not field.default:
+                continue
+            source, m = self.new(3)
+            values = [field.default, field.default / 2, field.default * 2]
+            self.add(source, m, 3, **{field.name: values})
+            m.sort(field.name)
+            found = [getattr(m, field.name)(row) for row in range(3)]
+            assert same(found, [field.read(value) for value in sorted(values)])
 
     def add_places(self, source: Any, m: Any, count: int) -> None:
         """Create rows that take a place each."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import pickle
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from itertools import permutations, product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +16,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from ..base import sortable
+from ..base import INTERRUPTED, sortable
 from ..fields import Object
-from ..package import CapacityError, EntityArray, StructureLockedError
+from ..package import (
+    BrokenManagerError,
+    CapacityError,
+    EntityArray,
+    StructureLockedError,
+)
 from ..policies.objects import Thing
 from ..runtime import runtime_with
 from ..subject import Subject, same
@@ -198,6 +204,29 @@ class Cases(Group):
                 assert same(getattr(part, field.name).tolist(), expected)
                 assert same(subject.column(manager, field), expected + behind)
 
+    def alike(self) -> Iterator[tuple[str, str, str, str]]:
+        """Return pairs of members with fields whose columns hold the same kind of values."""
+        for (one, mine), (two, others) in permutations(self.members.items(), 2):
+            for field, other in product(mine.whole, others.whole):
+                w = self.world()
+                data, theirs = getattr(w, one).data, getattr(w, two).data
+                a, b = getattr(data, field.name), getattr(theirs, other.name)
+                if (a.dtype, a.shape) == (b.dtype, b.shape) and a.dtype.kind == "f":
+                    yield one, two, field.name, other.name
+
+    def test_columns_of_another_member_are_read_before_its_rows_move(self) -> None:
+        for module, mate, field, other in self.alike():
+            w, es = self.filled(4)
+            w.destroy(es[0])
+            with runtime_with(MIN_FREE=0):  # its successor drives its row out
+                new = self.spawn(w, [0], [])
+            manager = getattr(w, module)
+            given = getattr(getattr(w, mate).data, other)[:1]
+            expected = given.tolist()
+            (row,) = manager.create_many(new, **{field: given})
+            assert getattr(manager.data, field)[row : row + 1].tolist() == expected
+            self.check_aligned(w)
+
     def test_sorting_by_a_key_sorts_all(self) -> None:
         for module in self.members:
             w, es = self.filled(4, others=2)
@@ -317,6 +346,20 @@ class Cases(Group):
             self.check(w, es, range(3))
             self.managers(w)[-1].destroy(1)
             self.check(w, es[[0, 2]], [0, 2])
+
+    def test_all_members_break_together(self) -> None:
+        for module in self.members:
+            w, _ = self.filled(3)
+            members = self.managers(w)
+            columns = [member.data for member in members]
+            manager = getattr(w, module)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(type(manager), "_version", INTERRUPTED, raising=False)
+                with pytest.raises(ZeroDivisionError):
+                    manager.destroy(3)
+            for broken in (*members, *columns):
+                with pytest.raises(BrokenManagerError):
+                    _ = broken.n
 
     def test_a_member_on_its_own(self) -> None:
         w, es = self.filled(3)

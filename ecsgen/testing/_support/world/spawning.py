@@ -128,6 +128,50 @@ class Cases(base.Cases):
                 row = manager.row(manager.require(successor))
                 assert same(row, subject.read(subject.sample(0)))
 
+    def test_arrays_that_callbacks_write_were_copied(self) -> None:
+        w = self.world()
+        for first in self.releasing(w):
+            for module in sorted({*self.subjects} - {first}):
+                w, subject = self.world(), self.subjects[module]
+                (entity,) = w.spawn(1, **{first: {}}).tolist()
+                given = {f.name: f.array([f.sample(0)]) for f in subject.fields}
+                others = {f.name: f.array([f.sample(1)]) for f in subject.fields}
+
+                def write(_: object, to: Any = given, what: Any = others) -> None:
+                    for name, array in to.items():
+                        array[:] = what[name]
+
+                getattr(w, first).on_release(write)
+                successor = self.succeed(w, entity, **{first: {}, module: given})
+                manager = getattr(w, module)
+                row = manager.row(manager.require(successor))
+                assert same(row, subject.read(subject.sample(0)))
+
+    def test_callbacks_may_create_what_is_spawned(self) -> None:
+        """Then the spawn fails, and nothing of it is left, nor of what they created."""
+        w = self.world()
+        for first in self.releasing(w):
+            if not self.makes_way(first):
+                continue
+            for module in sorted({*self.subjects} - {first}):
+                w = self.world()
+                manager = getattr(w, module)
+                if self.locks(w, first, module) or hasattr(manager, "first"):
+                    continue
+                (entity,) = w.spawn(1, **{first: {}}).tolist()
+
+                def create(_: object, w: Any = w, m: Any = manager) -> None:
+                    m.create_many(w.entities.live())
+
+                getattr(w, first).on_release(create)
+                parts: dict[str, Any] = {first: {}, module: {}}
+                with pytest.raises(package.DuplicateInstanceError):
+                    self.succeed(w, entity, **parts)
+                assert [len(m) for m in self.managers(w).values()] == [0] * len(
+                    self.subjects
+                )
+                assert len(w.entities) == 0
+
     def test_callbacks_may_use_the_room(self) -> None:
         w = self.world()
         for first in self.releasing(w):

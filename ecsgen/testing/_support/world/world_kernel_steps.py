@@ -136,7 +136,7 @@ class Cases:
 
     @pytest.mark.parametrize("seed", range(4))
     def test_as_their_steps_say(self, seed: int) -> None:
-        """First of rows in step, then of rows behind others, then of strewn ones."""
+        """First of rows in step, then of rows behind others, then of scattered ones."""
         for kernel, case in self.kernels.items():
             w = self.filled(case, seed)
             if seed > 1:

@@ -47,6 +47,12 @@ class Cases(hierarchy.Cases):
         m.destroy_many([3, 1, 0])
         assert len(m) == 1
 
+    def test_ancestors_and_descendants_of_a_few_among_many(self) -> None:
+        _, m, owners = self.family([NIL, 0, 1, 2, *[NIL] * 60])
+        m.destroy_many([0, 1])
+        assert len(m) == 60
+        assert self.found(m, owners[4]) != NIL
+
     def test_a_deep_chain_goes(self) -> None:
         _, m, owners = self.family([NIL, *range(199)])
         m.destroy(100)

@@ -39,3 +39,13 @@ class Cases(hierarchy.Cases):
         m.destroy_many([0, 5])
         assert m.data.parent.tolist() == [NIL] * 199
         assert self.found(m, owners[5]) == NIL
+
+    def test_roots_know_nothing_of_former_siblings(self) -> None:
+        _, m, _ = self.filled(6)
+        m.set_parent_many([1, 2], 0)
+        m.destroy(0)
+        m.set_parent_many([1, 3], 4)
+        assert [m.previous_sibling(row) for row in (1, 2)] == [NIL, NIL]
+        m.set_parent_many([1, 3], NIL)
+        m.set_parent_many([2, 3], 4)
+        assert [m.previous_sibling(row) for row in (1, 2)] == [NIL, NIL]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ..package import StructureLockedError
-from ..subject import born, reborn
+from ..subject import born, reborn, same
 from . import owned, release
 from .release import fail
 
@@ -85,6 +85,20 @@ class Cases(owned.Cases, release.Cases):
             m.create_many(more, **self.subject.samples(3))
         rows = m.lookup_many([one, *more])
         self.check_values(m, rows, [8, 0, 1, 2])
+
+    def test_callbacks_do_not_change_what_is_created(self) -> None:
+        for field in self.subject.whole:
+            entities, m, es = self.filled(4)
+            successors = reborn(entities, es[:2])
+            given = field.array([field.sample(k) for k in range(3)])
+
+            def overwrite(_: object, given: Any = given) -> None:
+                given[:2] = given[2]
+
+            m.on_release(overwrite)
+            rows = m.create_many(successors, **{field.name: given[:2]})
+            expected = [field.read(field.sample(k)) for k in range(2)]
+            assert same([getattr(m, field.name)(row) for row in rows], expected)
 
     @pytest.mark.parametrize("name", ["clear", "gc", "collect"])
     def test_failures_stop_no_sweep(self, name: str) -> None:

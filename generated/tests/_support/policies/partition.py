@@ -155,6 +155,14 @@ class Cases(packed.Cases):
         assert m.n_active == active
         return source, m, owners
 
+    def changes(self) -> list[Callable[[Any, Any], object]]:
+        name = "deactivate" if self.subject.starts_active else "activate"
+        return [
+            *super().changes(),
+            lambda _, m: getattr(m, name)(1),
+            lambda _, m: getattr(m, f"{name}_many")([0, 2]),
+        ]
+
     def test_what_new_rows_are(self) -> None:
         source, m, owners = self.parted(2, 2)
         new = self.add_one(source, m, **self.subject.sample(7))
@@ -166,6 +174,15 @@ class Cases(packed.Cases):
         rows = [self.found(m, owner) for owner in owners]
         assert [m.is_active(row) for row in rows] == [True, True, False, False]
         self.check_values(m, rows, range(4))
+
+    def test_new_rows_come_where_others_went(self) -> None:
+        source, m, owners = self.parted(2, 3)
+        m.destroy_many([0, 2])
+        m.destroy(0)
+        more = [self.owner(m, self.add_one(source, m)) for _ in range(4)]
+        rows = [self.found(m, owner) for owner in [*owners[3:], *more]]
+        assert sorted(rows) == list(range(6))
+        self.check_values(m, rows[:2], [3, 4])
 
     def test_copies_keep_sides(self) -> None:
         source, m, owners = self.parted(2, 3)

@@ -186,6 +186,19 @@ class Cases(base.Cases):
         assert seen == []
         assert len(m) == 2
 
+    def test_what_callbacks_are_shown_is_a_copy(self) -> None:
+        _, m, es = self.filled(6)
+
+        def meddle(rows: Any) -> None:
+            with pytest.raises(ValueError, match="read-only"):
+                rows[:] = 5
+            rows.flags.writeable = True
+            rows[:] = 5
+
+        m.on_release(meddle)
+        m.destroy_many([0, 2])
+        assert sorted(m) == sorted(es[[1, 3, 4, 5]].tolist())
+
 
 def fail(argument: object) -> None:
     """Fail as a callback."""

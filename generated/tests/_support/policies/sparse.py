@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..fields import Handle
 from ..package import NIL
 from ..subject import born, reborn, same
 from . import indexed
@@ -45,6 +46,16 @@ class Cases(indexed.Cases):
         own = self.subject.own_columns(m, slice(2))
         rows = m.create_many(successors, **own)
         assert same([m.row(row) for row in rows], expected)
+
+    def test_entities_of_own_columns_are_read_before_the_dead_leave(self) -> None:
+        for field in self.subject.whole:
+            entities, m, es = self.filled(4)
+            column = getattr(m.data, field.name)
+            if isinstance(field, Handle) and not field.shape:
+                column[2:] = successors = reborn(entities, es[:2])
+                rows = m.create_many(column[2:])
+                assert same(m.data.entity[rows].tolist(), successors.tolist())
+                assert same(m.lookup_many(successors).tolist(), rows.tolist())
 
     def test_the_map_grows_with_each_index(self) -> None:
         entities, m = self.new(200)

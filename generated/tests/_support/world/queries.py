@@ -25,7 +25,7 @@ Clauses = Mapping[str, tuple[str, ...]]
 
 FEW: dict[str, Any] = {
     "_JOINED": 3,
-    "_STREWN": 0,
+    "_SCATTERED": 0,
     "_STEP": 2,
     "_SAMPLES": 2,
     "_SAMPLE": 2,

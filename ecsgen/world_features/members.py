@@ -1,10 +1,10 @@
-"""What several features of the world ask about its components."""
+"""What several features of the world ask about its components, queries and kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from ecsgen.model import Component, Project, Query
+from ecsgen.model import Component, Kernel, Project, Query
 
 
 def having_owners(project: Project) -> list[Component]:
@@ -14,12 +14,26 @@ def having_owners(project: Project) -> list[Component]:
     return sorted(owned, key=lambda component: component.name in project.world.archetypes)
 
 
-def which_entities(query: Query) -> str:
-    """Return which entities a query finds, in words."""
-    words = {"all of": query.all, "any of": query.any, "none of": query.none}
-    words["optional"] = query.optional
-    clauses = [f"{word} {', '.join(names)}" for word, names in words.items() if names]
-    return "Live entities with " + "; ".join(clauses)
+def queries_of(project: Project, *, chunked: bool) -> list[Query]:
+    """Return the queries of chunks, or those of managers."""
+    return [query for query in project.world.queries if query.chunked == chunked]
+
+
+def runs_over_chunks(project: Project) -> Callable[[Kernel], bool]:
+    """Return what tells the kernels over chunks from the others."""
+    chunked = {query.name for query in queries_of(project, chunked=True)}
+    return lambda kernel: kernel.over in chunked
+
+
+def checkable_kernels(project: Project, *, chunked: bool) -> list[Kernel]:
+    """Return those over chunks, or the others, whose arguments tests can make up: no enums."""
+    over_chunks = runs_over_chunks(project)
+    return [
+        kernel
+        for kernel in project.world.kernels
+        if over_chunks(kernel) == chunked
+        and not any(argument.type.kind for argument in kernel.program.arguments)
+    ]
 
 
 def bundle_members(project: Project) -> dict[str, tuple[Component, ...]]:

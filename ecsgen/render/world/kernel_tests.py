@@ -1,0 +1,115 @@
+"""The world's kernels as their tests need them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ecsgen.model import Component, Default, Kernel, Project
+from ecsgen.model.programs import Argument, fields_in
+from ecsgen.render.calls import collection
+from ecsgen.render.kernels.check import KernelCheck
+from ecsgen.render.quoting import literal
+from ecsgen.schema.names import module_name
+from ecsgen.world_features.members import checkable_kernels
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCase:
+    """A kernel: what it runs over, the components there, and some arguments."""
+
+    kernel: Kernel
+    modules: tuple[str, ...]
+
+    @property
+    def entry(self) -> str:
+        """The entry that tells tests of it."""
+        samples = [_sample(argument) for argument in self.kernel.program.arguments]
+        return "\n".join(
+            [
+                f'        "{self.kernel.name}": (',
+                f'            "{self.kernel.over}",',
+                collection("", [literal(module) for module in self.modules], 12, ","),
+                collection("", samples, 12, ","),
+                "        ),",
+            ]
+        )
+
+    @property
+    def written(self) -> str:
+        """The entry of the fields that it writes, each with its component."""
+        fields = [literal(tuple(text.split("."))) for text in self.kernel.program.writes]
+        return collection(f'"{self.kernel.name}": ', fields, 8, ",")
+
+
+@dataclass(frozen=True, slots=True)
+class StepsCase:
+    """A kernel, and the components of the entities that it runs over."""
+
+    kernel: Kernel
+    components: Mapping[str, Component]
+
+    @property
+    def check(self) -> KernelCheck:
+        """What one entity's cells become, in plain Python."""
+        return KernelCheck(self.kernel)
+
+    @property
+    def modules(self) -> list[str]:
+        """The attributes of the world with these components."""
+        return [literal(component.module) for component in self.components.values()]
+
+    @property
+    def fields(self) -> list[str]:
+        """Where each field that it reads or writes is, by the name that steps have for it."""
+        program = self.kernel.program
+        values = [step.value for step in program.steps]
+        targets = [step.target for step in program.steps]
+        seen = fields_in(program.where, *values, *targets)
+        return [
+            f'"{node.text}": ("{self.components[node.owner].module}", "{node.name}")'
+            for node in seen
+        ]
+
+
+def joined_cases(project: Project) -> tuple[KernelCase, ...]:
+    """Return the kernels over rows of managers."""
+    members = _members(project)
+    return tuple(
+        KernelCase(kernel, tuple(map(module_name, members[kernel.over])))
+        for kernel in checkable_kernels(project, chunked=False)
+    )
+
+
+def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
+    """Return the kernels over chunks, with components that let their queries find an entity."""
+    queries = {query.name: query for query in project.world.queries}
+    return tuple(
+        KernelCase(kernel, tuple(map(module_name, (*query.all, *query.any))))
+        for kernel in checkable_kernels(project, chunked=True)
+        for query in [queries[kernel.over]]
+    )
+
+
+def steps_cases(project: Project) -> tuple[StepsCase, ...]:
+    """Return the kernels over rows of managers, with the components concerned."""
+    members = _members(project)
+    by_name = {component.name: component for component in project.components}
+    return tuple(
+        StepsCase(kernel, {name: by_name[name] for name in members[kernel.over]})
+        for kernel in checkable_kernels(project, chunked=False)
+    )
+
+
+def _members(project: Project) -> dict[str, tuple[str, ...]]:
+    """Return the components that the entities of each group and query have."""
+    queries = {query.name: query.all for query in project.world.queries}
+    return dict(project.world.groups) | queries
+
+
+def _sample(argument: Argument) -> str:
+    """Some value of an argument's type, as a literal."""
+    value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(argument.type.scalar, 1)
+    for length in reversed(argument.type.shape):
+        value = (value,) * length
+    return literal(value)

@@ -1,0 +1,142 @@
+"""Makes `world.py`: its template, filled with what its schemas ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Self
+
+from ecsgen import world_features
+from ecsgen.model import Component, Project, World
+from ecsgen.render.calls import collection
+from ecsgen.render.environment import environment
+from ecsgen.render.imports import import_lines
+from ecsgen.render.quoting import literal
+from ecsgen.render.runtime import COMPILED, origins
+from ecsgen.render.steps import indented
+from ecsgen.render.world.subjects import subject_of
+from ecsgen.schema.names import DERIVED_CLASSES
+
+MARKER = "<<imports>>"
+DERIVED = ("", *DERIVED_CLASSES)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What the world must know of a component: no more, so that few changes concern it."""
+
+    name: str
+    module: str
+    owner: str
+    destroy: str
+    has_manager: bool
+    can_grow: bool
+
+    @classmethod
+    def of(cls, component: Component, world: World) -> Self:
+        """Return what the world must know of a component."""
+        return cls(
+            component.name,
+            component.module,
+            component.owner,
+            component.destroy,
+            component.name not in world.archetypes,
+            not component.reserve,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """All that `world.py` and its tests are made from. Pickles; its `repr` says everything."""
+
+    world: World
+    members: tuple[Member, ...]
+    features: tuple[tuple[str, object], ...]  # names and subjects of the active features
+    backend: str
+    bases: tuple[str, ...]
+    """The classes of the runtime that the world inherits from."""
+    attributes: tuple[str, ...]
+    """What is part of the world besides the managers."""
+    exports: tuple[str, ...]
+    """What the package has of `world.py` besides the world."""
+
+    @classmethod
+    def of(cls, project: Project) -> Self:
+        """Return the parts of a project's world."""
+        members = tuple(Member.of(component, project.world) for component in project.components)
+        active = world_features.active(project)
+        return cls(
+            project.world,
+            members,
+            tuple((feature.name, subject_of(feature.name, project)) for feature in active),
+            project.backend,
+            tuple(base for feature in active if (base := feature.base(project))),
+            tuple(name for feature in active for name in feature.attributes(project)),
+            tuple(name for feature in active for name in feature.exports(project)),
+        )
+
+    @property
+    def components(self) -> list[Member]:
+        """Those whose managers give instances to entities."""
+        return [m for m in self.members if m.owner == "entity" and m.has_manager]
+
+    @property
+    def unowned(self) -> list[Member]:
+        """Those whose managers stand on their own."""
+        return [m for m in self.members if m.owner == "none"]
+
+    @property
+    def owned(self) -> list[Member]:
+        """All that entities can have; those with managers come first."""
+        return [*self.components, *(m for m in self.members if not m.has_manager)]
+
+    @property
+    def spawned(self) -> list[Member]:
+        """The same in the order in which a spawn asks for room: first who can't grow, for if one
+        is full, no other must have grown."""
+        growing = sorted(self.components, key=attrgetter("can_grow"))
+        return [*growing, *self.owned[len(growing) :]]
+
+    @property
+    def collecting(self) -> list[str]:
+        """The expressions for the managers that collect."""
+        return [f"self.{m.module}" for m in self.components if m.destroy == "gc"]
+
+    @property
+    def parts_lines(self) -> str:
+        """The statement that names what users cannot assign to."""
+        managers = [member.module for member in (*self.components, *self.unowned)]
+        names = [literal(name) for name in ("entities", *managers, *self.attributes)]
+        return collection("_PARTS: ClassVar = ", names, 4)
+
+    @property
+    def collecting_lines(self) -> str:
+        """The statement that says which managers collect."""
+        return collection("self._collecting = ", self.collecting, 8)
+
+
+class Blocks:
+    """`step("methods", 4)` is the text of a block of all active features, one after another, or
+    nothing. In a feature's template, `it` is its subject."""
+
+    def __init__(self, parts: Parts, **variables: object) -> None:
+        self.context: dict[str, Any] = {"parts": parts, "world": parts.world, "step": self}
+        self.context |= {"imports_marker": MARKER, **variables}
+        self._templates = [
+            template.make_module({**self.context, "it": subject})
+            for name, subject in parts.features
+            for template in [environment().get_template(f"world/{name}.py.j2")]
+        ]
+
+    def __call__(self, block: str, indent: int) -> str:
+        macros = [getattr(template, block, None) for template in self._templates]
+        return "".join(indented(macro(), indent) for macro in macros if macro)
+
+
+def world_module(parts: Parts) -> str:
+    """Return the unformatted world: all entities, and the manager of every component."""
+    text = environment().get_template("world.py.j2").render(Blocks(parts).context)
+    own = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
+    if parts.backend == "numba":
+        own |= origins(COMPILED)
+    return text.replace(MARKER, import_lines(text, own))

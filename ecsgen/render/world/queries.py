@@ -1,0 +1,127 @@
+"""Queries as their templates lay them out: those of managers, and those of chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ecsgen.model import Component, Project, Query
+from ecsgen.render.calls import collection
+from ecsgen.render.quoting import literal
+from ecsgen.render.wording import inner
+from ecsgen.schema.names import query_classes
+from ecsgen.world_features.members import queries_of
+
+CLAUSES = ("all", "any", "none", "optional")
+
+
+class Part(NamedTuple):
+    """What a query must know of a component: no more, so that few changes concern it."""
+
+    name: str
+    module: str
+    member: str
+    """The class that finds its rows."""
+
+    @property
+    def call(self) -> str:
+        """The call that makes it a member of the world's own query."""
+        return f"{self.member}(self.{self.module})"
+
+    @classmethod
+    def of(cls, component: Component) -> Part:
+        """Return what a query must know of a component."""
+        if component.instances == "many":
+            member = "QueryListMember"
+        else:
+            member = "QuerySparseMember" if component.lookup == "sparse" else "QueryMember"
+        return cls(component.name, component.module, member)
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySpelling:
+    """A query, and the components that it names."""
+
+    query: Query
+    parts: Mapping[str, Part]
+
+    @classmethod
+    def of(cls, query: Query, project: Project) -> QuerySpelling:
+        """Return a query with those components that it is about."""
+        named = {name for clause in CLAUSES for name in getattr(query, clause)}
+        return cls(query, {c.name: Part.of(c) for c in project.components if c.name in named})
+
+    @property
+    def name(self) -> str:
+        return self.query.name
+
+    @property
+    def classes(self) -> tuple[str, str, str]:
+        """The names of the query's class, of that of its arrays and of that of one entity."""
+        return query_classes(self.query.name)
+
+    @property
+    def summary(self) -> str:
+        """Which entities it finds, in words."""
+        query = self.query
+        words = {"all of": query.all, "any of": query.any, "none of": query.none}
+        words["optional"] = query.optional
+        clauses = [f"{word} {', '.join(names)}" for word, names in words.items() if names]
+        return f"Live entities with {'; '.join(clauses)}."
+
+    @property
+    def all(self) -> list[Part]:
+        """The components that the entities have."""
+        return [self.parts[name] for name in self.query.all]
+
+    @property
+    def optional(self) -> list[Part]:
+        """The components that they may have."""
+        return [self.parts[name] for name in self.query.optional]
+
+    @property
+    def members(self) -> list[str]:
+        """The arguments of the query of managers that say which, laid out."""
+        query = self.query
+        named = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
+        given = [("", query.all), *((key, names) for key, names in named.items() if names)]
+        return [
+            inner(collection(key, [self.parts[name].call for name in names], 12, ","))
+            for key, names in given
+        ]
+
+    @property
+    def constants(self) -> list[str]:
+        """The statements of the query of chunks that say which."""
+        query = self.query
+        clauses = {"_ALL": query.all, "_ANY": query.any, "_NONE": query.none}
+        return [
+            collection(f"{constant}: ClassVar = ", list(names), 4)
+            for constant, names in clauses.items()
+            if names
+        ]
+
+    @property
+    def tested(self) -> list[str]:
+        """The entries that tell tests the same."""
+        clauses = CLAUSES[:3] if self.query.chunked else CLAUSES
+        return [
+            collection(
+                f"{literal(clause)}: ",
+                [literal(self.parts[name].module) for name in getattr(self.query, clause)],
+                12,
+                ",",
+            ).lstrip()
+            for clause in clauses
+        ]
+
+
+def joined_queries(project: Project) -> tuple[QuerySpelling, ...]:
+    """Return the queries of managers."""
+    return tuple(QuerySpelling.of(q, project) for q in queries_of(project, chunked=False))
+
+
+def chunk_queries(project: Project) -> tuple[QuerySpelling, ...]:
+    """Return the queries of chunks."""
+    return tuple(QuerySpelling.of(q, project) for q in queries_of(project, chunked=True))

@@ -1,0 +1,38 @@
+"""What the templates of the world's features lay out, there called `it`.
+
+Made here and not by the features: they know nothing of rendering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ecsgen.model import Project
+from ecsgen.render.world import kernel_tests
+from ecsgen.render.world.kernels import CompiledWorldKernels, KernelArguments, WorldMethods
+from ecsgen.render.world.members import bundles, flags, groups
+from ecsgen.render.world.queries import chunk_queries, joined_queries
+
+_BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
+    "bundles": bundles,
+    "chunk_kernels": kernel_tests.chunked_cases,
+    "chunk_queries": chunk_queries,
+    "groups": groups,
+    "kernel_arguments": KernelArguments.of,
+    "queries": joined_queries,
+    "signature": flags,
+    "world_kernel_steps": kernel_tests.steps_cases,
+    "world_kernels": kernel_tests.joined_cases,
+    "world_kernels_numba": CompiledWorldKernels.of,
+    "world_kernels_numpy": WorldMethods.of,
+}
+
+
+def subject_of(feature: str, project: Project) -> object:
+    """Return the subject of a feature's template, plain frozen data; None if it needs none.
+
+    The world is made again when its `repr` changes.
+    """
+    make = _BY_FEATURE.get(feature)
+    return None if make is None else make(project)

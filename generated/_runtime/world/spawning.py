@@ -1,0 +1,59 @@
+"""Spawning: new entities with rows in several places, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from ..entities.handles import Columns, EntityArray
+
+
+class SpawnStore(Protocol):
+    """Takes the rows of new entities."""
+
+    def remove_many(self, entities: ArrayLike, /) -> int: ...
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None: ...
+
+    def _evict_many(self, entities: EntityArray, /) -> int: ...
+
+    def _admit_many(self, entities: EntityArray, /) -> None: ...
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> object: ...
+
+
+SpawnPart: TypeAlias = tuple[SpawnStore, Columns]
+"""What takes rows, and the checked columns of these."""
+
+
+def append_parts(
+    entities: EntityArray, parts: Sequence[SpawnPart], borrowed: tuple[object, ...]
+) -> None:
+    """Give new entities their rows; O(k) for each part.
+
+    What is in the way goes first, for callbacks may then change anything: only behind them
+    is it certain who has what, and that nothing else is in the way. `borrowed`: the caller's arguments.
+    """
+    for store, columns in parts:
+        store._make_room(entities, columns, borrowed)
+    while sum(store._evict_many(entities) for store, _ in parts):
+        for store, columns in parts:
+            store._admit_many(entities)
+            store._make_room(entities, columns, ())
+    for store, columns in parts:
+        store._append_many(entities, columns)
+
+
+def own_columns(columns: Columns, is_watched: bool) -> Columns:
+    """Copy views, for what they look at may move before the new rows are filled.
+
+    `is_watched`: callbacks may run before that, and write to the caller's own arrays, too.
+    """
+    return {
+        name: c.copy() if is_watched or c.base is not None else c
+        for name, c in columns.items()
+    }
