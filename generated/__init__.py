@@ -31,6 +31,7 @@ from .energy import Energy, EnergyManager
 from .entities import EntityManager
 from .enums import Access, Animation, Effect, Element, Loot, Mode
 from .every_type import EveryType, EveryTypeManager
+from .footprint import Footprint, FootprintManager
 from .health import Health
 from .kin import Kin, KinManager
 from .particle import Particle, ParticleManager
@@ -79,6 +80,8 @@ __all__ = [
     "EntityManager",
     "EveryType",
     "EveryTypeManager",
+    "Footprint",
+    "FootprintManager",
     "Game",
     "Health",
     "HierarchyError",

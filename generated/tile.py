@@ -312,8 +312,8 @@ class TileManager(DirectIds, Gc):
 
         Raises:
             DuplicateInstanceError: the entity has an instance already.
-            CapacityError: all rows that are reserved are in use.
             StaleEntityError: the entity is dead.
+            CapacityError: all rows that are reserved are in use.
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """

@@ -34,6 +34,7 @@ from .burning import Burning, BurningFields
 from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager
+from .footprint import Footprint, FootprintFields, FootprintManager
 from .health import Health, HealthFields
 from .kin import Kin, KinColumns, KinFields, KinManager
 from .particle import Particle, ParticleFields, ParticleManager
@@ -90,24 +91,25 @@ class Signature(ComponentFlags):
     CELESTIAL_BODY = 1 << 1
     ENERGY = 1 << 2
     EVERY_TYPE = 1 << 3
-    KIN = 1 << 4
-    PARTICLE = 1 << 5
-    POINT_MASS = 1 << 6
-    POSITION = 1 << 7
-    PREDATOR = 1 << 8
-    SCENE_NODE = 1 << 9
-    SKINNED_MESH = 1 << 10
-    SOUND_SOURCE = 1 << 11
-    STATIC = 1 << 12
-    STATUS_EFFECT = 1 << 13
-    TILE = 1 << 14
-    TRANSFORM = 1 << 15
-    VELOCITY = 1 << 16
-    VILLAGER = 1 << 17
-    ARMOR = 1 << 18
-    BURNING = 1 << 19
-    HEALTH = 1 << 20
-    WEAPON = 1 << 21
+    FOOTPRINT = 1 << 4
+    KIN = 1 << 5
+    PARTICLE = 1 << 6
+    POINT_MASS = 1 << 7
+    POSITION = 1 << 8
+    PREDATOR = 1 << 9
+    SCENE_NODE = 1 << 10
+    SKINNED_MESH = 1 << 11
+    SOUND_SOURCE = 1 << 12
+    STATIC = 1 << 13
+    STATUS_EFFECT = 1 << 14
+    TILE = 1 << 15
+    TRANSFORM = 1 << 16
+    VELOCITY = 1 << 17
+    VILLAGER = 1 << 18
+    ARMOR = 1 << 19
+    BURNING = 1 << 20
+    HEALTH = 1 << 21
+    WEAPON = 1 << 22
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = (
@@ -499,6 +501,7 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         "celestial_body",
         "energy",
         "every_type",
+        "footprint",
         "kin",
         "particle",
         "point_mass",
@@ -535,6 +538,7 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         self.celestial_body = CelestialBodyManager(self.entities)
         self.energy = EnergyManager(self.entities)
         self.every_type = EveryTypeManager(self.entities)
+        self.footprint = FootprintManager(self.entities)
         self.kin = KinManager(self.entities)
         self.particle = ParticleManager(self.entities)
         self.point_mass = PointMassManager(self.entities)
@@ -556,6 +560,7 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
             CelestialBody: self.celestial_body,
             Energy: self.energy,
             EveryType: self.every_type,
+            Footprint: self.footprint,
             Kin: self.kin,
             Particle: self.particle,
             PointMass: self.point_mass,
@@ -652,6 +657,7 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         celestial_body: CelestialBodyFields | None = None,
         energy: EnergyFields | None = None,
         every_type: EveryTypeFields | None = None,
+        footprint: FootprintFields | None = None,
         kin: KinFields | None = None,
         particle: ParticleFields | None = None,
         point_mass: PointMassFields | None = None,
@@ -685,6 +691,7 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
                 CelestialBody: celestial_body,
                 Energy: energy,
                 EveryType: every_type,
+                Footprint: footprint,
                 Kin: kin,
                 Particle: particle,
                 PointMass: point_mass,

@@ -45,6 +45,7 @@ CONTRADICTIONS: tuple[dict[str, str], ...] = (
     {"lookup": "direct", "partition": "{start: active}"},
     {"lookup": "direct", "hierarchy": "{orphans: root}"},
     {"lookup": "direct", "cold": "indirect"},
+    {"lookup": "direct", "ring": "8"},
     {"owner": "none", "instances": "many"},
     {"owner": "none", "lookup": "hash"},
     {"owner": "none", "lookup": "direct"},
@@ -53,6 +54,8 @@ CONTRADICTIONS: tuple[dict[str, str], ...] = (
     {"owner": "none", "ids": "false"},
     {"destroy": "callback", "release": "false"},
     {"growth": "{reserve: 64}", "capacity": "65"},
+    {"growth": "{reserve: 64}", "ring": "65"},
+    {"ring": "64", "capacity": "65"},
 )
 """Pairs of keys that no component may have together, whatever else it has."""
 
@@ -201,6 +204,9 @@ class Schemas:
         reserve = random.choice([64, 100, 512, 5000, 100_000])
         keys["growth"] = some([f"{{reserve: {reserve}}}", "double"], [1, 3])[0]
         room = reserve if keys["growth"] != "double" else 200
+        if not direct and random.random() < 0.2:
+            room = random.choice([1, 7, 64])
+            keys["ring"] = str(room)
         keys["capacity"] = str(random.choice([0, 0, 1, 64, min(room, 100)]))
         kept = [(key, value) for key, value in keys.items() if random.random() < 0.9]
         random.shuffle(kept)

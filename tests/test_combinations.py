@@ -12,6 +12,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -124,10 +125,17 @@ def run_cases(cases: type, random: Random) -> None:
     for name, function in inspect.getmembers(cases, inspect.isfunction):
         if name.startswith("test") and random.random() < SHARE:
             for arguments in parameters(function):
-                try:
-                    function(cases(), **arguments)
-                except pytest.skip.Exception:
-                    continue
+                with suppress(pytest.skip.Exception):
+                    run_case(cases(), function, arguments)
+
+
+def run_case(case: Any, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    """Run a direct case between what stands before and behind each."""
+    getattr(case, "setup_method", lambda: None)()
+    try:
+        function(case, **arguments)
+    finally:
+        getattr(case, "teardown_method", lambda: None)()
 
 
 def parameters(function: Callable[..., Any]) -> Iterator[dict[str, Any]]:

@@ -117,6 +117,7 @@ class Component:
     hierarchy: Literal["", "root", "destroy"] = ""
     cold: Literal["inline", "indirect"] = "inline"
     reserve: int = 0  # rows of `growth: {reserve: N}`, rounded up to 64s; 0 means doubling
+    ring: int = 0  # how many instances there may be; 0 means any number
     capacity: int = 0
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()

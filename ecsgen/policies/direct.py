@@ -1,6 +1,6 @@
 """lookup: direct: the entity's index is the row. Nothing ever moves; the buffer may have holes."""
 
-from ecsgen.policies.policy import Policy, eviction
+from ecsgen.policies.policy import A_DEAD_ENTITY, Policy, eviction
 
 POLICY = Policy(
     name="direct",
@@ -26,7 +26,7 @@ POLICY = Policy(
             if row >= data._allocated:
                 data._grow(row + 1{views})
         """,
-        "evict_one": eviction("_owner != NULL_ENTITY", "self._destroy_row(row)"),
+        "evict_one": eviction("_owner != NULL_ENTITY", "self._destroy_row(row)", A_DEAD_ENTITY),
         "appended_one": """
             if row >= data._n:
                 data._n = row + 1

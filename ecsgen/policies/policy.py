@@ -67,18 +67,22 @@ def for_one(text: str) -> Callable[[Component], str]:
     return lambda component: text if component.instances == "one" else ""
 
 
-def eviction(is_in_the_way: str, removal: str) -> Callable[[Component], str]:
-    """Return statements that remove what a dead entity with the same index has left.
+A_DEAD_ENTITY = "a dead entity had the same index"
+"""Why rows of before are in the way where an entity's index says where its row is."""
+
+
+def eviction(is_in_the_way: str, removal: str, why: str) -> Callable[[Component], str]:
+    """Return statements that remove what is in the way of a new row.
 
     Callbacks may change anything, so a creation that runs some begins again behind them.
     """
 
     def text(component: Component) -> str:
         if not component.release:
-            return f"if {is_in_the_way}:\n    {removal}  # a dead entity had the same index"
+            return f"if {is_in_the_way}:\n    {removal}  # {why}"
         return (
             f"if {is_in_the_way}:\n"
-            "    with self._dispatch:  # a dead entity had the same index\n"
+            f"    with self._dispatch:  # {why}\n"
             f"        {removal}\n"
             "        <again>"
         )

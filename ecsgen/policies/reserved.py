@@ -9,7 +9,7 @@ POLICY = Policy(
     name="reserved",
     role="growth",
     applies=lambda c: bool(c.reserve),
-    order=0,
+    order=60,
     rows="ReservedRows",
     raises=("CapacityError: all rows that are reserved are in use.",),
 )

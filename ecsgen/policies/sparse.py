@@ -1,6 +1,6 @@
 """lookup: sparse: an array from entity index to row."""
 
-from ecsgen.policies.policy import Policy, eviction, for_one
+from ecsgen.policies.policy import A_DEAD_ENTITY, Policy, eviction, for_one
 
 POLICY = Policy(
     name="sparse",
@@ -22,7 +22,9 @@ POLICY = Policy(
                 self._set_map(_map)
         """,
         "evict_one": eviction(
-            "_found != NIL and data._entity_cells[_found] != entity", "self._evict(_found)"
+            "_found != NIL and data._entity_cells[_found] != entity",
+            "self._evict(_found)",
+            A_DEAD_ENTITY,
         ),
         "plan_append": for_one("slots = indices(entities, INDEX_MASK)"),
         "appended_one": for_one("self._sparse_cells[_slot] = row"),

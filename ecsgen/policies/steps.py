@@ -29,7 +29,7 @@ STEPS = (
     Step("check_row", "accessors", "make sure that `row` is in use", may_raise=True),
     Step("admit_one", "create", "refuse what can't have a row; `_slot`: its index", may_raise=True),
     Step("reserve_one", "create", "allocate all that the row needs", may_raise=True),
-    Step("evict_one", "create", "remove a dead entity's row that is in the way", may_raise=True),
+    Step("evict_one", "create", "remove rows that are in the way", may_raise=True),
     Step("place_one", "create", "choose the new row: `row`"),
     Step("taken_one", "create", "take what a new row needs, before there is one more"),
     Step("room_one", "create", "free the row `row`"),

@@ -133,6 +133,8 @@ class ComponentTests:
             lines.append(collection("cold_columns=", columns, 4).lstrip())
         if self.component.reserve:
             lines.append(f"reserve={self.component.reserve}")
+        if self.component.ring:
+            lines.append(f"ring={self.component.ring}")
         if self.component.partition == "inactive":
             lines.append("starts_active=False")
         return lines

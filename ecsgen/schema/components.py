@@ -20,7 +20,7 @@ from ecsgen.schema.language import (
     PartitionSpec,
 )
 from ecsgen.schema.names import DERIVED_CLASSES, check_member, module_name
-from ecsgen.schema.policies import check_policies
+from ecsgen.schema.policies import check_policies, whole_lines
 from ecsgen.schema.programs import Refused, with_programs
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
@@ -55,7 +55,8 @@ def build_component(
         partition=spec.partition.start if isinstance(spec.partition, PartitionSpec) else "",
         hierarchy=spec.hierarchy.orphans if isinstance(spec.hierarchy, HierarchySpec) else "",
         cold=spec.cold,
-        reserve=-(-growth.reserve // 64) * 64 if isinstance(growth, GrowthSpec) else 0,
+        reserve=whole_lines(growth.reserve) if isinstance(growth, GrowthSpec) else 0,
+        ring=spec.ring or 0,
         capacity=spec.capacity,
         kernels=kernels,
         reductions=reductions,

@@ -196,6 +196,11 @@ class ComponentSpec(Strict):
         description="`double`: a full buffer is replaced by one of twice the size. `{reserve: N}`: "
         "address space for N rows is taken once, and growing never moves data.",
     )
+    ring: Annotated[int, Field(ge=1, le=MAX_CAPACITY)] | None = Field(
+        default=None,
+        description="At most so many instances: creating more removes the oldest first, as any "
+        "removal does. More at once than that: `CapacityError`.",
+    )
     capacity: Rows = Field(default=0, description="Rows allocated at construction.")
     kernels: dict[str, KernelSpec] = Field(
         default={}, description="Name → kernel: a method that changes every row."

@@ -94,7 +94,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
         "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
         "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
-        "children roots levels parent_many"
+        "children roots levels parent_many by_age"
     ),
     "attributes of `data`": _words(
         "n allocated buffer entity tagged present active cold hot row rows slot"
@@ -110,7 +110,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "added as_integers averaged gather largest planes put_where rows_below rows_last scatter "
         "smallest"
     ),
-    "columns that are no fields": _words("cold_row id_slot id_row id_generation"),
+    "columns that are no fields": _words("cold_row id_slot id_row id_generation newer older"),
     "decorators in generated code": _words("contextmanager overload property"),
     "builtins that generated code uses": _words(
         "bool int float str bytes object tuple list dict set slice len range super "

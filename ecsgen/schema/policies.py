@@ -17,6 +17,7 @@ _CONTRADICTIONS: Final[tuple[tuple[tuple[str, object], tuple[str, object]], ...]
     (("lookup", "direct"), ("partition", OTHER)),
     (("lookup", "direct"), ("hierarchy", OTHER)),
     (("lookup", "direct"), ("cold", "indirect")),
+    (("lookup", "direct"), ("ring", OTHER)),
     (("owner", "none"), ("instances", "many")),
     (("owner", "none"), ("lookup", OTHER)),
     (("owner", "none"), ("destroy", OTHER)),
@@ -31,8 +32,13 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
         if _holds(draft.spec, *left) and _holds(draft.spec, *right):
             report_contradiction(draft, left[0], right[0], diagnostics)
     spec = draft.spec
-    if isinstance(spec.growth, GrowthSpec) and spec.capacity > -(-spec.growth.reserve // 64) * 64:
-        report_contradiction(draft, "capacity", "growth", diagnostics)
+    if isinstance(spec.growth, GrowthSpec):
+        if spec.capacity > whole_lines(spec.growth.reserve):
+            report_contradiction(draft, "capacity", "growth", diagnostics)
+        if spec.ring is not None and spec.ring > spec.growth.reserve:
+            report_contradiction(draft, "ring", "growth", diagnostics)
+    if spec.ring is not None and spec.capacity > whole_lines(spec.ring):
+        report_contradiction(draft, "capacity", "ring", diagnostics)
     if not draft.node.complete:
         return
     cold = any("cold" in form.tags for form in spec.fields_.values() if isinstance(form, FieldSpec))
@@ -47,6 +53,11 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
         if "rows" in kernel.model_fields_set and spec.partition == "off":
             message = "'rows' without a 'partition': all rows are the same"
             diagnostics.add("E402", message, draft.key("kernels", name, "rows"))
+
+
+def whole_lines(rows: int) -> int:
+    """Return a number of rows rounded up to whole 64s, as buffers have them."""
+    return -(-rows // 64) * 64
 
 
 def other(spec: ComponentSpec, key: str) -> bool:

@@ -39,6 +39,7 @@ _ARCHETYPE_FORBIDS: Final = dict.fromkeys(
         "hierarchy",
         "cold",
         "growth",
+        "ring",
         "capacity",
         "kernels",
         "reductions",

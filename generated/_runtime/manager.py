@@ -186,6 +186,10 @@ class Manager(ABC):
         """Return checked columns that no later step of a creation can change."""
         return columns
 
+    def _make_way(self, count: int) -> int:
+        """Remove rows that would be too many with `count` more; return how many went."""
+        return 0
+
     def _reserve_rows(
         self, count: int, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:

@@ -180,5 +180,5 @@ class Owned(Manager):
         return entities
 
     def _evict_many(self, entities: EntityArray) -> int:
-        """Remove rows of dead entities that had the index of one of these; how many went."""
-        return 0
+        """Remove rows that are in the way of these entities' new ones; return how many went."""
+        return self._make_way(len(entities))

@@ -51,4 +51,7 @@ class Unowned(IdCalls):
         self._reserve_rows(count, columns, tuple(given.values()))
         if count == 0:
             return np.empty(0, np.uint64)
-        return self._append_many(count, self._own(columns))
+        columns = self._own(columns)
+        with self._dispatch:
+            self._make_way(count)
+            return self._append_many(count, columns)

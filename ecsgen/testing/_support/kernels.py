@@ -257,7 +257,8 @@ def _filled(
     manager.reserve(min(rows, subject.reserve or rows))
     behind = min(3, subject.reserve - rows) if subject.reserve else 3
     for count in (rows // 2, rows - rows // 2, behind):
-        manager.create_many(born(entities, count) if is_owned else count)
+        with subject.room_for(rows + behind):
+            manager.create_many(born(entities, count) if is_owned else count)
         if count == rows // 2:
             with np.errstate(all="ignore"):
                 run(manager, name, arguments)

@@ -119,6 +119,9 @@ class Machine(RuleBasedStateMachine):
         """Return rows that are to go, and those that go with them."""
         return rows
 
+    def make_way(self, count: int) -> None:
+        """Let rows go that would be too many with so many more."""
+
     def leaving(self, rows: list[int]) -> None:
         """Look at ascending rows that are about to go."""
 
@@ -138,6 +141,7 @@ class Machine(RuleBasedStateMachine):
         """Add rows to the model and return where they are."""
         if not records:
             return []
+        self.make_way(len(records))
         self.version += 1
         return self.append(records)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -50,6 +52,19 @@ class Subject:
     starts_active: bool = True
     reserve: int = 0
     """All rows that there can ever be; 0 where there is no such bound."""
+    ring: int = 0
+    """The rows beyond which the oldest ones go; 0 where none do."""
+
+    @contextmanager
+    def room_for(self, rows: int) -> Iterator[None]:
+        """Let no row go before there are so many, inside the `with` block."""
+        if not self.ring:
+            yield
+            return
+        data = self.manager._ROWS
+        assert data._RING == self.ring
+        with patch.object(data, "_RING", rows):
+            yield
 
     @property
     def whole(self) -> list[Field]:

@@ -88,6 +88,10 @@ class Sparse(Mapped):
         self._destroy_rows(self._rows_with(row))
 
     def _evict_many(self, entities: EntityArray) -> int:
+        return self._evict_dead(entities) + super()._evict_many(entities)
+
+    def _evict_dead(self, entities: EntityArray) -> int:
+        """Remove rows of dead entities that had the index of one of these; how many went."""
         owners = self.data._entity_column[: self.data._n]
         if len(owners) == 0:
             return 0

@@ -29,7 +29,8 @@ class Rules(machine.Machine):
         self.buffer = self.manager.data.buffer
 
     def has_room(self, owners: Sequence[int]) -> bool:
-        return self.rows_needed(owners) <= self.subject.capacity
+        fits = self.rows_needed(owners) <= self.subject.capacity
+        return fits and super().has_room(owners)
 
     @rule(rows=st.integers(0, 300))
     def reserve(self, rows: int) -> None:

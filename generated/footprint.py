@@ -1,0 +1,495 @@
+"""Footprint: lookup sparse, instances many, destroy manual.
+
+A mark that someone left on the ground.
+
+One buffer of 40 bytes per row, column after column:
+
+    column    type    bytes/row  offset (64 rows)  tags
+    --------  ------  ---------  ----------------  ----
+    entity    u64             8                 0  hot
+    place     f32[2]          8               512  hot
+    heading   f32             4              1024  hot
+    depth     f32             4              1280  hot
+    newer     u32             4              1536  hot
+    older     u32             4              1792  hot
+    next      u32             4              2048  hot
+    previous  u32             4              2304  hot
+    40 bytes per row, 4096 for 64 rows
+"""
+
+from __future__ import annotations
+
+from operator import index
+from struct import Struct
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime.columns.buffers import (
+    Column,
+    cells,
+    is_same_view,
+    items,
+    put_cells,
+    word,
+)
+from ._runtime.convert.base import FieldTable
+from ._runtime.convert.numbers import FloatField
+from ._runtime.entities.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.instances.many import LinkedRows, Many
+from ._runtime.kernels.blocks import Blocks, Cells
+from ._runtime.kernels.rows import KernelRows
+from ._runtime.maps.sparse import Sparse, grown_map
+from ._runtime.placement.moves import Planned
+from ._runtime.placement.ring import Ring, RingRows
+from ._runtime.placement.rows import fill
+
+COLUMNS: Final = (
+    Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
+    Column("place", np.dtype(np.float32), (2,), 8, ("hot",), 8),
+    Column("heading", np.dtype(np.float32), (), 4, ("hot",), 16),
+    Column("depth", np.dtype(np.float32), (), 4, ("hot",), 20),
+    Column("newer", np.dtype(np.uint32), (), 4, ("hot",), 24),
+    Column("older", np.dtype(np.uint32), (), 4, ("hot",), 28),
+    Column("next", np.dtype(np.uint32), (), 4, ("hot",), 32),
+    Column("previous", np.dtype(np.uint32), (), 4, ("hot",), 36),
+)
+_PLACE: Final = FloatField("Footprint.place", "f32", (2,))
+_HEADING: Final = FloatField("Footprint.heading", "f32")
+_DEPTH: Final = FloatField("Footprint.depth", "f32")
+PLACE_STRUCT: Final = Struct("=2f")
+PLACE_DEFAULT: Final = (0.0, 0.0)
+PLACE_WORD: Final = word(_PLACE, PLACE_DEFAULT)
+HEADING_DEFAULT: Final = 0.0
+DEPTH_DEFAULT: Final = 1.0
+FIELDS: Final[FieldTable] = {
+    "place": (_PLACE, PLACE_DEFAULT),
+    "heading": (_HEADING, HEADING_DEFAULT),
+    "depth": (_DEPTH, DEPTH_DEFAULT),
+}
+FADE_DT_ARGUMENT: Final = FloatField("Footprint.fade.dt", "f32")
+FADE_WEAR_ARGUMENT: Final = FloatField("Footprint.fade.wear", "f32")
+
+
+class Footprint(NamedTuple):
+    """One row of a FootprintManager, copied out."""
+
+    place: tuple[float, float]
+    """Where it is. [m]"""
+
+    heading: float
+    """Where whoever left it was going. [rad]"""
+
+    depth: float
+    """What the weather has left of it, 0 to 1."""
+
+
+class FootprintFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    place: ArrayLike
+    heading: ArrayLike
+    depth: ArrayLike
+
+
+class FootprintHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+    place: NDArray[np.float32]
+    heading: NDArray[np.float32]
+    depth: NDArray[np.float32]
+
+
+class FootprintData(RingRows, LinkedRows, KernelRows):
+    """The columns of a FootprintManager: views of the rows in use."""
+
+    __slots__ = (
+        "_depth_cells",
+        "_depth_column",
+        "_entity_cells",
+        "_entity_column",
+        "_heading_cells",
+        "_heading_column",
+        "_kernels",
+        "_newer_cells",
+        "_newer_column",
+        "_next_cells",
+        "_next_column",
+        "_older_cells",
+        "_older_column",
+        "_oldest",
+        "_place_cells",
+        "_place_column",
+        "_place_items",
+        "_place_words",
+        "_previous_cells",
+        "_previous_column",
+    )
+    MANAGER: ClassVar = "FootprintManager"
+    LAYOUT: ClassVar = COLUMNS
+    ROW_BYTES: ClassVar = 40
+    _RING: ClassVar = 4096
+
+    def _fade_blocks(self) -> Blocks:
+        """Cut the columns of `fade` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (self._depth_column[:n],)
+        working: tuple[Cells, ...] = (("f4", (), False),)
+        blocks = Blocks(n, columns, working)
+        self._kernels["fade"] = blocks
+        return blocks
+
+    @property
+    def place(self) -> NDArray[np.float32]:
+        """Where it is. [m] Shape (n, 2)."""
+        return self._place_column[: self._n]
+
+    @place.setter
+    def place(self, values: ArrayLike) -> None:
+        if not is_same_view(self.place, values):
+            self._place_column[: self._n] = _PLACE.many(values, self._n)
+
+    @property
+    def heading(self) -> NDArray[np.float32]:
+        """Where whoever left it was going. [rad] Shape (n,)."""
+        return self._heading_column[: self._n]
+
+    @heading.setter
+    def heading(self, values: ArrayLike) -> None:
+        if not is_same_view(self.heading, values):
+            self._heading_column[: self._n] = _HEADING.many(values, self._n)
+
+    @property
+    def depth(self) -> NDArray[np.float32]:
+        """What the weather has left of it, 0 to 1. Shape (n,)."""
+        return self._depth_column[: self._n]
+
+    @depth.setter
+    def depth(self, values: ArrayLike) -> None:
+        if not is_same_view(self.depth, values):
+            self._depth_column[: self._n] = _DEPTH.many(values, self._n)
+
+    def tagged(self, tag: Literal["hot"], /) -> FootprintHotColumns:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return FootprintHotColumns(self.place, self.heading, self.depth)
+        raise ValueError(f"Footprint has no tag {tag!r}; it has hot")
+
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+        self._entity_column = self._cut(0)
+        self._entity_cells = cells(self._entity_column)
+        self._place_column: NDArray[np.float32] = self._cut(1)
+        self._place_items: NDArray[Any] = items(self._place_column)
+        self._place_words: memoryview[int] = cells(items(self._place_column))
+        self._place_cells: memoryview[float] = cells(self._place_column)
+        self._heading_column: NDArray[np.float32] = self._cut(2)
+        self._heading_cells: memoryview[float] = cells(self._heading_column)
+        self._depth_column: NDArray[np.float32] = self._cut(3)
+        self._depth_cells: memoryview[float] = cells(self._depth_column)
+        self._newer_column = self._cut(4)
+        self._newer_cells = cells(self._newer_column)
+        self._older_column = self._cut(5)
+        self._older_cells = cells(self._older_column)
+        self._next_column = self._cut(6)
+        self._next_cells = cells(self._next_column)
+        self._previous_column = self._cut(7)
+        self._previous_cells = cells(self._previous_column)
+
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+        self._entity_cells[dst] = self._entity_cells[src]
+        self._place_words[dst] = self._place_words[src]
+        self._heading_cells[dst] = self._heading_cells[src]
+        self._depth_cells[dst] = self._depth_cells[src]
+        self._newer_cells[dst] = self._newer_cells[src]
+        self._older_cells[dst] = self._older_cells[src]
+        self._next_cells[dst] = self._next_cells[src]
+        self._previous_cells[dst] = self._previous_cells[src]
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._entity_column[dst] = self._entity_column[src]
+        self._place_items[dst] = self._place_items[src]
+        self._heading_column[dst] = self._heading_column[src]
+        self._depth_column[dst] = self._depth_column[src]
+        self._newer_column[dst] = self._newer_column[src]
+        self._older_column[dst] = self._older_column[src]
+        self._next_column[dst] = self._next_column[src]
+        self._previous_column[dst] = self._previous_column[src]
+
+
+class FootprintManager(Sparse, Ring, Many):
+    """Owns every Footprint: lookup sparse, instances many, destroy manual.
+
+    A mark that someone left on the ground.
+    """
+
+    __slots__ = ("_entities", "_sparse", "_sparse_cells")
+    LAYOUT: ClassVar = COLUMNS
+    _ROWS: ClassVar = FootprintData
+    _FIELDS: ClassVar = FIELDS
+    _SORT_KEYS: ClassVar = ("heading", "depth")
+    data: FootprintData
+
+    def place(self, row: Instance, /) -> tuple[float, float]:
+        """Where it is. [m]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return PLACE_STRUCT.unpack_from(data._place_cells, 8 * row)
+
+    def set_place(self, row: Instance, value: ArrayLike, /) -> None:
+        """Set `place` of a row: 2 values."""
+        _value = _PLACE.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        _at = 2 * row
+        data._place_cells[_at] = _value[0]
+        data._place_cells[_at + 1] = _value[1]
+
+    def heading(self, row: Instance, /) -> float:
+        """Where whoever left it was going. [rad]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._heading_cells[row]
+
+    def set_heading(self, row: Instance, value: float, /) -> None:
+        """Set `heading` of a row."""
+        _value = _HEADING.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._heading_cells[row] = _value
+
+    def depth(self, row: Instance, /) -> float:
+        """What the weather has left of it, 0 to 1."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._depth_cells[row]
+
+    def set_depth(self, row: Instance, value: float, /) -> None:
+        """Set `depth` of a row."""
+        _value = _DEPTH.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._depth_cells[row] = _value
+
+    def row(self, row: Instance, /) -> Footprint:
+        """Return a copy of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return Footprint(
+            PLACE_STRUCT.unpack_from(data._place_cells, 8 * row),
+            data._heading_cells[row],
+            data._depth_cells[row],
+        )
+
+    def create(
+        self,
+        entity: Entity,
+        /,
+        *,
+        place: ArrayLike = PLACE_DEFAULT,
+        heading: float = HEADING_DEFAULT,
+        depth: float = DEPTH_DEFAULT,
+    ) -> Instance:
+        """Give an entity an instance and return its row; O(1); it is the newest of at most 4,096 and the last of the entity's list.
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: the manager is locked.
+        """
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _place_ = PLACE_DEFAULT
+            if place is not PLACE_DEFAULT:
+                _place_ = _PLACE.one(place)
+            _heading_ = HEADING_DEFAULT
+            if heading is not HEADING_DEFAULT:
+                _heading_ = _HEADING.one(heading)
+            _depth_ = DEPTH_DEFAULT
+            if depth is not DEPTH_DEFAULT:
+                _depth_ = _DEPTH.one(depth)
+        except Exception:
+            self._entities.require(entity)  # a dead entity counts for more
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
+        if self._locks:
+            raise self._locked()
+        data = self.data
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
+        if data._n == data._allocated:
+            data._grow(data._n + 1, (place,))
+        if _map is not None:
+            self._set_map(_map)
+        if _found != NIL and data._entity_cells[_found] != entity:
+            self._evict(_found)  # a dead entity had the same index
+        if data._n == data._RING:
+            self._make_way(1)  # the oldest one goes
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
+        try:
+            data._entity_cells[row] = entity
+            if _place_ is PLACE_DEFAULT:
+                data._place_words[row] = PLACE_WORD
+            else:
+                _at = 2 * row
+                data._place_cells[_at] = _place_[0]
+                data._place_cells[_at + 1] = _place_[1]
+            data._heading_cells[row] = _heading_
+            data._depth_cells[row] = _depth_
+            data._n = row + 1
+            data._add_newest(row)
+            self._link_row(entity, row)
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return row
+
+    def create_many(
+        self,
+        entities: ArrayLike,
+        /,
+        *,
+        place: ArrayLike = PLACE_DEFAULT,
+        heading: ArrayLike = HEADING_DEFAULT,
+        depth: ArrayLike = DEPTH_DEFAULT,
+    ) -> RowArray:
+        """Give each of k entities an instance and return the rows, shape (k,); O(k).
+
+        Each column broadcasts to (k, *shape) of its field. The errors are those of
+        `create`; whatever raises changes nothing.
+        """
+        return self._create_many(
+            entities, {"place": place, "heading": heading, "depth": depth}
+        )
+
+    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Add rows of checked columns, for which there is room."""
+        data = self.data
+        count = len(entities)
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
+        lists = self._plan_lists(entities, rows)
+        try:
+            data._entity_column[span] = entities
+            put_cells(data._place_column, span, columns["place"])
+            data._heading_column[span] = columns["heading"]
+            data._depth_column[span] = columns["depth"]
+            data._n = end
+            data._add_newest_rows(rows)
+            self._relink(lists)
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return rows
+
+    def ensure(
+        self,
+        entity: Entity,
+        /,
+        *,
+        place: ArrayLike = PLACE_DEFAULT,
+        heading: float = HEADING_DEFAULT,
+        depth: float = DEPTH_DEFAULT,
+    ) -> Instance:
+        """Return the entity's instance, or create one of these values; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+        """
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
+        if row != NIL:
+            return row
+        return self.create(entity, place=place, heading=heading, depth=depth)
+
+    def _destroy_row(self, row: Instance) -> int:
+        """Remove a row that is known to be in use and return how many went."""
+        data = self.data
+        try:
+            data._drop_row(row)
+            self._unlink_row(row)
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._move_row(src, dst)
+                data._follow_row(src, dst)
+                self._relink_row(src, dst)
+            data._n = src
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
+
+    def _destroy_rows(self, gone: RowArray) -> int:
+        """Remove rows in use, ascending and distinct, and return how many went."""
+        if len(gone) == 0:
+            return 0
+        data = self.data
+        n = data._n
+        src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
+        try:
+            self._move_many(src, dst, moves)
+            data._n = n - len(gone)
+            self._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return len(gone)
+
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+        for planned in moves:
+            planned()
+
+    def fade(self, dt: float, wear: float) -> None:
+        """Let the weather wear all footprints down.
+
+        Reads depth; writes depth; `dt` is in s; `wear` is in 1/s. O(n), n rows; no
+        structural change.
+        """
+        _dt = np.float32(FADE_DT_ARGUMENT.one(dt))
+        _wear = np.float32(FADE_WEAR_ARGUMENT.one(wear))
+        data = self.data
+        _blocks = data._kernels.get("fade")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._fade_blocks()
+        _once = np.multiply(_wear, _dt)
+        for depth, _tmp in _blocks.views:
+            # depth = max(depth - wear * dt, 0)
+            np.subtract(depth, _once, out=_tmp)
+            np.maximum(_tmp, 0.0, out=depth)

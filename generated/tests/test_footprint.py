@@ -1,0 +1,111 @@
+"""Footprint: lookup sparse, instances many, destroy manual."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from .. import EntityManager, StaleInstanceError
+from ..footprint import Footprint, FootprintManager
+from ._support import cases, fields, kernels, machine, subject
+from ._support.policies import doubling, manual, many, owned, packed, ring, sparse
+
+under_test = subject.Subject(
+    manager=FootprintManager,
+    row=Footprint,
+    fields=(
+        fields.Float("place", (0.0, 0.0), "f32", (2,)),
+        fields.Float("heading", 0.0, "f32"),
+        fields.Float("depth", 1.0, "f32"),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("place", "float32", (2,)),
+        subject.Column("heading", "float32"),
+        subject.Column("depth", "float32"),
+        subject.Column("newer", "uint32"),
+        subject.Column("older", "uint32"),
+        subject.Column("next", "uint32"),
+        subject.Column("previous", "uint32"),
+    ),
+    tagged={"hot": ("place", "heading", "depth")},
+    capacity=0,
+    ring=4096,
+)
+
+
+class TestFootprint(
+    manual.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    many.Cases,
+    ring.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    manual.Rules,
+    sparse.Rules,
+    doubling.Rules,
+    many.Rules,
+    ring.Rules,
+    owned.Rules,
+    packed.Rules,
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = FootprintManager(entities)
+    entity = entities.create()
+    row = manager.create(entity, place=(0.0, 0.0), heading=0.0, depth=1.0)
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_place(row, (0.0, 0.0))
+    assert subject.same(manager.place(row), (0.0, 0.0))
+    manager.set_heading(row, 0.0)
+    assert subject.same(manager.heading(row), 0.0)
+    manager.set_depth(row, 1.0)
+    assert subject.same(manager.depth(row), 1.0)
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)
+
+
+def fade_of_one(row: kernels.Row, _dt: kernels.Value, _wear: kernels.Value) -> None:
+    """The steps of `fade` for one row."""
+    # depth = max(depth - wear * dt, 0)
+    _1 = row["depth"]
+    _2 = kernels.apply("*", _wear, _dt)
+    _3 = kernels.apply("-", _1, _2)
+    _4 = kernels.number("f4", 0.0)
+    _5 = kernels.apply("max", _3, _4)
+    row.put("depth", _5)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_fade(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test,
+        "fade",
+        fade_of_one,
+        {"dt": ("f4", ()), "wear": ("f4", ())},
+        rows,
+        seed,
+        is_exact=True,
+    )

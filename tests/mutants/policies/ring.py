@@ -1,0 +1,36 @@
+"""Ways to break what `ring` does."""
+
+from tests.mutants._base import Mutant, managers, module
+
+RINGS = ("test_footprint.py", "test_rumour.py")
+
+GROUPS = (
+    managers(
+        "ring",
+        Mutant("the ring is larger", r"_RING: ClassVar = \d+", "_RING: ClassVar = 10_000"),
+        Mutant("a full ring makes no room", r"^( +)self\._make_way\(1\).*", r"\1pass"),
+        Mutant("new rows have no age", r"^( +)data\._add_newest(_rows)?\(.*\)", r"\1pass"),
+        Mutant("a row that goes keeps its age", r"^( +)data\._drop_row\(.*\)", r"\1pass"),
+        Mutant("ages do not follow a row", r"^( +)data\._follow_row\(.*\)", r"\1pass"),
+    ),
+    module(
+        "_runtime/placement/ring.py",
+        RINGS,
+        Mutant("a link is not set", r"^( +)(?:newer|older)\[.+\] = .+", r"\1pass"),
+        Mutant("the oldest stays", r"^( +)self\.(data\.)?_oldest = (?!NIL).+", r"\1pass"),
+        Mutant("the chain is not mended", r"^( +)put\(writes\)", r"\1pass"),
+        Mutant("who moves keeps no neighbours", r"^( +)chain\.follow\(.*\)", r"\1pass"),
+        Mutant("a full ring grows", r"if self\._n < self\._RING:.*", "if True:"),
+        Mutant(
+            "room for rows that never come",
+            r"min\(count, self\._RING - self\._n\)",
+            "count",
+        ),
+        Mutant("any number at once", r"if count > most:", "if False:"),
+        Mutant("one too many goes", r"over = (.+)$", r"over = \1 + 1"),
+        Mutant("one too few goes", r"over = (.+)$", r"over = \1 - 1"),
+        Mutant("worn out ids make room", r"data\._reserve\(.*\).*", "pass"),
+        Mutant("rows go by age", r"np\.sort\((.+)\)\)", r"\1)"),
+        Mutant("who went is not told", r"return gone", "return 0"),
+    ),
+)
