@@ -15,7 +15,7 @@ from .callbacks import Dispatch
 from .columns.buffers import Column
 from .columns.rows import Rows
 from .convert.base import FieldTable
-from .entities.handles import Columns, Instance, RowArray
+from .entities.handles import Columns, EntityArray, Instance, RowArray
 from .errors import StructureLockedError
 from .placement.rows import distinct, locked
 from .state import numbers_of
@@ -134,9 +134,9 @@ class Manager(ABC):
     def _rows_given(self, rows: ArrayLike) -> RowArray:
         """Return rows that are in use, given as numbers or as a mask."""
 
-    @abstractmethod
     def _all_rows(self) -> RowArray:
         """Return all rows in use, ascending."""
+        return self.data._used_rows()
 
     @property
     @abstractmethod
@@ -180,6 +180,13 @@ class Manager(ABC):
     def _own(self, columns: Columns) -> Columns:
         """Return checked columns that no later step of a creation can change."""
         return columns
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        """Allocate what the rows of these entities need, which are NULL_ENTITY where rows have no
+        owners. `borrowed`: the caller's arguments."""
+        self._reserve_rows(len(entities), columns, borrowed)
 
     def _reserve_rows(
         self, count: int, columns: Columns, borrowed: tuple[object, ...]

@@ -149,12 +149,6 @@ class Owned(Manager):
     def _admit_many(self, entities: EntityArray) -> None:
         """Raise if one of the entities cannot have another instance."""
 
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        """Allocate what the rows of these entities need. `borrowed`: the caller's arguments."""
-        self._reserve_rows(len(entities), columns, borrowed)
-
     def _own_entities(self, entities: EntityArray) -> EntityArray:
         """Return the entities as an array that no later step of a creation can change."""
         if np.may_share_memory(entities, self.data._buffer):

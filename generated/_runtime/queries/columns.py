@@ -50,8 +50,10 @@ class QueryColumn(Generic[_Cell]):
     def __get__(
         self, view: QueryColumns | None, owner: type[Any]
     ) -> Self | NDArray[_Cell]:
-        if view is None:
-            return self
+        return self if view is None else self._read(view)
+
+    def _read(self, view: QueryColumns) -> NDArray[_Cell]:
+        """Return the cells of the rows."""
         member = view._join.member(view._place)
         data = view._join.manager(view._place).data
         column: NDArray[_Cell] = getattr(data, self._attribute)
