@@ -10,7 +10,7 @@ _AT_THE_BOUND = {
     "place_one": """
         row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
     """,
-    "taken_one": """
+    "freed_one": """
         if row != data._n:  # the first inactive row makes room
             self._move(row, Instance(data._n))
     """,

@@ -32,6 +32,7 @@ STEPS = (
     Step("evict_one", "create", "remove a dead entity's row that is in the way", may_raise=True),
     Step("place_one", "create", "choose the new row: `row`"),
     Step("taken_one", "create", "take what a new row needs, before there is one more"),
+    Step("freed_one", "create", "free the row"),
     Step("appended_one", "create", "count the row, fill own columns, tell the map"),
     Step("settled_one", "create", "bring the row where it belongs"),
     Step("plan_append", "_append_many", "find out where rows come: `rows`, `span`; allocate"),
