@@ -12,6 +12,7 @@ from ._runtime.entities.handles import (
 from ._runtime.errors import (
     CapacityError,
     DuplicateInstanceError,
+    DuplicateValueError,
     EcsError,
     HierarchyError,
     MissingInstanceError,
@@ -67,6 +68,7 @@ __all__ = [
     "CelestialBody",
     "CelestialBodyManager",
     "DuplicateInstanceError",
+    "DuplicateValueError",
     "EcsError",
     "Effect",
     "Element",

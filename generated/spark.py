@@ -405,9 +405,9 @@ class SparkManager(Partition, Unowned, Ids):
             data._grow(data._peak + 1, (position, velocity))
         row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
         try:
+            _taken = data._take_slot()
             if row != data._n:  # the first inactive row makes room
                 self._move(row, Instance(data._n))
-            _taken = data._take_slot()
             data._position_x_cells[row] = _position_[0]
             data._position_y_cells[row] = _position_[1]
             data._velocity_x_cells[row] = _velocity_[0]

@@ -26,6 +26,7 @@ from ecsgen.render.world import Parts, world_module
 EXPORTED = (
     "CapacityError",
     "DuplicateInstanceError",
+    "DuplicateValueError",
     "EcsError",
     "Entity",
     "EntityArray",

@@ -177,6 +177,13 @@ class Manager(ABC):
             for name, (field, default) in self._FIELDS.items()
         }
 
+    def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
+        """Check columns for the rows of `count` entities that are about to be created."""
+        columns = self._convert(count, given)
+        if self._locks:
+            raise self._locked()
+        return columns
+
     def _own(self, columns: Columns) -> Columns:
         """Return checked columns that no later step of a creation can change."""
         return columns

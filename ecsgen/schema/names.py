@@ -29,8 +29,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     "what the package exports": _words(
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
-        "DuplicateInstanceError HierarchyError StructureLockedError CapacityError "
-        "BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk"
+        "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
+        "CapacityError BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -62,7 +62,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "ComponentFlags ComponentHolder FoundRows JoinedBlocks JoinedColumn JoinedHolder "
         "QueriedChunks QueriedEntities QueriedManager QueriedSparseManager QueryBlock "
         "QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch QueryMember "
-        "QueryRows QuerySparseMember RowOrder RowsOrSlice WORD_BITS WorldParts"
+        "QueryRows QuerySparseMember RowOrder RowsOrSlice UniqueQueryColumn WORD_BITS WorldParts"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "

@@ -139,13 +139,6 @@ class Owned(Manager):
                 self._make_room(handles, columns, ())
             return self._append_many(handles, columns)
 
-    def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
-        """Check columns for the rows of `count` entities that are about to be created."""
-        columns = self._convert(count, given)
-        if self._locks:
-            raise self._locked()
-        return columns
-
     def _admit_many(self, entities: EntityArray) -> None:
         """Raise if one of the entities cannot have another instance."""
 

@@ -34,9 +34,10 @@ class QueryColumn(Generic[_Cell]):
     are written by assigning (`=`, `+=`). What is assigned is checked as everywhere.
     """
 
-    __slots__ = ("_attribute", "_default", "_field")
+    __slots__ = ("_attribute", "_default", "_field", "_name")
 
     def __init__(self, name: str, field: Any, default: object) -> None:
+        self._name = name
         self._attribute = f"_{name}_column"
         self._field = field
         self._default = default
