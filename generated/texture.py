@@ -25,12 +25,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.unique import Unique, UniqueRows, read_only
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
 from ._runtime.convert.objects import ObjectField
 from ._runtime.convert.text import TextField
 from ._runtime.destroy.release import Release
-from ._runtime.entities.handles import NIL, Columns, Id, IdArray, Instance, RowArray
+from ._runtime.entities.handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Id,
+    IdArray,
+    Instance,
+    RowArray,
+)
 from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.ids.slots import SLOT_BITS, ids_of
 from ._runtime.owners.unowned import Unowned
@@ -109,7 +118,7 @@ class TextureColdColumns(NamedTuple):
     staging: NDArray[np.object_]
 
 
-class TextureData(IdRows):
+class TextureData(UniqueRows, IdRows):
     """The columns of a TextureManager: views of the rows in use."""
 
     __slots__ = (
@@ -125,6 +134,7 @@ class TextureData(IdRows):
         "_id_row_column",
         "_id_slot_cells",
         "_id_slot_column",
+        "_indexes",
         "_peak",
         "_slots",
         "_staging_column",
@@ -136,6 +146,7 @@ class TextureData(IdRows):
     ROW_BYTES: ClassVar = 88
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]
+    UNIQUE: ClassVar = {"file": _FILE}
 
     @property
     def device_handle(self) -> NDArray[np.uint64]:
@@ -170,12 +181,12 @@ class TextureData(IdRows):
     @property
     def file(self) -> NDArray[np.bytes_]:
         """Where it was loaded from. Shape (n,)."""
-        return self._file_column[: self._n]
+        return read_only(self._file_column[: self._n])
 
     @file.setter
     def file(self, values: ArrayLike) -> None:
         if not is_same_view(self.file, values):
-            self._file_column[: self._n] = _FILE.many(values, self._n)
+            self._assign_values("file", self._n, _FILE.many(values, self._n))
 
     @property
     def staging(self) -> NDArray[np.object_]:
@@ -236,7 +247,7 @@ class TextureData(IdRows):
         self._staging_column[dst] = self._staging_column[src]
 
 
-class TextureManager(Unowned, Ids, Release):
+class TextureManager(Unique, Unowned, Ids, Release):
     """Owns every Texture: lookup sparse, instances one, destroy gc, release.
 
     An image on the graphics card.
@@ -307,7 +318,7 @@ class TextureManager(Unowned, Ids, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        data._file_column[row] = _value
+        self._set_value("file", row, _value)
 
     def staging(self, row: Instance, /) -> Any:
         """The pixels that wait to be uploaded."""
@@ -348,6 +359,7 @@ class TextureManager(Unowned, Ids, Release):
         """Add an instance and return its id; O(1).
 
         Raises:
+            DuplicateValueError: another row has the value of a unique field.
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
@@ -366,6 +378,7 @@ class TextureManager(Unowned, Ids, Release):
         if self._locks:
             raise self._locked()
         data = self.data
+        self._check_value("file", _file_, NULL_ENTITY)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if data._n == data._slots and data._peak == data._allocated:
@@ -378,6 +391,7 @@ class TextureManager(Unowned, Ids, Release):
             data._height_cells[row] = _height_
             data._file_column[row] = _file_
             data._staging_column[row] = staging
+            data._enter_value(row)
             data._n = row + 1
             data._id_slot_cells[row] = _taken
             data._id_row_cells[_taken] = row
@@ -430,6 +444,7 @@ class TextureManager(Unowned, Ids, Release):
             data._height_column[span] = columns["height"]
             data._file_column[span] = columns["file"]
             data._staging_column[span] = columns["staging"]
+            data._enter_values(rows)
             data._n = end
             data._id_slot_column[rows] = taken
             data._id_row_column[taken] = rows
@@ -445,11 +460,13 @@ class TextureManager(Unowned, Ids, Release):
         with self._dispatch:
             self._release_row(row)
             try:
+                data._forget_value(row)
                 slot = data._id_slot_cells[row]
                 data._id_row_cells[slot] = NIL
                 src, dst = data._n - 1, row
                 if src != dst:
                     data._move_row(src, dst)
+                    data._enter_value(dst)
                     data._id_row_cells[data._id_slot_cells[dst]] = dst
                 data._n = src
                 data._give_slot(slot)
@@ -471,6 +488,7 @@ class TextureManager(Unowned, Ids, Release):
             moves = self._plan_moves(src, dst, gone)
             self._release(gone)
             try:
+                data._forget_values(gone)
                 slots = data._id_slot_column[gone]
                 data._id_row_column[slots] = NIL
                 self._move_many(src, dst, moves)
@@ -488,6 +506,15 @@ class TextureManager(Unowned, Ids, Release):
         if len(src):
             data = self.data
             data._move_rows(src, dst)
+            data._enter_values(dst)
             data._id_row_column[data._id_slot_column[dst]] = dst
         for planned in moves:
             planned()
+
+    def find_file(self, value: str, /) -> Instance:
+        """Return the row whose `file` is this value, or NIL; O(1)."""
+        return self.data._indexes["file"].find(value)
+
+    def find_file_many(self, values: ArrayLike, /) -> RowArray:
+        """Return the row of each of k values of `file`, NIL where none has it; O(k)."""
+        return self.data._indexes["file"].find_many(values)

@@ -85,6 +85,12 @@ CODES: Final[dict[str, Code]] = {
         "A step is one assignment (`=`, `+=`, `-=`, `*=`, `/=`); conditions and reductions are one "
         "expression. Both are written in a subset of Python's syntax.",
     ),
+    "E113": Code(
+        "cannot be unique",
+        "`unique: true` is for fields of one value that can be looked up: numbers, bools, enums, "
+        "`entity`, ids, `str` and `bytes`. It is not for shapes, for `object`, or for fields in "
+        "the second, cold buffer, in which not every row has a place.",
+    ),
     # --- reading files
     "E201": Code("cannot be read", "The schema folder or a file in it is missing or unreadable."),
     "E202": Code("file too large", "A schema file is at most 4 MiB."),
@@ -225,8 +231,8 @@ CODES: Final[dict[str, Code]] = {
     "E805": Code(
         "cannot be assigned by a kernel",
         "A kernel assigns to fields of its own rows, their elements and local names: not to "
-        "arguments, to the parent's row, to fields in the second, cold buffer, or to what the "
-        "manager keeps (owner, links, ids).",
+        "arguments, to the parent's row, to fields in the second, cold buffer, to unique fields, "
+        "or to what the manager keeps (owner, links, ids).",
     ),
     "E806": Code(
         "bad use of a local name",

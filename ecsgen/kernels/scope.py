@@ -128,6 +128,12 @@ class Scope:
             raise KernelError("E805", message, node, hint)
         return FieldValue(type_, field.name, owner)
 
+    def field_of(self, value: FieldValue) -> Field:
+        """The field whose value that is."""
+        if value.owner in self.components:
+            return next(f for f in self.components[value.owner].fields if f.name == value.name)
+        return self.fields[value.name]
+
     def names(self) -> Iterable[str]:
         """All that a name can stand for now."""
         components = (

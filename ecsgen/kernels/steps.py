@@ -46,6 +46,10 @@ def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
     if target.owner == PARENT:
         message = "a kernel cannot assign to the parent's row: only to its own"
         raise KernelError("E805", message, node)
+    if scope.field_of(target).unique:
+        message = f"a kernel cannot assign to {quote(target.text)}: it is unique"
+        hint = "kernels may read it; write it by `data` or its setter, which keep its index right"
+        raise KernelError("E805", message, node, hint)
     value = _right_side(step, _read(target, index, type_), typist)
     return Step(target, fitted(value, type_, step.value), index, text)
 

@@ -68,6 +68,7 @@ class Field:
     unit: str = ""
     tags: tuple[str, ...] = ()  # as written; without "cold" a field is hot
     split: bool = False
+    unique: bool = False  # no two rows have the same value
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
 

@@ -16,6 +16,7 @@ from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.spelling import Spelling, cell_attributes, objects_line, slots_lines
 from ecsgen.render.split_spelling import row_field
+from ecsgen.render.unique_spelling import spelled
 from ecsgen.schema.names import DERIVED_CLASSES
 
 
@@ -36,7 +37,7 @@ class ComponentSpelling:
         self.name = component.name
         self.manager = f"{component.name}Manager"
         self.data = f"{component.name}Data"
-        stored = [Spelling(c, self.name, self.layout.before(c)) for c in self.layout.columns]
+        stored = [spelled(c, self.name, self.layout.before(c)) for c in self.layout.columns]
         objects = [Spelling(c, self.name, 0) for c in self.layout.objects]
         self.stored = stored
         self.objects = objects
@@ -61,6 +62,11 @@ class ComponentSpelling:
         c = self.component
         parts = [f"lookup {c.lookup}", f"instances {c.instances}", f"destroy {c.destroy}"]
         return ", ".join([*parts, *(["release"] if c.release else [])])
+
+    @property
+    def unique_fields(self) -> list[Spelling]:
+        """The fields by whose values rows are found."""
+        return [spelling for spelling in self.fields if spelling.is_unique]
 
     @property
     def converted(self) -> list[Spelling]:

@@ -27,6 +27,7 @@ EXPORTED = (
     "BrokenManagerError",
     "CapacityError",
     "DuplicateInstanceError",
+    "DuplicateValueError",
     "EcsError",
     "Entity",
     "EntityArray",

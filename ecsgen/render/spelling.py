@@ -24,6 +24,26 @@ class Spelling(ColumnSpelling):
     place: ClassVar[str] = "row"
     """The expression for the place of a cell in it."""
 
+    is_unique: ClassVar[bool] = False
+    query_column: ClassVar[str] = "QueryColumn"
+    """The class of its cells in a query's rows."""
+
+    # --- the column ------------------------------------------------------------------------------
+
+    def view(self, holder: str, bound: str) -> str:
+        """The expression for the cells of the rows before a bound."""
+        return f"{holder}._{self.name}_column[: {bound}]"
+
+    def assign_lines(self, holder: str, bound: str, cells: str, indent: int) -> str:
+        """The statement that writes checked cells to the rows before a bound."""
+        return f"{' ' * indent}{self.view(holder, bound)} = {cells}"
+
+    @property
+    def assigned_lines(self) -> str:
+        """The statement of the column's setter that checks values and writes them."""
+        head = f"self._{self.name}_column[: self._n] = {self.constant}.many"
+        return call(head, ["values", "self._n"], 12)
+
     # --- the default -----------------------------------------------------------------------------
 
     @property

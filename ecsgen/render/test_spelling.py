@@ -97,9 +97,15 @@ class ComponentTests:
         return call("class _Machine", [f"{name}.Rules" for name in self.policies], 0, ":")
 
     @property
+    def subject(self) -> str:
+        """The class of what is under test."""
+        return "unique.Subject" if self.spelling.unique_fields else "subject.Subject"
+
+    @property
     def fields(self) -> str:
         """The fields, as an argument of the subject."""
-        return collection("fields=", [_field(f) for f in self.component.fields], 4) + ","
+        plain = [_field(f) for f in self.component.fields if not f.unique]
+        return collection("fields=", plain, 4) + ","
 
     @property
     def columns(self) -> str:
@@ -131,6 +137,8 @@ class ComponentTests:
         if self.spelling.cold:
             columns = [_column(spelling.column) for spelling in self.spelling.cold.stored]
             lines.append(collection("cold_columns=", columns, 4).lstrip())
+        if unique := [_field(field) for field in fields if field.unique]:
+            lines.append(collection("unique=", unique, 4).lstrip())
         if self.component.reserve:
             lines.append(f"reserve={self.component.reserve}")
         if self.component.ring:

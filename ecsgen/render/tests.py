@@ -101,10 +101,14 @@ def conftest_module(package: str, parent: str) -> str:
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
     supported = _support_of_world({name for name, _ in parts.features})
+    name, kinds = parts.world.name, {"SUBJECTS": parts.components, "UNOWNED": parts.unowned}
+    filled = [kind for kind, members in kinds.items() if any(m.is_unique for m in members)]
+    unique, world = (["policies/unique"], f"{name} as _{name}") if filled else ([], name)
     blocks = Blocks(
         parts,
-        imported=import_line(package, [parts.world.name, *parts.exports]),
-        support_import=support.import_lines({"world/spawning", *supported}),
+        imported=import_line(package, [world, *parts.exports]),
+        support_import=support.import_lines({"world/spawning", *supported, *unique}),
+        filled=", ".join(filled),
         siblings=_siblings(parts),
     )
     return environment().get_template("tests/world.py.j2").render(blocks.context)

@@ -27,6 +27,10 @@ class DuplicateInstanceError(EcsError, ValueError):
     """The entity has an instance already, and the component allows one."""
 
 
+class DuplicateValueError(EcsError, ValueError):
+    """Another row has the value already, and the field is unique."""
+
+
 class HierarchyError(EcsError, ValueError):
     """The change would make an instance its own ancestor."""
 

@@ -39,6 +39,7 @@ def build_component(
     fields = builder.fields()
     kernels, reductions = builder.methods()
     builder.claim_split_columns(fields)
+    builder.claim_searches(fields)
     check_policies(draft, diagnostics)
     growth = spec.growth
     component = Component(
@@ -122,6 +123,8 @@ class _Builder:
         if spec.split and (not type_.shape or type_.base in _UNSPLIT):
             message = f"the field {quote(name)} has no shape to split"
             self._diagnostics.add("E109", message, self._draft.key(*path, "split"))
+        if spec.unique:
+            self._check_unique(name, spec, type_)
         node = self._draft.node.at(*path)
         keys = {} if node is None or short else node.keys
         return Field(
@@ -132,8 +135,20 @@ class _Builder:
             unit=spec.unit,
             tags=tuple(spec.tags),
             split=spec.split,
+            unique=spec.unique,
             marks={"type": place, **keys, "": self._draft.key(*path)},
         )
+
+    def _check_unique(self, name: str, spec: FieldSpec, type_: FieldType) -> None:
+        draft, path = self._draft, ("fields", name)
+        if type_.shape or type_.base is Base.OBJECT:
+            why, place = f"it is of type {type_.text}", draft.key(*path, "type")
+        elif draft.spec.cold == "indirect" and "cold" in spec.tags:
+            why, place = "it is in the second buffer by 'cold: indirect'", draft.key("cold")
+        else:
+            return
+        message = f"the field {quote(name)} cannot be unique: {why} on line {place.line}"
+        self._diagnostics.add("E113", message, draft.key(*path, "unique"))
 
     def _default(self, name: str, type_: FieldType) -> Default:
         enum = self._known.enums.get(type_.target) if type_.base is Base.ENUM else None
@@ -199,3 +214,10 @@ class _Builder:
                 for column in split_columns(field.name, field.type.shape):
                     what = f"a column of the split field {quote(field.name)}"
                     self._claims.claim(column, what, field.marks[""])
+
+    def claim_searches(self, fields: tuple[Field, ...]) -> None:
+        for field in fields:
+            if field.unique:
+                for method in (f"find_{field.name}", f"find_{field.name}_many"):
+                    what = f"the search for values of {quote(field.name)}"
+                    self._claims.claim(method, what, field.marks["unique"])

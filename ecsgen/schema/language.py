@@ -35,6 +35,11 @@ class FieldSpec(Strict):
         description="Store each element of the shape in a column of its own: `position_x`, `_y`, "
         "`_z`, `_w` up to four elements, else `position_0` and so on.",
     )
+    unique: bool = Field(
+        default=False,
+        description="Let no two instances have the same value, and find them by it: "
+        "`find_<field>`, `find_<field>_many`. `data.<field>` is read-only, kernels only read it.",
+    )
 
 
 class ArgumentSpec(Strict):

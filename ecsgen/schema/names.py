@@ -29,8 +29,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     "what the package exports": _words(
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
-        "DuplicateInstanceError HierarchyError StructureLockedError CapacityError "
-        "BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk"
+        "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
+        "CapacityError BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -66,7 +66,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "QueryBlock QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch "
         "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
         "SpawnFields SpawnPart SpawnStore WORD_BITS WideSignedWorld WorldBase WorldManager "
-        "WorldParts"
+        "WorldParts UniqueQueryColumn"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "

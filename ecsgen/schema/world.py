@@ -10,7 +10,7 @@ from ecsgen.model import Kernel, Mark, Query, World
 from ecsgen.schema.bundles import check_bundles
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel
-from ecsgen.schema.language import ComponentSpec, WorldSpec
+from ecsgen.schema.language import ComponentSpec, FieldSpec, WorldSpec
 from ecsgen.schema.names import (
     FIELD_GROUPS,
     WORLD_NAMES,
@@ -248,6 +248,14 @@ class _Builder:
             if member.name in grouped:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
                 self._diagnostics.add("E506", message, mark)
+            self._refuse_unique(member, where, mark)
+
+    def _refuse_unique(self, member: Draft[ComponentSpec], where: str, mark: Mark) -> None:
+        for name, field in member.spec.fields_.items():
+            if isinstance(field, FieldSpec) and field.unique:
+                place = member.key("fields", name, "unique")
+                message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is unique"
+                self._diagnostics.add("E506", f"{message} ({place.path}:{place.line})", mark)
 
     def _refuse(
         self,

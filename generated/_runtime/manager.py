@@ -15,7 +15,7 @@ from .callbacks import Dispatch
 from .columns.buffers import Column
 from .columns.rows import Rows
 from .convert.base import FieldTable
-from .entities.handles import Columns, Instance, RowArray
+from .entities.handles import Columns, EntityArray, Instance, RowArray
 from .errors import StructureLockedError
 from .placement.rows import distinct, locked
 from .state import numbers_of
@@ -134,9 +134,9 @@ class Manager(ABC):
     def _rows_given(self, rows: ArrayLike) -> RowArray:
         """Return rows that are in use, given as numbers or as a mask."""
 
-    @abstractmethod
     def _all_rows(self) -> RowArray:
         """Return all rows in use, ascending."""
+        return self.data._used_rows()
 
     @property
     @abstractmethod
@@ -182,6 +182,13 @@ class Manager(ABC):
         """Whether callbacks run when what a dead entity has left goes."""
         return False
 
+    def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
+        """Check columns for the rows of `count` entities that are about to be created."""
+        columns = self._convert(count, given)
+        if self._locks:
+            raise self._locked()
+        return columns
+
     def _own(self, columns: Columns) -> Columns:
         """Return checked columns that no later step of a creation can change."""
         return columns
@@ -189,6 +196,13 @@ class Manager(ABC):
     def _make_way(self, count: int) -> int:
         """Remove rows that would be too many with `count` more; return how many went."""
         return 0
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        """Allocate what the rows of these entities need, which are NULL_ENTITY where rows have no
+        owners. `borrowed`: the caller's arguments."""
+        self._reserve_rows(len(entities), columns, borrowed)
 
     def _reserve_rows(
         self, count: int, columns: Columns, borrowed: tuple[object, ...]

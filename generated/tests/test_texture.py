@@ -7,16 +7,15 @@ import pytest
 from .. import StaleInstanceError
 from ..texture import Texture, TextureManager
 from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, ids, objects, packed, release, unowned
+from ._support.policies import doubling, ids, objects, packed, release, unique, unowned
 
-under_test = subject.Subject(
+under_test = unique.Subject(
     manager=TextureManager,
     row=Texture,
     fields=(
         fields.Int("device_handle", 0, "u64"),
         fields.Int("width", 1, "u16"),
         fields.Int("height", 1, "u16"),
-        fields.Text("file", "", 64),
         fields.Object("staging", None),
     ),
     columns=(
@@ -30,6 +29,7 @@ under_test = subject.Subject(
     ),
     tagged={"hot": ("device_handle", "width", "height"), "cold": ("file", "staging")},
     capacity=0,
+    unique=(fields.Text("file", "", 64),),
 )
 
 
@@ -39,6 +39,7 @@ class TestTexture(
     objects.Cases,
     packed.Cases,
     release.Cases,
+    unique.Cases,
     unowned.Cases,
     cases.Cases,
 ):
@@ -46,7 +47,13 @@ class TestTexture(
 
 
 class _Machine(
-    ids.Rules, doubling.Rules, objects.Rules, packed.Rules, release.Rules, unowned.Rules
+    ids.Rules,
+    doubling.Rules,
+    objects.Rules,
+    packed.Rules,
+    release.Rules,
+    unique.Rules,
+    unowned.Rules,
 ):
     subject = under_test
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import ActorsGroup, BodiesGroup, Game, Signature
+from .. import ActorsGroup, BodiesGroup, Game as _Game, Signature
 from . import (
     test_ai_state,
     test_archetypes,
@@ -30,6 +30,7 @@ from . import (
     test_villager,
 )
 from ._support import kernels
+from ._support.policies import unique
 from ._support.world import (
     bundles,
     chunk_kernels,
@@ -68,6 +69,8 @@ UNOWNED = {
     "spark": test_spark.under_test,
     "texture": test_texture.under_test,
 }
+
+Game = unique.filled_world(_Game, UNOWNED)
 
 
 class TestGame(spawning.Cases):

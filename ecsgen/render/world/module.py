@@ -31,6 +31,7 @@ class Member:
     destroy: str
     has_manager: bool
     can_grow: bool
+    is_unique: bool  # whether fields of it are
 
     @classmethod
     def of(cls, component: Component, world: World) -> Self:
@@ -42,6 +43,7 @@ class Member:
             component.destroy,
             component.name not in world.archetypes,
             not component.reserve,
+            any(field.unique for field in component.fields),
         )
 
 

@@ -157,21 +157,8 @@ class Owned(Manager):
             self._break()
             raise
 
-    def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
-        """Check columns for the rows of `count` entities that are about to be created."""
-        columns = self._convert(count, given)
-        if self._locks:
-            raise self._locked()
-        return columns
-
     def _admit_many(self, entities: EntityArray) -> None:
         """Raise if one of the entities cannot have another instance."""
-
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        """Allocate what the rows of these entities need. `borrowed`: the caller's arguments."""
-        self._reserve_rows(len(entities), columns, borrowed)
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
         """Return the entities as an array that no later step of a creation can change."""

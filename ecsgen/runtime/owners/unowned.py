@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from ..callbacks import Dispatch
-from ..entities.handles import NIL, Columns, Id, IdArray
+from ..entities.handles import NIL, NULL_ENTITY, Columns, Id, IdArray
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
 from ..state import NO_SLOTS
@@ -48,7 +48,8 @@ class Unowned(IdCalls):
         columns = self._convert(count, given)
         if self._locks:
             raise self._locked()
-        self._reserve_rows(count, columns, tuple(given.values()))
+        nobody = np.broadcast_to(np.uint64(NULL_ENTITY), count)
+        self._make_room(nobody, columns, tuple(given.values()))
         if count == 0:
             return np.empty(0, np.uint64)
         columns = self._own(columns)

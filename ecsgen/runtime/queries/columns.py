@@ -34,9 +34,10 @@ class QueryColumn(Generic[_Cell]):
     are written by assigning (`=`, `+=`). What is assigned is checked as everywhere.
     """
 
-    __slots__ = ("_attribute", "_default", "_field")
+    __slots__ = ("_attribute", "_default", "_field", "_name")
 
     def __init__(self, name: str, field: Any, default: object) -> None:
+        self._name = name
         self._attribute = f"_{name}_column"
         self._field = field
         self._default = default
@@ -50,8 +51,10 @@ class QueryColumn(Generic[_Cell]):
     def __get__(
         self, view: QueryColumns | None, owner: type[Any]
     ) -> Self | NDArray[_Cell]:
-        if view is None:
-            return self
+        return self if view is None else self._read(view)
+
+    def _read(self, view: QueryColumns) -> NDArray[_Cell]:
+        """Return the cells of the rows."""
         member = view._join.member(view._place)
         data = view._join.manager(view._place).data
         column: NDArray[_Cell] = getattr(data, self._attribute)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import Entity, EntityArray
+from ..entities.handles import Entity, EntityArray, RowArray
 from ..state import NO_SLOTS, numbers_of
 from .buffers import (
     Column,
@@ -91,6 +91,10 @@ class Rows(ABC):
     def _held_rows(self) -> int:
         """Return how many rows of the columns hold anything."""
         return self._n
+
+    def _used_rows(self) -> RowArray:
+        """Return all rows in use, ascending."""
+        return np.arange(self._n)
 
     def _rows_for(self, count: int) -> int:
         """Return how many rows there must be for `count` more instances."""

@@ -42,6 +42,9 @@ class DirectRows(OwnedRows):
         """Which rows are in use, shape (n,): a mask for columns with holes."""
         return self._entity_column[: self._n].astype(np.bool_)
 
+    def _used_rows(self) -> RowArray:
+        return np.flatnonzero(self._entity_column[: self._n])
+
 
 class Direct(Owned):
     """A manager whose rows are entities' indices."""
@@ -115,9 +118,6 @@ class Direct(Owned):
 
     def _rows_given(self, rows: ArrayLike) -> RowArray:
         return present_rows(rows, self.data, type(self).__name__)
-
-    def _all_rows(self) -> RowArray:
-        return np.flatnonzero(self.data.entity)
 
     def _rows_with(self, row: Instance) -> RowArray:
         return np.array([row])

@@ -91,9 +91,6 @@ class Packed(Manager):
     def _rows_given(self, rows: ArrayLike) -> RowArray:
         return rows_in_use(rows, self.data, type(self).__name__)
 
-    def _all_rows(self) -> RowArray:
-        return np.arange(self.data._n)
-
     def _check_sortable(self) -> None:
         """Raise if something else orders the rows."""
 

@@ -33,6 +33,16 @@ class Cases(stable_ids.Cases):
         self.add(source, m, 5)
         assert set(self.slots(m)) == slots == set(range(10))
 
+    def test_rows_that_make_room_keep_their_ids(self) -> None:
+        source, m, _ = self.filled(4)
+        m.destroy_many([1, 2])
+        if hasattr(m, "deactivate_many"):
+            m.deactivate_many(range(len(m)))
+        kept = set(self.rows_of(m))
+        self.add_one(source, m)
+        assert len(set(self.rows_of(m)) - kept) == 1
+        assert len(m) == len(set(self.rows_of(m))) == len(kept) + 1
+
     def slots(self, m: Any) -> list[int]:
         """Return the slot of each row."""
         ids: list[int] = m.id_of_many(range(len(m))).tolist()

@@ -1,0 +1,35 @@
+"""Unique fields in a query's rows: what is read is read-only, what is assigned is checked."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.unique import read_only
+from ..entities.handles import NIL
+from .columns import QueryColumn, QueryColumns
+from .rows import as_array
+
+_Cell = TypeVar("_Cell", bound=np.generic)
+
+
+class UniqueQueryColumn(QueryColumn[_Cell]):
+    """A unique field among `QueryColumns`."""
+
+    __slots__ = ()
+
+    def _read(self, view: QueryColumns) -> NDArray[_Cell]:
+        return read_only(super()._read(view))
+
+    def __set__(self, view: QueryColumns, values: object) -> None:
+        member = view._join.member(view._place)
+        data = view._join.manager(view._place).data
+        rows = as_array(member.rows)
+        given = self._field.many(values, len(rows), data._buffer)
+        cells = np.broadcast_to(given, len(rows))
+        if member.has_nil:
+            present = rows != NIL
+            rows, cells = rows[present], cells[present]
+        data._write_values(self._name, rows, cells)
