@@ -110,6 +110,8 @@ class ValueIndex:
 
     def check_new(self, cells: NDArray[Any], count: int, going: GoingRows) -> None:
         """Raise DuplicateValueError unless `count` new rows may have these cells; O(k)."""
+        if cells.size == 1:
+            count = min(count, 2)  # the same for all: two tell as much as any number
         keys = self._keys(np.broadcast_to(cells, count))
         if len(set(keys)) < len(keys):
             raise self._repeated(keys)
