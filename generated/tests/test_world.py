@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import ActorsGroup, BodiesGroup, Game as _Game, Signature
+from .. import ActorsGroup, BodiesGroup, Signature
+from .. import Game as _Game
 from . import (
     test_ai_state,
     test_archetypes,

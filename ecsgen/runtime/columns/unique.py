@@ -72,6 +72,8 @@ class ValueIndex:
 
     def key(self, cell: Any) -> Any:
         """Return a converted value as the column has it: rounded, or without padding."""
+        if type(cell) is int:
+            return cell
         return np.array(cell, self.field.dtype).item()
 
     def enter(self, row: int) -> None:
@@ -81,8 +83,11 @@ class ValueIndex:
             self.rows[key] = row
 
     def enter_many(self, rows: RowArray) -> None:
-        """Let the index have the values of k rows."""
-        self.rows.update(self.entries(self.column[rows], rows))
+        """Let the index have the values of k rows, which are all different."""
+        cells = self.column[rows]
+        if cells.dtype.kind == "f":
+            rows = rows[cells == cells]
+        self.rows.update(zip(self._keys(cells), rows.tolist(), strict=True))
 
     def forget(self, row: int) -> None:
         """Take the value of a row out."""
@@ -105,11 +110,12 @@ class ValueIndex:
 
     def check_new(self, cells: NDArray[Any], count: int, going: GoingRows) -> None:
         """Raise DuplicateValueError unless `count` new rows may have these cells; O(k)."""
+        if cells.size == 1:
+            count = min(count, 2)  # the same for all: two tell as much as any number
         keys = self._keys(np.broadcast_to(cells, count))
-        fresh = set(keys)
-        if len(fresh) < len(keys):
+        if len(set(keys)) < len(keys):
             raise self._repeated(keys)
-        self.check_taken(fresh, going)
+        self.check_taken(keys, going)
 
     def check_taken(self, keys: Collection[Any], going: GoingRows) -> None:
         """Raise DuplicateValueError if a row that stays has one of the values."""
@@ -119,7 +125,7 @@ class ValueIndex:
         holders = np.array([self.rows[key] for key in taken], np.intp)
         stays = ~going(holders)
         if stays.any():
-            raise self._taken(taken[int(stays.argmax())])
+            raise self.taken(taken[int(stays.argmax())])
 
     def _keys(self, cells: NDArray[Any]) -> list[Any]:
         if cells.dtype.kind == "f":
@@ -131,7 +137,8 @@ class ValueIndex:
         again = next(key for key, times in Counter(keys).items() if times > 1)
         return DuplicateValueError(f"{self._shown(again)} is given twice")
 
-    def _taken(self, key: Any) -> DuplicateValueError:
+    def taken(self, key: Any) -> DuplicateValueError:
+        """Return the error of a value that a row has."""
         row = self.rows[key]
         return DuplicateValueError(f"{self._shown(key)} is the value of row {row}")
 
@@ -256,7 +263,9 @@ class Unique(Manager):
     def _set_value(self, name: str, row: Instance, value: Any) -> None:
         """Write a checked value to a row in use, or raise DuplicateValueError; O(1)."""
         index = self.data._indexes[name]
-        index.check_taken([index.key(value)], lambda holders: holders == row)
+        key = index.key(value)
+        if index.rows.get(key, row) != row:
+            raise index.taken(key)
         try:
             index.forget(row)
             index.column[row] = value

@@ -1,0 +1,43 @@
+"""Ways to break what `unique` does."""
+
+from tests.mutants._base import Mutant, managers, module_of
+
+GROUPS = (
+    managers(
+        "unique",
+        Mutant("a new row is not in the index", r"^( +)data\._enter_value\(row\)", r"\1pass"),
+        Mutant("new rows are not in the index", r"^( +)data\._enter_values\(rows\)", r"\1pass"),
+        Mutant("a row that goes is still found", r"^( +)data\._forget_value\(row\)", r"\1pass"),
+        Mutant("rows that go are still found", r"^( +)data\._forget_values\(gone\)", r"\1pass"),
+        Mutant(
+            "a moved row is found in its old place", r"^( +)data\._enter_value\(dst\)", r"\1pass"
+        ),
+        Mutant(
+            "moved rows are found where they were", r"^( +)data\._enter_values\(dst\)", r"\1pass"
+        ),
+        Mutant("a new row may have any value", r"^( +)self\._check_value\(.*\)", r"\1pass"),
+        Mutant("columns can be written", r"return read_only\((.*)\)", r"return \1"),
+    ),
+    module_of(
+        "unique",
+        "_runtime/columns/unique.py",
+        Mutant("new rows repeat a value", r"if len\(fresh\) < len\(keys\):", "if False:"),
+        Mutant("written rows repeat a value", r"if len\(found\) < len\(keys\):", "if False:"),
+        Mutant("a value of another row is taken", r"if stays\.any\(\):", "if False:"),
+        Mutant("NaN is found", r"if key == key:", "if True:"),
+        Mutant("many NaN are values", r"cells = cells\[cells == cells\]", "pass"),
+        Mutant("values are found that went", r"self\.rows\.pop\(.*\)", "pass"),
+        Mutant("loading finds nothing", r"self\._enter_values\(self\._used_rows\(\)\)", "pass"),
+        Mutant("what is written has the old values", r"index\.rows\.update\(fresh\)", "pass"),
+        Mutant("the index is no memory", r" \+ sum\(i\.nbytes .*\)", ""),
+        Mutant("a row's old value is still found", r"^( +)index\.forget\(row\)", r"\1pass"),
+        Mutant("old values are still found", r"^( +)index\.forget_many\(rows\)", r"\1pass"),
+        Mutant(
+            "a failed write goes on", r"^( +)(?:break_down\(self\)|self\._break\(\))", r"\1pass"
+        ),
+        Mutant(
+            "its own value is in a row's way", r"get\(key, row\) != row", "get(key, row) == row"
+        ),
+        Mutant("another's value is in no row's way", r"if index\.rows\.get\(.*:", "if False:"),
+    ),
+)
