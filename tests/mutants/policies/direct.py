@@ -37,7 +37,7 @@ GROUPS = (
         Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
         Mutant("holes among many are taken for rows", r"if holes\.any\(\):", "if False:"),
         Mutant("rows are taken as given", r"present_rows\(rows, .*\)", "np.asarray(rows, np.intp)"),
-        Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
+        Mutant("the last owner is missed", r"int\((\w+)\[-1\]\) \+ 1", r"int(\1[-1])"),
         Mutant(
             "clearing spares the last row",
             r"np\.flatnonzero\(self\.data\.entity\)",

@@ -16,7 +16,7 @@ GROUPS = (
         ),
         Mutant(
             "many that have all do not join",
-            r"rows = self\._join_group_many\(rows, entities\)",
+            r"rows = self\._join_group_many\(.*\)",
             "pass",
         ),
         Mutant("the group stays when a row goes", r"data\._n_grouped = row = last", "row = last"),
@@ -43,12 +43,16 @@ GROUPS = (
         Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1", "pass"),
         Mutant(
             "the group does not count the many who enter",
-            r"data\._n_grouped \+= len\(rows\)",
+            r"(?:self\.)?data\._n_grouped \+= .*",
             "pass",
         ),
         Mutant("the group still counts who left", r"data\._n_grouped = last$", "pass"),
-        Mutant("the group still counts the many who left", r"data\._n_grouped = start$", "pass"),
-        Mutant("rows stay where they are", r"self\._swap\(row, last\)", "pass"),
+        Mutant(
+            "the group still counts the many who left",
+            r"(?:self\.)?data\._n_grouped = (?:start|bound)$",
+            "pass",
+        ),
+        Mutant("rows stay where they are", r"self\._swap\(row, last.*\)", "pass"),
         Mutant("mates do not count the change", r"member\._version \+= 1", "pass"),
         Mutant("a lock is for one alone", r"member\._locks \+= 1", "self._locks += 1"),
         Mutant("nobody holds a lock", r"self\._holds \+= 1", "pass"),
