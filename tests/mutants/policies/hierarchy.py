@@ -12,8 +12,8 @@ GROUPS = (
         ),
         Mutant(
             "a bulk move leaves the hierarchy as it was",
-            r"( +)remap_family\(data\._family\(\), src, dst, n\)",
-            r"\1pass",
+            r"( +)writes = moved_family\(.*\)",
+            r"\1writes = []",
         ),
         Mutant(
             "a row that goes stays among its siblings",
@@ -22,8 +22,8 @@ GROUPS = (
         ),
         Mutant(
             "rows that go in bulk stay among their siblings",
-            r"( +)leave_family\(.*\)",
-            r"\1pass",
+            r"( +)\*_left_parents\(links, chains, left\),\n",
+            "",
         ),
         Mutant(
             "a child is not attached behind the last",

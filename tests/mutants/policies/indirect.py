@@ -22,15 +22,15 @@ GROUPS = (
         ),
         Mutant(
             "the owners of moved cold rows look at their old places",
-            r"(_cold_row_column\[cold\._row_column\[dst\]\] = )dst",
+            r"(_cold_row_column\[removal\.owners\] = )removal\.dst",
             r"\1src",
         ),
         Mutant("cold rows never come back", r"cold\._n = last", "cold._n = last + 1"),
         Mutant("a new row has its predecessor's cold row", r"\[row\] = NIL", "[row] &= NIL"),
         Mutant(
             "new rows have their predecessors' cold rows",
-            r"_cold_row_column\[span\] = NIL",
-            "_cold_row_column[span] &= NIL",
+            r"_cold_row_column\[rows\] = NIL",
+            "_cold_row_column[rows] &= NIL",
         ),
     ),
 )
