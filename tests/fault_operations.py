@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -90,11 +91,19 @@ def manager_operations(name: str) -> dict[str, Operation]:
         add(
             f"set_{field}",
             f"set_{field}",
-            lambda m, f=field, v=value: getattr(m, f"set_{f}")(_used(m)[1], v),
+            partial(_set, field, value),
         )
         if hasattr(m.data, field):
-            add(f"data.{field} =", "create", lambda m, f=field, v=value: setattr(m.data, f, v))
+            add(f"data.{field} =", "create", partial(_assign, field, value))
     return found
+
+
+def _set(name: str, value: Any, m: Any) -> None:
+    getattr(m, f"set_{name}")(_used(m)[1], value)
+
+
+def _assign(name: str, value: Any, m: Any) -> None:
+    setattr(m.data, name, value)
 
 
 def columns(m: Any, count: int, values: dict[str, Any]) -> dict[str, Any]:

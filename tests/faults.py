@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -147,13 +148,13 @@ class Tally:
 
 
 def is_broken(part: Any) -> bool:
-    return type(part).__repr__(part).startswith("<broken")
+    return repr(part).startswith("<broken")
 
 
 def refuses(part: Any) -> bool:
     """Whether every call of a part raises BrokenManagerError."""
     names = [name for name in dir(type(part)) if not name.startswith("_") and name.islower()]
-    calls: list[Callable[[], Any]] = [lambda name=name: getattr(part, name) for name in names]
+    calls: list[Callable[[], Any]] = [partial(getattr, part, name) for name in names]
     calls += [lambda: len(part), lambda: 3 in part, lambda: iter(part), lambda: pickle.dumps(part)]
     for call in calls:
         try:

@@ -19,14 +19,13 @@ from tests.fault_operations import (
     cases,
     entity_operations,
     entity_scenes,
-    filled,
     group_operations,
     group_scene,
     manager_operations,
     manager_scenes,
 )
 from tests.faults import CLOCK, Operation, Scene, Tally, fail_everywhere, interrupt, patched
-from tests.policies_package import MANAGERS, package
+from tests.policies_package import MANAGERS, filled, package
 
 SHARE = 0.95
 """Of all failures, so many leave everything as it was at least."""
