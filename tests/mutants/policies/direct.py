@@ -8,9 +8,7 @@ GROUPS = (
         Mutant("an instance is not counted", r"self\._count \+= ", "self._count += 0 * "),
         Mutant("one that goes is still counted", r"self\._count -= ", "self._count -= 0 * "),
         Mutant("the end is not found again", r"data\._n = end$", "pass"),
-        Mutant(
-            "the end is searched one row too late", r"if row == end - 1:", "if row == end:"
-        ),
+        Mutant("the end is searched one row too late", r"if row == end - 1:", "if row == end:"),
         Mutant("a hole keeps its owner", r"(?<=\])( = NULL_ENTITY)$", " = 1"),
         Mutant("the dead stay in place", r"if _owner != NULL_ENTITY:", "if False:"),
         Mutant("the end does not grow", r"data\._n = row \+ 1$", "data._n = row"),

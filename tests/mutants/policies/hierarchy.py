@@ -7,25 +7,41 @@ KIN = ("test_kin.py", "test_scene_node.py")
 GROUPS = (
     managers(
         "hierarchy",
-        Mutant(
-            "children are not told that their parent moved",
-            r"( +)self\._tell_children\(src, dst\)",
-            r"\1pass",
-        ),
-        Mutant(
-            "a bulk move leaves the hierarchy as it was",
-            r"( +)writes = moved_family\(.*\)",
-            r"\1writes = []",
-        ),
+        Mutant("the family is not told of a move", r"self\._relink_family\(src, dst\)", "pass"),
         Mutant(
             "a row that goes stays among its siblings",
             r"(if data\._parent_cells\[row\] != NIL:\n +)self\._leave_parent\(row\)",
             r"\1pass",
         ),
         Mutant(
-            "rows that go in bulk stay among their siblings",
-            r"( +)\*_left_parents\(links, chains, left\),\n",
-            "",
+            "a new row has its predecessor's family",
+            r"^( +)data\._(?:parent|first_child|next_sibling)_cells\[row\] = NIL",
+            r"\1pass",
+        ),
+        Mutant(
+            "new rows have their predecessors' families",
+            r"^( +)data\._(?:parent|first_child|next_sibling)_column\[span\] = NIL",
+            r"\1pass",
+        ),
+    ),
+    module(
+        "_runtime/hierarchy/hierarchy.py",
+        KIN,
+        Mutant(
+            "children are not told that their parent moved",
+            r"( +)self\._tell_children\(src, dst\)",
+            r"\1pass",
+        ),
+        Mutant(
+            "many children are not told that their parent moved",
+            r"column\[column == src\] = dst",
+            "pass",
+        ),
+        Mutant("a link is not set", r"^( +)(?:nexts|previous|firsts)\[.+\] = .+", r"\1pass"),
+        Mutant(
+            "a row that gets another parent stays among its siblings",
+            r"(if parents\[row\] != NIL:\n +)self\._leave_parent\(row\)",
+            r"\1pass",
         ),
         Mutant(
             "a child is not attached behind the last",
@@ -55,13 +71,6 @@ GROUPS = (
         "_runtime/hierarchy/links.py",
         KIN,
         Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
-        Mutant(
-            "moved first children are not known", r"^    links\.first\[owners.* = .*", "    pass"
-        ),
-        Mutant(
-            "moved last children are not known", r"^    links\.previous\[links\.first.*", "    pass"
-        ),
-        Mutant("rows become no roots", r"^    links\.parents\[rows\] = NIL", "    pass"),
     ),
     module(
         "_runtime/hierarchy/trees.py",

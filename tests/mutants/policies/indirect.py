@@ -33,17 +33,29 @@ GROUPS = (
             r"(_cold_row_cells\[cold\._row_cells\[place\]\] = )place",
             r"\1last",
         ),
-        Mutant(
-            "the owners of moved cold rows look at their old places",
-            r"(_cold_row_column\[removal\.owners\] = )removal\.dst",
-            r"\1src",
-        ),
         Mutant("cold rows never come back", r"cold\._n = last$", "cold._n = last + 1"),
         Mutant("cold rows of many never come back", r"cold\._n = n - .*", "pass"),
         Mutant(
             "new rows have their predecessors' cold rows",
             r"_cold_row_column\[rows\] = NIL",
             "_cold_row_column[rows] &= NIL",
+        ),
+        Mutant("a cold row has its predecessor's values", r"cold\._reset\(place\)", "pass"),
+        Mutant("there is no room for a cold row", r"cold\._make_room\(1, borrowed\)", "pass"),
+        Mutant("there is no room for cold rows", r"cold\._make_room\(count_.*", "pass"),
+        Mutant(
+            "it grows a cold row too late",
+            r"needed > self\._allocated",
+            "needed - 1 > self._allocated",
+        ),
+        Mutant("saving loses cold rows", r'self\._cold = state\["cold"\]', "pass"),
+        Mutant("cold rows take no memory", r" \+ self\._cold\._nbytes\(\)", ""),
+        Mutant("shrinking spares cold rows", r"self\._cold\._shrink\(\)", "pass"),
+        Mutant(
+            "views of cold rows are written over", r"return without_views\(.*\)", "return columns"
+        ),
+        Mutant(
+            "owners of cold rows can be overwritten", r"column\.flags\.writeable = False", "pass"
         ),
     ),
     module(

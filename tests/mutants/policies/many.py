@@ -22,17 +22,11 @@ GROUPS = (
             r"NIL if data\._next_cells\[before\] == NIL else ",
             "",
         ),
-        Mutant("new rows do not join the old", r"^( +)writes \+= joined\(.*\)", r"\1pass"),
         Mutant(
             "rows leave in the order of the list",
             r"np\.sort\(self\._rows_from\(row\)\)",
             "self._rows_from(row)",
         ),
-        Mutant("the list is not told of a move", r"^( +)self\._relink_row\(.*\)", r"\1pass"),
-        Mutant("the list is not told who goes", r"^( +)self\._unlink_row\(.*\)", r"\1pass"),
-        Mutant("the lists are not told of moves", r"^( +)put\(plan\.writes\)", r"\1pass"),
-        Mutant("owners do not know their new first rows", r"self\._enter_many\(plan.*", "pass"),
-        Mutant("the last row that moved is not told", r"^( +)chains\.writes\.append.*", r"\1pass"),
         Mutant("the only row is not recognised", r"if before == row:", "if False:"),
         Mutant("the map is not told of first rows", r"^( +)self\._enter(_many)?\(.*\)", r"\1pass"),
         Mutant("the map keeps empty lists", r"^( +)self\._forget(_many)?\(.*\)", r"\1pass"),
@@ -40,9 +34,6 @@ GROUPS = (
     module(
         "_runtime/instances/chains.py",
         LISTS,
-        Mutant("a list's neighbour is not told", r"^    nexts\[before\[.*\]\] = .*", "    pass"),
-        Mutant("a list's neighbour is not told", r"^    previous\[after\[.*\]\] = .*", "    pass"),
-        Mutant("a list's last row is forgotten", r"^    previous\[heads.*\] = .*", "    pass"),
         Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
         Mutant("lists end after some rounds", r"found\.append\(np\.flatnonzero\(.*\)\)", "pass"),
         Mutant(

@@ -61,7 +61,6 @@ GROUPS = (
     module(
         "_runtime/placement/bounded.py",
         PARTED,
-        Mutant("a swap over no spare row", r"if data\._n == data\._allocated:", "if False:"),
         Mutant(
             "a swap of a full buffer is half a swap",
             r"np\.array\(\[one, other\]\), np\.array\(\[other, one\]\)",
