@@ -308,7 +308,7 @@ class FootprintManager(Sparse, Ring, Many):
         heading: float = HEADING_DEFAULT,
         depth: float = DEPTH_DEFAULT,
     ) -> Instance:
-        """Give an entity an instance and return its row; O(1); it is the newest of at most 4,096 and the last of the entity's list.
+        """Give an entity an instance and return its row; O(1); it is the last of the entity's list.
 
         Raises:
             StaleEntityError: the entity is dead.

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
-from ._runtime.convert.arrays import leaves
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
@@ -355,10 +354,10 @@ class PositionManager(Grouped, Sparse, One, Gc):
         leaving = gone[: np.searchsorted(gone, bound)]
         moves = self._plan_moves(src, dst, gone)
         others = self._others if len(leaving) else ()
-        leaves = [member._plan_leaving(leaving) for member in others]
+        parting = [member._plan_leaving(leaving) for member in others]
         try:
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            for leave in leaves:
+            for leave in parting:
                 leave()
             self._move_many(src, dst, moves)
             data._n_grouped = bound - len(leaving)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,18 @@ FRESH = ENTITIES[150:]
 
 def value_of(m: Any, name: str) -> Any:
     """Return a value for a field that is not its default, or None if none is found."""
-    checker, default = m._FIELDS[name]
-    for value in (7, 2.5, True, "ab", b"ab", [1, 2, 3], [[1, 0], [0, 1]], [True, False], np.ones(getattr(checker, "shape", ()))):
+    checker, _ = m._FIELDS[name]
+    for value in (
+        7,
+        2.5,
+        True,
+        "ab",
+        b"ab",
+        [1, 2, 3],
+        [[1, 0], [0, 1]],
+        [True, False],
+        np.ones(getattr(checker, "shape", ())),
+    ):
         try:
             checker.one(value)
         except (TypeError, ValueError, OverflowError):
@@ -71,14 +82,28 @@ def manager_operations(name: str) -> dict[str, Operation]:
         add("create", "create", lambda m: m.create())
         add("create of values", "create", lambda m: m.create(**values))
         add("create_many", "create", lambda m: m.create_many(7))
-        add("create_many of values", "create", lambda m: m.create_many(70, **columns(m, 70, values)))
+        add(
+            "create_many of values", "create", lambda m: m.create_many(70, **columns(m, 70, values))
+        )
     _row_operations(add)
     _id_operations(add)
     for field, value in values.items():
-        add(f"set_{field}", f"set_{field}", lambda m, f=field, v=value: getattr(m, f"set_{f}")(_used(m)[1], v))
+        add(
+            f"set_{field}",
+            f"set_{field}",
+            partial(_set, field, value),
+        )
         if hasattr(m.data, field):
-            add(f"data.{field} =", "create", lambda m, f=field, v=value: setattr(m.data, f, v))
+            add(f"data.{field} =", "create", partial(_assign, field, value))
     return found
+
+
+def _set(name: str, value: Any, m: Any) -> None:
+    getattr(m, f"set_{name}")(_used(m)[1], value)
+
+
+def _assign(name: str, value: Any, m: Any) -> None:
+    setattr(m.data, name, value)
 
 
 def columns(m: Any, count: int, values: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +139,11 @@ def _owned_operations(add: Any, values: dict[str, Any]) -> None:
         "create_many",
         lambda m: m.create_many(many, **columns(m, len(many), values)),
     )
-    add("create_many again", "first", lambda m: m.create_many([*FRESH[:5], *ENTITIES[10:20], *FRESH[:5]]))
+    add(
+        "create_many again",
+        "first",
+        lambda m: m.create_many([*FRESH[:5], *ENTITIES[10:20], *FRESH[:5]]),
+    )
     add("remove", "remove", lambda m: m.remove(ENTITIES[1]))
     add("remove_many", "remove_many", lambda m: m.remove_many(ENTITIES[:11]))
     add("gc", "gc", lambda m: m.gc())
@@ -139,8 +168,16 @@ def _row_operations(add: Any) -> None:
     add("deactivate_many", "deactivate_many", lambda m: m.deactivate_many(_used(m)[::2]))
     add("set_parent", "set_parent", lambda m: m.set_parent(_leaf(m), 0))
     add("set_parent NIL", "set_parent", lambda m: m.set_parent(_child(m), package.NIL))
-    add("set_parent_many", "set_parent_many", lambda m: m.set_parent_many([1, 5, 7], [_leaf(m), 0, package.NIL]))
-    add("set_parent_many NIL", "set_parent_many", lambda m: m.set_parent_many(_used(m)[1::3], package.NIL))
+    add(
+        "set_parent_many",
+        "set_parent_many",
+        lambda m: m.set_parent_many([1, 5, 7], [_leaf(m), 0, package.NIL]),
+    )
+    add(
+        "set_parent_many NIL",
+        "set_parent_many",
+        lambda m: m.set_parent_many(_used(m)[1::3], package.NIL),
+    )
     add("levels", "levels", lambda m: m.levels())
 
 
@@ -150,7 +187,9 @@ def _turned(m: Any) -> Any:
 
 
 def _leaf(m: Any) -> int:
-    return next(r for r in reversed(_used(m)) if m.first_child(r) == package.NIL and r not in (0, 1, 5, 7))
+    return next(
+        r for r in reversed(_used(m)) if m.first_child(r) == package.NIL and r not in (0, 1, 5, 7)
+    )
 
 
 def _child(m: Any) -> int:
@@ -159,7 +198,11 @@ def _child(m: Any) -> int:
 
 def _id_operations(add: Any) -> None:
     add("destroy_id", "destroy_id", lambda m: m.destroy_id(m.id_of(_used(m)[4])))
-    add("destroy_id_many", "destroy_id", lambda m: m.destroy_id_many([m.id_of(r) for r in _used(m)[2:9]]))
+    add(
+        "destroy_id_many",
+        "destroy_id",
+        lambda m: m.destroy_id_many([m.id_of(r) for r in _used(m)[2:9]]),
+    )
 
 
 def group_scene() -> Scene:
@@ -193,14 +236,16 @@ def group_operations() -> dict[str, Operation]:
         "collect": lambda w: w.left.collect(),
     }
     for name in ("left", "right", "third"):
+
         def of(w: Any, name: str = name) -> Any:
             return getattr(w, name)
 
         def lacking(w: Any, name: str = name) -> list[int]:
             others = [getattr(w, n) for n in ("left", "right", "third") if n != name]
             return [
-                e for e in ENTITIES if e != ENTITIES[9] and not of(w, name).has(e)
-                and all(m.has(e) for m in others)
+                e
+                for e in ENTITIES
+                if e != ENTITIES[9] and not of(w, name).has(e) and all(m.has(e) for m in others)
             ]
 
         def operations(of: Any = of, lacking: Any = lacking) -> dict[str, Operation]:
@@ -241,7 +286,9 @@ def archetype_operations() -> dict[str, Operation]:
         "add first": lambda w: w.archetypes.add(e[130], p.Weapon),
         "add new kind": lambda w: w.archetypes.add(e[3], p.Burning),
         "add_many": lambda w: w.archetypes.add_many(e[2:9], p.Armor),
-        "add_many mixed": lambda w: w.archetypes.add_many([*e[2:9], *e[60:66], *e[130:133]], p.Armor),
+        "add_many mixed": lambda w: w.archetypes.add_many(
+            [*e[2:9], *e[60:66], *e[130:133]], p.Armor
+        ),
         "remove": lambda w: w.archetypes.remove(e[32], p.Health),
         "remove last": lambda w: w.archetypes.remove(e[2], p.Health),
         "remove_many": lambda w: w.archetypes.remove_many([*e[2:9], *e[33:40]], p.Health),
@@ -251,7 +298,9 @@ def archetype_operations() -> dict[str, Operation]:
         "clear": lambda w: w.archetypes.clear(),
         "shrink": lambda w: w.archetypes.shrink_to_fit(),
         "spawn": lambda w: w.spawn(5, health={"points": range(5)}, armor={}, left={}),
-        "spawn many": lambda w: w.spawn(300, weapon={}, right={"heat": 4}, rare={}, guest={}, branch={}),
+        "spawn many": lambda w: w.spawn(
+            300, weapon={}, right={"heat": 4}, rare={}, guest={}, branch={}
+        ),
     }
 
 

@@ -181,8 +181,10 @@ def test_columns_are_as_good_as_copies(name: str) -> None:
             viewed.create_many(fresh, **{field: getattr(viewed.data, field)[part]})
             assert snapshot(viewed) == snapshot(copied), field
             for m in (copied, viewed):
-                m.remove_many(fresh) if hasattr(m, "lookup") else m.destroy_many(
-                    m.data.n - 8 + np.arange(8)
+                (
+                    m.remove_many(fresh)
+                    if hasattr(m, "lookup")
+                    else m.destroy_many(m.data.n - 8 + np.arange(8))
                 )
 
 

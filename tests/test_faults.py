@@ -1,13 +1,13 @@
 """A change that fails in the middle leaves everything as it was, or it breaks what it changed.
 
-Allocations are made to fail at each place in turn, and interrupts come at random lines: see `faults`.
+Allocations are made to fail at each place in turn, and interrupts come at random lines: see
+`faults`.
 """
 
 from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -19,24 +19,21 @@ from tests.fault_operations import (
     cases,
     entity_operations,
     entity_scenes,
-    filled,
     group_operations,
     group_scene,
     manager_operations,
     manager_scenes,
 )
 from tests.faults import CLOCK, Operation, Scene, Tally, fail_everywhere, interrupt, patched
-from tests.policies_package import MANAGERS, package
+from tests.policies_package import MANAGERS, filled, package
 
 SHARE = 0.95
 """Of all failures, so many leave everything as it was at least."""
 
+WHOLE = ("destroy_", "remove", "sort", "reorder", "activate", "deactivate", "set_parent", "clear")
+"""Operations that are one change: others are a row after evictions, say, or cells of a vector."""
+
 TOTAL = Tally()
-
-
-@pytest.fixture(autouse=True)
-def _quiet(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
-    yield
 
 
 def run(scenes: list[Scene], operations: dict[str, Operation]) -> None:
@@ -82,7 +79,13 @@ def test_nearly_all_are_as_they_were() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_interrupts_leave_nothing_that_answers_wrongly(seed: int) -> None:
     random = Random(seed)
-    everything = [(s, t, o) for s, operations in cases() for t, o in operations.items()]
+    everything = [
+        (scene, title, operation)
+        for scene, operations in cases()
+        if not getattr(getattr(package, scene.name.split()[0], None), "_RELEASES", False)
+        for title, operation in operations.items()
+        if title.startswith(WHOLE)
+    ]
     tally = Tally()
     for scene, title, operation in random.sample(everything, 60):
         at = 1

@@ -439,7 +439,7 @@ def test_layout_shows_both_buffers() -> None:
     assert plan.cold is not None
     assert plan.row_bytes == 28
     assert plan.cold.row_bytes == 4 + 1 + 4 + 12 + 8 + 4 + 16 + 8
-    hot, cold = table(component).split("\n\n")
+    hot, cold = table(plan).split("\n\n")
     assert "cold_row" in hot
     assert "loot" not in hot
     assert cold.startswith("cold column")

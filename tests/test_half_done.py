@@ -50,7 +50,7 @@ def displaced(w: Any, kind: str, count: int = 3) -> list[int]:
     old = w.entities.create_many(count)
     m.create_many(old, x=range(count))
     w.entities.destroy_many(old)
-    new = w.entities.create_many(count).tolist()
+    new: list[int] = w.entities.create_many(count).tolist()
     assert len(w.entities) >= count
     return new
 

@@ -138,8 +138,8 @@ CODES: Final[dict[str, Code]] = {
         "Two policies that make no sense together. `lookup: direct` goes with `instances: one` and "
         "with nothing that orders rows; `owner: none` has no entity to look up, to count instances "
         "of, or to die; `destroy: callback` always releases; a reservation is at least the initial "
-        "capacity and a ring, for a ring has no use for more rows. A ring bounds how many instances "
-        "there are; with `lookup: direct` memory goes by the indices of entities instead.",
+        "capacity and a ring, and a ring at least the initial capacity. A ring bounds how many "
+        "instances there are; with `lookup: direct` memory goes by the indices of entities.",
     ),
     "E402": Code(
         "a key that has nothing to work on",

@@ -34,7 +34,5 @@ def active(component: Component) -> tuple[Policy, ...]:
     """Return the policies that a component's schema asks for, in their order."""
     asked = [p for p in every() if p.applies(component) and not p.is_default]
     taken = {policy.role for policy in asked}
-    defaults = [
-        p for p in every() if p.is_default and p.role not in taken and p.applies(component)
-    ]
+    defaults = [p for p in every() if p.is_default and p.role not in taken and p.applies(component)]
     return tuple(sorted([*asked, *defaults], key=lambda policy: (policy.order, policy.name)))

@@ -40,7 +40,7 @@ POLICY = Policy(
             leaving = gone[: np.searchsorted(gone, bound)]
             moves = self._plan_moves(src, dst, gone)
             others = self._others if len(leaving) else ()
-            leaves = [member._plan_leaving(leaving) for member in others]
+            parting = [member._plan_leaving(leaving) for member in others]
         """,
         "close_one": """
             if row < data._n_grouped:
@@ -57,7 +57,7 @@ POLICY = Policy(
             <vacated_one>
         """,
         "close_many": """
-            for leave in leaves:
+            for leave in parting:
                 leave()
             self._move_many(src, dst, moves)
             data._n_grouped = bound - len(leaving)

@@ -25,7 +25,6 @@ POLICY = Policy(
     rows="RingRows",
     row_state=("_oldest",),
     columns=_columns,
-    note=lambda c: f"the newest of at most {c.ring:,}",
     calls={
         "data_settings": lambda c: f"_RING: ClassVar = {c.ring}",
         "evict_one": eviction("data._n == data._RING", "self._make_way(1)", "the oldest one goes"),

@@ -29,15 +29,11 @@ POLICY = Policy(
         "plan_append": for_one("slots = indices(entities, INDEX_MASK)"),
         "appended_one": for_one("self._sparse_cells[_slot] = row"),
         "appended_many": for_one("self._sparse[slots] = rows.astype(np.uint32)"),
-        "removing_one": for_one(
-            "self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL"
-        ),
+        "removing_one": for_one("self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL"),
         "removing_many": for_one(
             "self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL"
         ),
         "moved_one": for_one("self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst"),
-        "moved_many": for_one(
-            "self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst"
-        ),
+        "moved_many": for_one("self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst"),
     },
 )

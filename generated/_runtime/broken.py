@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from .errors import BrokenManagerError
 
 _ANSWERS = ("__len__", "__iter__", "__contains__", "__getitem__", "__bool__")
 """Methods that Python finds in the class, without asking `__getattribute__`."""
+
+
+_MARK: Final = "_is_broken"
 
 
 def break_down(whole: Any) -> None:
@@ -21,13 +24,7 @@ def break_down(whole: Any) -> None:
 
 def is_broken(whole: object) -> bool:
     """Return whether all calls of `whole` raise."""
-    return issubclass(type(whole), _Broken)
-
-
-class _Broken:
-    """Marks the classes of what is broken."""
-
-    __slots__ = ()
+    return _MARK in vars(type(whole))
 
 
 def _broken(kind: type[Any]) -> type[Any]:
@@ -52,4 +49,5 @@ def _broken(kind: type[Any]) -> type[Any]:
     )
     body |= {"__slots__": (), "__module__": kind.__module__}
     body |= {"__getattribute__": attribute, "__repr__": text}
-    return type(kind.__name__, (_Broken, kind), body)
+    body[_MARK] = True
+    return type(kind.__name__, (kind,), body)

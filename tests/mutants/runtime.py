@@ -112,11 +112,6 @@ GROUPS = (
         Mutant(
             "orders that are no permutation", r"len\(given\) != n or not seen\.all\(\)", "False"
         ),
-        Mutant(
-            "rows are views of what moves",
-            r"return given\.astype\(.*\)",
-            "return np.asarray(given, np.intp)",
-        ),
     ),
     module(
         "_runtime/placement/rows.py",

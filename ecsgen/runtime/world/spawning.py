@@ -35,8 +35,8 @@ def append_parts(
 ) -> None:
     """Give new entities their rows; O(k) for each part.
 
-    What is in the way goes first, for callbacks may then change anything: only behind them
-    is it certain who has what, and that nothing else is in the way. `borrowed`: the caller's arguments.
+    What is in the way goes first, until nothing is, for callbacks may then change anything:
+    only behind them is it certain who has what. `borrowed`: the caller's arguments.
     """
     for store, columns in parts:
         store._make_room(entities, columns, borrowed)

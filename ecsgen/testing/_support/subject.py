@@ -62,7 +62,7 @@ class Subject:
             yield
             return
         data = self.manager._ROWS
-        assert data._RING == self.ring
+        assert self.ring == data._RING
         with patch.object(data, "_RING", rows):
             yield
 

@@ -102,7 +102,11 @@ class Grouped(Bounded, Owned):
         return {name: c if c.base is None else c.copy() for name, c in columns.items()}
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
-        return super()._own_entities(entities) if entities.base is None else entities.copy()
+        return (
+            super()._own_entities(entities)
+            if entities.base is None
+            else entities.copy()
+        )
 
     def _link_group(self, others: tuple[GroupMember, ...], n: int) -> None:
         """Be told of the group's other members, with which the first n rows are aligned."""
@@ -176,9 +180,7 @@ class Grouped(Bounded, Owned):
         src, dst = exchange(gone, start, end)
         return partial(self._cross, src, dst, start, self._plan_moves(src, dst))
 
-    def _cross(
-        self, src: RowArray, dst: RowArray, bound: int, moves: Planned
-    ) -> None:
+    def _cross(self, src: RowArray, dst: RowArray, bound: int, moves: Planned) -> None:
         """Bring rows across the bound, and set it."""
         self._move_many(src, dst, moves)
         self.data._n_grouped = bound

@@ -110,9 +110,7 @@ def roots(links: FamilyLinks, rows: RowArray) -> list[Write]:
     ]
 
 
-def _left_parents(
-    links: FamilyLinks, chains: Rewiring, left: RowArray
-) -> list[Write]:
+def _left_parents(links: FamilyLinks, chains: Rewiring, left: RowArray) -> list[Write]:
     """Plan what the parents know of rows that leave their chains, and mend the chains."""
     if len(left) == 0:
         return chains.writes
@@ -196,7 +194,9 @@ def _children_told(
     if found is None:
         return [(links.parents, slice(0, n), chains.after(links.parents[:n]))]
     children, parents = found
-    children = chains.after(children)  # for one that goes, a sibling, whose parent it is, too
+    children = chains.after(
+        children
+    )  # for one that goes, a sibling, whose parent it is, too
     staying = children != NIL
     return [(links.parents, children[staying], parents[staying])]
 

@@ -168,12 +168,12 @@ class Remap:
             self._dst = dst[order]
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return where the rows are now; NIL and unmoved rows stay what they are."""
+        """Return where the rows are now, a new array; NIL and unmoved rows stay what they are."""
         if self._table is not None:
             moved = self._table.take(rows, mode="clip")
             return np.where(rows == NIL, rows, moved).astype(rows.dtype, copy=False)
         if len(self._src) == 0:
-            return rows
+            return rows.copy()
         place = np.searchsorted(self._src, rows)
         np.minimum(place, len(self._src) - 1, out=place)
         moved = np.where(self._src[place] == rows, self._dst[place], rows)

@@ -7,10 +7,8 @@ GROUPS = (
         "direct",
         Mutant("an instance is not counted", r"self\._count \+= ", "self._count += 0 * "),
         Mutant("one that goes is still counted", r"self\._count -= ", "self._count -= 0 * "),
-        Mutant("the end is not found again", r"data\._n = last_owner\(.*\)$", "pass"),
-        Mutant(
-            "the end is searched one row too late", r"if row == data\._n - 1:", "if row == data._n:"
-        ),
+        Mutant("the end is not found again", r"data\._n = end$", "pass"),
+        Mutant("the end is searched one row too late", r"if row == end - 1:", "if row == end:"),
         Mutant("a hole keeps its owner", r"(?<=\])( = NULL_ENTITY)$", " = 1"),
         Mutant("the dead stay in place", r"if _owner != NULL_ENTITY:", "if False:"),
         Mutant("the end does not grow", r"data\._n = row \+ 1$", "data._n = row"),
@@ -37,7 +35,7 @@ GROUPS = (
         Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
         Mutant("holes among many are taken for rows", r"if holes\.any\(\):", "if False:"),
         Mutant("rows are taken as given", r"present_rows\(rows, .*\)", "np.asarray(rows, np.intp)"),
-        Mutant("the last owner is missed", r"int\(used\[-1\]\) \+ 1", "int(used[-1])"),
+        Mutant("the last owner is missed", r"int\((\w+)\[-1\]\) \+ 1", r"int(\1[-1])"),
         Mutant(
             "clearing spares the last row",
             r"np\.flatnonzero\(self\.data\.entity\)",

@@ -8,15 +8,9 @@ GROUPS = (
     managers(
         "hierarchy",
         Mutant("the family is not told of a move", r"self\._relink_family\(src, dst\)", "pass"),
-        Mutant("the family is not told of moves", r"self\._relink_families\(src, dst\)", "pass"),
         Mutant(
             "a row that goes stays among its siblings",
             r"(if data\._parent_cells\[row\] != NIL:\n +)self\._leave_parent\(row\)",
-            r"\1pass",
-        ),
-        Mutant(
-            "rows that go in bulk stay among their siblings",
-            r"( +)self\._leave_parents\(.*\)",
             r"\1pass",
         ),
         Mutant(
@@ -42,11 +36,6 @@ GROUPS = (
             "many children are not told that their parent moved",
             r"column\[column == src\] = dst",
             "pass",
-        ),
-        Mutant(
-            "a bulk move leaves the hierarchy as it was",
-            r"( +)remap_family\(.*\)",
-            r"\1pass",
         ),
         Mutant("a link is not set", r"^( +)(?:nexts|previous|firsts)\[.+\] = .+", r"\1pass"),
         Mutant(
@@ -82,13 +71,6 @@ GROUPS = (
         "_runtime/hierarchy/links.py",
         KIN,
         Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
-        Mutant(
-            "moved first children are not known", r"^    links\.first\[owners.* = .*", "    pass"
-        ),
-        Mutant(
-            "moved last children are not known", r"^    links\.previous\[links\.first.*", "    pass"
-        ),
-        Mutant("rows become no roots", r"^    links\.parents\[rows\] = NIL", "    pass"),
     ),
     module(
         "_runtime/hierarchy/trees.py",

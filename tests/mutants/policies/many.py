@@ -22,7 +22,6 @@ GROUPS = (
             r"NIL if data\._next_cells\[before\] == NIL else ",
             "",
         ),
-        Mutant("new rows do not join the old", r"^( +)join\(.*\)", r"\1pass"),
         Mutant(
             "rows leave in the order of the list",
             r"np\.sort\(self\._rows_from\(row\)\)",
@@ -35,9 +34,6 @@ GROUPS = (
     module(
         "_runtime/instances/chains.py",
         LISTS,
-        Mutant("a list's neighbour is not told", r"^    nexts\[before\[.*\]\] = .*", "    pass"),
-        Mutant("a list's neighbour is not told", r"^    previous\[after\[.*\]\] = .*", "    pass"),
-        Mutant("a list's last row is forgotten", r"^    previous\[heads.*\] = .*", "    pass"),
         Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
         Mutant("lists end after some rounds", r"found\.append\(np\.flatnonzero\(.*\)\)", "pass"),
         Mutant(

@@ -10,11 +10,6 @@ GROUPS = (
             r"( +)self\._release_children\(row\)",
             r"\1pass",
         ),
-        Mutant(
-            "the children of rows that go keep them as their parents",
-            r"( +)self\._release_children_of\(.*\)",
-            r"\1pass",
-        ),
     ),
     module(
         "_runtime/hierarchy/hierarchy.py",

@@ -46,11 +46,6 @@ GROUPS = (
         "_runtime/owners/owned.py",
         ("test_particle.py", "test_status_effect.py"),
         Mutant(
-            "dead entities of the same indices stay",
-            r"^( +)self\._evict_many\(handles\)$",
-            r"\1pass",
-        ),
-        Mutant(
             "entities are a column that moves",
             r"if (?:self\._RELEASES or )?np\.may_share_memory\(entities, .*\):",
             "if False:",

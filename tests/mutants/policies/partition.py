@@ -16,7 +16,7 @@ GROUPS = (
         Mutant("a new row does not make room", r"self\._move\(row, Instance\(data\._n\)\)", "pass"),
         Mutant(
             "new rows do not make room",
-            r"self\._move_many\(src, dst\)(?=\n +(?:parts = |data\._entity_column))",
+            r"self\._move_many\(src, dst.*\)(?=\n +(?:parts = |data\._entity_column))",
             "pass",
         ),
         Mutant(
@@ -41,7 +41,7 @@ GROUPS = (
             r"parts_sorted\(keys, self\.data\._n_active\)",
             "parts_sorted(keys, 0)",
         ),
-        Mutant("rows stay on their side", r"self\._swap\(row, place\)", "pass"),
+        Mutant("rows stay on their side", r"self\._swap\(row, place.*\)", "pass"),
         Mutant(
             "many stay on their side",
             r"chosen = ascending\[ascending (<|>=) \w+\]",
@@ -61,7 +61,6 @@ GROUPS = (
     module(
         "_runtime/placement/bounded.py",
         PARTED,
-        Mutant("a swap over no spare row", r"if data\._n == data\._allocated:", "if False:"),
         Mutant(
             "a swap of a full buffer is half a swap",
             r"np\.array\(\[one, other\]\), np\.array\(\[other, one\]\)",
@@ -69,8 +68,8 @@ GROUPS = (
         ),
         Mutant(
             "a swap uses the last row",
-            r"self\._swap_over\(one, other, Instance\(data\._n\)\)",
-            "self._swap_over(one, other, Instance(data._n - 1))",
+            r"(self\._swap_over\(one, other, Instance\(.*data\._n)\)\)",
+            r"\1 - 1))",
         ),
     ),
     module(

@@ -12,8 +12,8 @@ GROUPS = (
         ),
         Mutant(
             "ids of many are those of the first slots",
-            r"return ids_of\(taken, ",
-            "return ids_of(np.arange(count), ",
+            r"(return|ids =) ids_of\(taken, ",
+            r"\1 ids_of(np.arange(count), ",
         ),
     ),
     module(

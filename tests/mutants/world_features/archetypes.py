@@ -63,13 +63,7 @@ GROUPS = (
         Mutant(
             "archetypes: a row that moved is not found", r"self\.places\.set\(moved, .*\)", "pass"
         ),
-        Mutant(
-            "archetypes: rows that moved are not found",
-            r"self\.settle\(number, moved, positions\)",
-            "pass",
-        ),
         Mutant("archetypes: a row loses the rest", r"chunk\._cells\[there\]\[row\] = .*", "pass"),
-        Mutant("archetypes: rows lose the rest", r"target\.paste\(there, start, items\)", "pass"),
         Mutant("archetypes: `any` is ignored", r"\(not any or ", "(True or "),
         Mutant("archetypes: `none` is ignored", r"and not archetype\.layout\.bits & none", ""),
         Mutant(
@@ -112,11 +106,6 @@ GROUPS = (
         "_runtime/archetypes/store.py",
         ("test_archetypes.py",),
         Mutant("archetypes: a lock is not asked for", r"self\._refuse_locked\(\)$", "pass"),
-        Mutant(
-            "archetypes: the dead keep their rows",
-            r"^        self\._drop_many\(entities\)$",
-            "        pass",
-        ),
         Mutant("archetypes: repeats are accepted", r"lacking \|= _is_repeat\(entities\)", "pass"),
         Mutant(
             "archetypes: views are not copied",

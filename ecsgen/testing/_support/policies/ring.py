@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis.stateful import invariant, rule
 
-from .. import base, machine
 from ..base import State
 from ..machine import Record, through_pickle
 from ..package import NIL, CapacityError
