@@ -103,15 +103,10 @@ def world_tests(parts: Parts, package: str) -> str:
     supported = _support_of_world({name for name, _ in parts.features})
     name, kinds = parts.world.name, {"SUBJECTS": parts.components, "UNOWNED": parts.unowned}
     filled = [kind for kind, members in kinds.items() if any(m.is_unique for m in members)]
-<<<<<<< HEAD
-    unique, world = (["policies/unique"], f"{name} as _{name}") if filled else ([], name)
-    blocks = Blocks(
-=======
     unique = ["policies/unique"] if filled else []
     exports = list(parts.exports)
     imports = [exports, [f"{name} as _{name}"]] if filled else [[name, *exports]]
-    step = Steps(
->>>>>>> unique
+    blocks = Blocks(
         parts,
         imported="\n".join(import_line(package, names) for names in imports if names),
         support_import=support.import_lines({"world/spawning", *supported, *unique}),
