@@ -141,7 +141,7 @@ class Cases(base.Cases):
 
     def test_a_transposed_column_is_not_the_column(self) -> None:
         for field in self.subject.whole:
-            if len(field.shape) != 1:
+            if len(field.shape) != 1 or field.shape[0] < 2:
                 continue
             _, m, _ = self.filled(field.shape[0])
             column = getattr(m.data, field.name)
