@@ -65,7 +65,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "QueriedChunks QueriedEntities QueriedManager QueriedRows QueriedSparseManager QueryBase "
         "QueryBlock QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch "
         "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
-        "SpawnFields SpawnPart SpawnStore WORD_BITS WideSignedWorld WorldBase WorldManager "
+        "WORD_BITS WideSignedWorld WorldBase WorldManager "
         "WorldParts"
     ),
     "builtins": _words(
