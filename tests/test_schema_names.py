@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-import re
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ import ecsgen
 from ecsgen import policies
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Mark
-from ecsgen.render.environment import template_folder
 from ecsgen.schema.names import (
     RESERVED_CLASS_NAMES,
     RESERVED_FIELD_NAMES,
@@ -28,8 +26,7 @@ from ecsgen.schema.names import (
 )
 
 RUNTIME = Path(ecsgen.__file__).parent / "runtime"
-RENDER = Path(ecsgen.__file__).parent / "render"
-POLICIES = Path(ecsgen.__file__).parent / "policies"
+GENERATED = Path(ecsgen.__file__).parents[1] / "generated"
 MARK = Mark("a.yaml", 1, 1)
 
 USABLE = """
@@ -68,11 +65,12 @@ def runtime_names() -> set[str]:
 
 
 def named_in_modules() -> set[str]:
-    """Return all words of what generated modules are made from, but for the policies' classes:
-    these have other names where a component has theirs."""
-    sources = [*template_folder().rglob("*.j2"), *RENDER.rglob("*.py"), *POLICIES.glob("*.py")]
-    words = {word for path in sources for word in re.findall(r"\w+", path.read_text("utf-8"))}
-    return words - {name for policy in policies.every() for name in (policy.base, policy.rows)}
+    """Return what the shipped modules import, but for the policies' classes: these have other names
+    where a component has theirs."""
+    trees = (ast.parse(path.read_text("utf-8")) for path in GENERATED.glob("*.py"))
+    imports = (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.ImportFrom))
+    names = {alias.name for statement in imports for alias in statement.names}
+    return names - {name for policy in policies.every() for name in (policy.base, policy.rows)}
 
 
 def test_classes_and_constants_of_the_runtime_are_reserved() -> None:

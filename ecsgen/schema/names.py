@@ -49,7 +49,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
         "ONE_GENERATION OwnedRows "
         "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField "
-        "WORN_OUT FieldTable ColdRows Manager"
+        "WORN_OUT FieldTable ColdRows Manager Planned"
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
@@ -65,7 +65,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "QueriedChunks QueriedEntities QueriedManager QueriedRows QueriedSparseManager QueryBase "
         "QueryBlock QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch "
         "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
-        "SpawnFields SpawnPart SpawnStore WORD_BITS WideSignedWorld WorldBase WorldManager "
+        "WORD_BITS WideSignedWorld WorldBase WorldManager "
         "WorldParts UniqueQueryColumn"
     ),
     "builtins": _words(

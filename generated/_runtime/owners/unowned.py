@@ -11,6 +11,7 @@ import numpy as np
 
 from ..callbacks import Dispatch
 from ..entities.handles import NIL, NULL_ENTITY, Columns, Id, IdArray
+from ..errors import EcsError
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
 from ..state import NO_SLOTS
@@ -53,6 +54,22 @@ class Unowned(IdCalls):
         if count == 0:
             return np.empty(0, np.uint64)
         columns = self._own(columns)
-        with self._dispatch:
-            self._make_way(count)
+        if self._RELEASES:
+            with self._dispatch:
+                return self._replace(count, columns)
+        return self._replace(count, columns)
+
+    def _replace(self, count: int, columns: Columns) -> IdArray:
+        """Append rows once those that are too many are gone; these cannot be taken back, so then
+        nothing may fail any more."""
+        if not self._make_way(count):
             return self._append_many(count, columns)
+        try:
+            # again: callbacks may have used the room
+            self._reserve_rows(count, columns, ())
+            return self._append_many(count, columns)
+        except EcsError:
+            raise  # what callbacks did is in the way
+        except BaseException:
+            self._break()
+            raise
