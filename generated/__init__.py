@@ -1,14 +1,5 @@
 """Game: generated component managers, each with its columns in one buffer."""
 
-from ._runtime.entities.handles import (
-    NIL,
-    NULL_ENTITY,
-    Entity,
-    EntityArray,
-    Id,
-    Instance,
-    RowArray,
-)
 from ._runtime.errors import (
     BrokenManagerError,
     CapacityError,
@@ -22,6 +13,15 @@ from ._runtime.errors import (
     StaleInstanceError,
     StaleViewWarning,
     StructureLockedError,
+)
+from ._runtime.handles import (
+    NIL,
+    NULL_ENTITY,
+    Entity,
+    EntityArray,
+    Id,
+    Instance,
+    RowArray,
 )
 from .ai_state import AiState, AiStateManager
 from .archetypes import ArchetypeChunk, Archetypes

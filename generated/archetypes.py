@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from ._runtime.archetypes.chunks import ChunkBase
 from ._runtime.archetypes.store import ArchetypeStore
-from ._runtime.entities.handles import Entity, EntityArray
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.entities.manager import EntityManager
+from ._runtime.handles import Entity, EntityArray
 from .armor import Armor, ArmorData, ArmorFields, ArmorValues
 from .burning import Burning, BurningData, BurningFields, BurningValues
 from .health import Health, HealthData, HealthFields, HealthValues

@@ -61,7 +61,8 @@ from ._runtime.convert.objects import ObjectField
 from ._runtime.convert.text import BytesField, TextField
 from ._runtime.destroy.gc import Gc
 from ._runtime.destroy.release import Release
-from ._runtime.entities.handles import (
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -70,7 +71,6 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned

@@ -36,15 +36,8 @@ from ._runtime.columns.buffers import (
 )
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
-from ._runtime.entities.handles import (
-    NIL,
-    Columns,
-    Entity,
-    EntityArray,
-    Instance,
-    RowArray,
-)
 from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.kernels.blocks import Blocks, Cells
 from ._runtime.kernels.rows import KernelRows

@@ -28,15 +28,8 @@ from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.handles import (
-    NIL,
-    Columns,
-    Entity,
-    EntityArray,
-    Instance,
-    RowArray,
-)
 from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.hierarchy.hierarchy import FamilyRows, OrphansRoot
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices

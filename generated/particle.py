@@ -35,15 +35,8 @@ from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField, IntField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.handles import (
-    NIL,
-    Columns,
-    Entity,
-    EntityArray,
-    Instance,
-    RowArray,
-)
 from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, rows_last
 from ._runtime.kernels.reductions import added

@@ -38,15 +38,8 @@ from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.callback import Callback
 from ._runtime.destroy.release import Release
-from ._runtime.entities.handles import (
-    NIL,
-    Columns,
-    Entity,
-    EntityArray,
-    Instance,
-    RowArray,
-)
 from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.hierarchy.hierarchy import FamilyRows, Hierarchy
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import (

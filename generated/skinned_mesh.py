@@ -39,16 +39,9 @@ from ._runtime.convert.numbers import BoolField, IntField
 from ._runtime.convert.objects import ObjectField
 from ._runtime.destroy.callback import Callback
 from ._runtime.destroy.release import Release
-from ._runtime.entities.handles import (
-    NIL,
-    Columns,
-    Entity,
-    EntityArray,
-    Instance,
-    RowArray,
-)
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.groups.grouped import Grouped, GroupedRows
+from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts

@@ -31,15 +31,8 @@ from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_ce
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, FloatField
 from ._runtime.convert.text import TextField
-from ._runtime.entities.handles import (
-    NIL,
-    Columns,
-    Entity,
-    EntityArray,
-    Instance,
-    RowArray,
-)
 from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.maps.hash import Hash
 from ._runtime.placement.moves import Planned

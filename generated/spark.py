@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
-from ._runtime.entities.handles import NIL, Columns, Id, IdArray, Instance, RowArray
+from ._runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
 from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.ids.slots import SLOT_BITS, ids_of
 from ._runtime.owners.unowned import Unowned

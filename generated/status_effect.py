@@ -33,7 +33,8 @@ from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField, HandleField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.handles import (
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -43,7 +44,6 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.maps.sparse import Sparse, grown_map

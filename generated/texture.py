@@ -31,15 +31,7 @@ from ._runtime.convert.numbers import IntField
 from ._runtime.convert.objects import ObjectField
 from ._runtime.convert.text import TextField
 from ._runtime.destroy.release import Release
-from ._runtime.entities.handles import (
-    NIL,
-    NULL_ENTITY,
-    Columns,
-    Id,
-    IdArray,
-    Instance,
-    RowArray,
-)
+from ._runtime.handles import NIL, NULL_ENTITY, Columns, Id, IdArray, Instance, RowArray
 from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.ids.slots import SLOT_BITS, ids_of
 from ._runtime.owners.unowned import Unowned

@@ -35,7 +35,9 @@ from ._runtime.columns.buffers import (
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, FloatField, IntField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.handles import (
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.growth.reserved_rows import ReservedRows
+from ._runtime.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -44,8 +46,6 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.growth.reserved_rows import ReservedRows
 from ._runtime.ids.direct import DirectIdRows, DirectIds
 from ._runtime.ids.slots import WORN_OUT, worn_out
 from ._runtime.maps.sparse import indices, rows_spanned

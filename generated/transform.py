@@ -26,7 +26,8 @@ from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.handles import (
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -35,7 +36,6 @@ from ._runtime.entities.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
 from ._runtime.kernels.reductions import averaged
 from ._runtime.kernels.rows import KernelRows

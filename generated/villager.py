@@ -46,16 +46,9 @@ from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField
 from ._runtime.convert.text import TextField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.handles import (
-    NIL,
-    Columns,
-    Entity,
-    EntityArray,
-    Instance,
-    RowArray,
-)
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.groups.grouped import Grouped, GroupedRows
+from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts

@@ -37,7 +37,7 @@ from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import BoolField, FloatField, HandleField
 from ._runtime.convert.objects import ObjectField
 from ._runtime.convert.text import BytesField, TextField
-from ._runtime.entities.handles import NULL_ENTITY, Entity
+from ._runtime.handles import NULL_ENTITY, Entity
 from .enums import Element
 
 COLUMNS: Final = (

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ._runtime.archetypes.world import ArchetypeWorld
 from ._runtime.convert.numbers import FloatField
-from ._runtime.entities.handles import Entity, EntityArray, Instance, RowArray
 from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
+from ._runtime.handles import Entity, EntityArray, Instance, RowArray
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
 from ._runtime.queries.chunks import QueriedChunks
 from ._runtime.queries.joined import JoinedBlocks, JoinedColumn

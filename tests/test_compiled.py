@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecsgen.runtime.entities.handles import NIL
 from ecsgen.runtime.errors import StaleInstanceError
+from ecsgen.runtime.handles import NIL
 from ecsgen.runtime.maps.sparse import sparse_lookup, sparse_map
 from ecsgen.runtime.placement.direct import direct_lookup
 from ecsgen.runtime.placement.rows import distinct

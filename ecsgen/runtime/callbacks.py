@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 from weakref import WeakMethod
 
-from .entities.handles import EntityArray
+from .handles import EntityArray
 
 _Argument = TypeVar("_Argument")
 

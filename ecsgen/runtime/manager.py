@@ -15,8 +15,8 @@ from .callbacks import Dispatch
 from .columns.buffers import Column
 from .columns.rows import Rows
 from .convert.base import FieldTable
-from .entities.handles import Columns, EntityArray, Instance, RowArray
 from .errors import StructureLockedError
+from .handles import Columns, EntityArray, Instance, RowArray
 from .placement.rows import distinct, locked
 from .state import numbers_of
 

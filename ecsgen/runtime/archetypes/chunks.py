@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import CACHE_LINE, cells, items
-from ..entities.handles import EntityArray
+from ..handles import EntityArray
 from .chunk_layout import ChunkColumns, ChunkLayout, ChunkPlace, RowCount
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..convert.base import Field
-from ..entities.handles import NIL, RowArray
 from ..errors import CapacityError, StaleViewWarning
+from ..handles import NIL, RowArray
 
 CACHE_LINE: Final = 64
 """Columns start on cache lines, so the capacity is a multiple of 64 rows."""

@@ -15,7 +15,10 @@ from ..broken import break_down
 from ..convert.arrays import is_array_like, shown
 from ..convert.base import Field
 from ..convert.text import TextField
-from ..entities.handles import (
+from ..entities.layout import INDEX_MASK
+from ..entities.manager import EntityManager
+from ..errors import DuplicateValueError
+from ..handles import (
     NIL,
     Columns,
     Entity,
@@ -23,9 +26,6 @@ from ..entities.handles import (
     Instance,
     RowArray,
 )
-from ..entities.layout import INDEX_MASK
-from ..entities.manager import EntityManager
-from ..errors import DuplicateValueError
 from ..manager import Manager
 from ..state import NO_SLOTS
 from .rows import Rows

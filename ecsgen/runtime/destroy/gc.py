@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from ..entities.handles import Instance
+from ..handles import Instance
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
 

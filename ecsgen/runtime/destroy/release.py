@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..callbacks import Callbacks, Subscription
-from ..entities.handles import Columns, RowArray
+from ..handles import Columns, RowArray
 from ..manager import Manager
 from ..state import NO_SLOTS
 

@@ -9,7 +9,7 @@ from typing import Any, Final, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .handles import EntityArray
+from ..handles import EntityArray
 
 _HANDLE_BITS: Final = 64
 

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..broken import break_down
 from ..callbacks import Callbacks, Dispatch, Subscription
 from ..errors import CapacityError, StaleEntityError
+from ..handles import Entity, EntityArray
 from .arrays import all_different, are_held, first_repeat
-from .handles import Entity, EntityArray
 from .layout import (
     GENERATION_BITS,
     INDEX_BITS,

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
-from ..entities.handles import (
+from ..entities.layout import INDEX_MASK
+from ..handles import (
     NIL,
     Columns,
     EntityArray,
@@ -18,7 +19,6 @@ from ..entities.handles import (
     Instance,
     RowArray,
 )
-from ..entities.layout import INDEX_MASK
 from ..maps.sparse import indices
 from ..placement.direct import Direct, DirectRows
 from ..state import NO_SLOTS

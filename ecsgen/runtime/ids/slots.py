@@ -8,8 +8,8 @@ from typing import Any, Final, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import NIL, EntityArray, IdArray, RowArray
 from ..errors import CapacityError, StaleIdError
+from ..handles import NIL, EntityArray, IdArray, RowArray
 
 SLOT_BITS: Final = 32
 SLOT_MASK: Final = 0xFFFF_FFFF

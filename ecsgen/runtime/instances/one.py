@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
+from ..handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..owners.owned import Owned
 from ..placement.rows import first_present, first_repeated
 from ..state import NO_SLOTS

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import Column, items
-from ..entities.handles import RowArray
+from ..handles import RowArray
 
 _CACHED: Final = 1 << 20
 """Bytes of a block's columns and working memory together: what a core's own cache holds."""

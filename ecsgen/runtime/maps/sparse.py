@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.buffers import cells, whole_rows
 from ..entities.arrays import as_entities
-from ..entities.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..entities.layout import INDEX_MASK
+from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..state import NO_SLOTS
 from .mapped import Mapped
 

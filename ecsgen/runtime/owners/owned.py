@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
-from ..entities.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..entities.manager import EntityManager
 from ..errors import EcsError
+from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..placement.rows import first_missing, has_row, is_integer, missing
 from ..state import NO_SLOTS

@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
-from ..entities.handles import (
+from ..entities.layout import INDEX_MASK
+from ..errors import StaleInstanceError
+from ..handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -20,8 +22,6 @@ from ..entities.handles import (
     Instance,
     RowArray,
 )
-from ..entities.layout import INDEX_MASK
-from ..errors import StaleInstanceError
 from ..maps.sparse import indices, rows_spanned
 from ..owners.owned import Owned
 from ..state import NO_SLOTS

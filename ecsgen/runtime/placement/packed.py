@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.handles import Instance, RowArray
+from ..handles import Instance, RowArray
 from ..manager import Manager
 from ..state import NO_SLOTS
 from .moves import NO_ROWS, Planned

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike, NDArray
 
 from ..columns.rows import Rows
-from ..entities.handles import Instance, RowArray
+from ..handles import Instance, RowArray
 from ..state import NO_SLOTS
 from .bounded import Bounded
 from .bounds import exchange, parts_sorted, within_parts

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..archetypes.rows import Archetype
 from ..archetypes.view import ArchetypeView, ChunkT
-from ..entities.handles import EntityArray, RowClass
+from ..handles import EntityArray, RowClass
 from .base import QueryBase, RowsT, RowT
 
 

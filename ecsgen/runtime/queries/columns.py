@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import is_same_view, items, put_cells
-from ..entities.handles import NIL, RowArray
+from ..handles import NIL, RowArray
 from .join import QueryJoin
 
 _Cell = TypeVar("_Cell", bound=np.generic)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import NIL, EntityArray
+from ..handles import NIL, EntityArray
 from .block import QueryBlock
 from .match import QueryMatch
 from .members import (

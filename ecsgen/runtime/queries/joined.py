@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from numpy.typing import NDArray
 
 from ..columns.rows import Rows
-from ..entities.handles import RowArray
+from ..handles import RowArray
 from ..kernels.blocks import (
     Cells,
     block_rows,

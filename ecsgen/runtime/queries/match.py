@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..entities.handles import EntityArray, RowArray
+from ..handles import EntityArray, RowArray
 from .members import RowsOrSlice
 from .rows import QueryRows
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.unique import read_only
-from ..entities.handles import NIL
+from ..handles import NIL
 from .columns import QueryColumn, QueryColumns
 from .rows import as_array
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import EntityArray, RowArray
+from ..handles import EntityArray, RowArray
 from ..maps.sparse import indices
 
 NOWHERE: Final = 0xFFFF_FFFF_FFFF_FFFF

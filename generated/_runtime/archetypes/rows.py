@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import put_cells
-from ..entities.handles import NIL, EntityArray, RowArray
 from ..errors import CapacityError
+from ..handles import NIL, EntityArray, RowArray
 from ..placement.rows import fill
 from .chunk_layout import ChunkLayout
 from .chunks import ChunkBase, ChunkPool

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..broken import is_broken
 from ..columns.field_names import known_fields
 from ..entities.arrays import as_entities
-from ..entities.handles import Entity, EntityArray, RowClass
 from ..errors import DuplicateInstanceError
+from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import duplicate_instance, first_repeated, missing
 from .table import NewColumns
 from .view import ArchetypeView, ChunkT

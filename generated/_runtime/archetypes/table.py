@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..broken import break_down
 from ..columns.buffers import Column
-from ..entities.handles import EntityArray, RowArray
+from ..handles import EntityArray, RowArray
 from .chunk_layout import ChunkColumns, ChunkLayout
 from .chunks import ChunkBase, ChunkPool
 from .places import (

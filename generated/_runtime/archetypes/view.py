@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..callbacks import Subscription
 from ..entities.arrays import as_entities
-from ..entities.handles import Entity, EntityArray, RowClass
+from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import locked, missing
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase

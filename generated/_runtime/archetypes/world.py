@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
-from ..entities.handles import NIL, Columns, Entity, EntityArray, RowClass
+from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement.rows import first_present
 from ..world.base import WorldBase
 from ..world.signatures import ComponentHolder

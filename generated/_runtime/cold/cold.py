@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..columns.buffers import Column
 from ..columns.rows import Rows
-from ..entities.handles import NIL, Columns, RowArray
+from ..handles import NIL, Columns, RowArray
 from ..placement.packed import Packed
 from ..placement.rows import fill
 from ..state import NO_SLOTS

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..columns.buffers import copied_if_view, items
 from ..convert.base import Field
-from ..entities.handles import NIL, RowArray
+from ..handles import NIL, RowArray
 
 _FEW: Final = 32
 """Up to so many elements of a cell are compared one after the other, for all rows at once."""

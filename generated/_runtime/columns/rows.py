@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import Entity, EntityArray, RowArray
+from ..handles import Entity, EntityArray, RowArray
 from ..state import NO_SLOTS, numbers_of
 from .buffers import (
     Column,

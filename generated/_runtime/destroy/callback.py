@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..broken import is_broken
-from ..entities.handles import NIL, EntityArray
+from ..handles import NIL, EntityArray
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
 

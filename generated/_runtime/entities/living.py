@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityError, StaleEntityError
+from ..handles import Entity, EntityArray
 from .arrays import are_held, as_entities
-from .handles import Entity, EntityArray
 from .layout import INDEX_BITS, INDEX_COUNT, INDEX_MASK, ONE_GENERATION
 from .queue import IndexQueue
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..errors import StructureLockedError
+from ..handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..placement.moves import Planned
 from ..placement.rows import integers, is_integer, locked, permutation
 from ..placement.sorting import sort_order

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..broken import break_down
 from ..columns.rows import OwnedRows
-from ..entities.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..errors import StructureLockedError
+from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..owners.owned import Owned
 from ..placement.bounded import Bounded
 from ..placement.bounds import exchange

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..columns.rows import Rows
-from ..entities.handles import NIL, Instance, RowArray
+from ..handles import NIL, Instance, RowArray
 from ..instances.chains import ROUNDS, walk
 from ..placement.moves import NO_ROWS, Planned, put
 from ..placement.packed import Packed

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.handles import NIL, RowArray
 from ..errors import HierarchyError
+from ..handles import NIL, RowArray
 from ..instances.chains import ROUNDS, Links, Rewiring, chain_rows, joined, linked
 from ..placement.moves import NO_ROWS, Moves, Write
 from ..placement.rows import integers, unused

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import NIL, Instance, RowArray
+from ..handles import NIL, Instance, RowArray
 from ..instances.chains import ROUNDS, Links
 
 _SHORT: Final = 16

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.rows import Rows
 from ..entities.arrays import as_entities
-from ..entities.handles import NIL, Id, IdArray, Instance, RowArray
+from ..handles import NIL, Id, IdArray, Instance, RowArray
 from ..manager import Manager
 from ..placement.packed import Packed
 from ..state import NO_SLOTS

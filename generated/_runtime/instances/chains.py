@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import NIL, EntityArray, Instance, RowArray
+from ..handles import NIL, EntityArray, Instance, RowArray
 from ..placement.moves import Moves, Write
 
 Links = NDArray[np.uint32]

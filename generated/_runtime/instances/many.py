@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
-from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
+from ..handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..maps.mapped import Mapped
 from ..placement.moves import NO_ROWS, Planned, Write, put
 from ..state import NO_SLOTS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities
-from ..entities.handles import NIL, Entity, EntityArray, Instance, RowArray
+from ..handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..placement.rows import is_integer
 from ..state import NO_SLOTS
 from .mapped import Mapped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from ..entities.handles import Entity, EntityArray, Instance, RowArray
+from ..handles import Entity, EntityArray, Instance, RowArray
 from ..owners.owned import Owned
 from ..placement.packed import Packed
 from ..state import NO_SLOTS

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from numpy.typing import ArrayLike
 
-from ..entities.handles import NIL, Entity, Instance, RowArray
+from ..handles import NIL, Entity, Instance, RowArray
 from ..state import NO_SLOTS
 from .owned import Owned
 

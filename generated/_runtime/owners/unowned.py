@@ -10,8 +10,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from ..callbacks import Dispatch
-from ..entities.handles import NIL, NULL_ENTITY, Columns, Id, IdArray
 from ..errors import EcsError
+from ..handles import NIL, NULL_ENTITY, Columns, Id, IdArray
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
 from ..state import NO_SLOTS

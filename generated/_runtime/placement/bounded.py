@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..entities.handles import Instance, RowArray
+from ..handles import Instance, RowArray
 from ..state import NO_SLOTS
 from .moves import Planned
 from .packed import Packed

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import RowArray
+from ..handles import RowArray
 from .rows import fill
 from .sorting import sort_order
 

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import RowArray
+from ..handles import RowArray
 
 Moves: TypeAlias = tuple[RowArray, RowArray]
 """(src, dst): rows src[k] go to dst[k]."""

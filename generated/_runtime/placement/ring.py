@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.rows import Rows
-from ..entities.handles import NIL, Columns, Instance, RowArray
 from ..errors import CapacityError
+from ..handles import NIL, Columns, Instance, RowArray
 from ..instances.chains import Rewiring
 from ..state import NO_SLOTS
 from .moves import NO_ROWS, Planned, Write, put

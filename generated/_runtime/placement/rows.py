@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..columns.rows import Rows
-from ..entities.handles import NIL, EntityArray, RowArray
 from ..errors import (
     DuplicateInstanceError,
     MissingInstanceError,
     StaleInstanceError,
     StructureLockedError,
 )
+from ..handles import NIL, EntityArray, RowArray
 
 _DENSE = 16
 """Sets of more than one row in 16 are checked through a mask, smaller ones by sorting."""

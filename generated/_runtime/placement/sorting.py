@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.handles import RowArray
+from ..handles import RowArray
 
 
 def key_values(key: ArrayLike, manager: str) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.handles import NIL, EntityArray, RowArray
+from ..handles import NIL, EntityArray, RowArray
 from .members import FoundRows, QueryMember
 
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.handles import EntityArray, RowArray
 from ..entities.layout import INDEX_MASK
+from ..handles import EntityArray, RowArray
 from ..instances.chains import first_rows
 from ..maps.sparse import indices
 

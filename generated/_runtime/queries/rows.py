@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import items
-from ..entities.handles import NIL, RowArray
+from ..handles import NIL, RowArray
 from .members import FoundRows, RowsOrSlice
 
 _SAMPLES: Final = 16

@@ -10,9 +10,9 @@ from typing import Any, Protocol, TypeAlias
 from numpy.typing import ArrayLike
 
 from ..columns.field_names import known_fields
-from ..entities.handles import Columns, Entity, EntityArray, RowClass
 from ..entities.manager import EntityManager
 from ..errors import BrokenManagerError
+from ..handles import Columns, Entity, EntityArray, RowClass
 from .parts import WorldParts
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns

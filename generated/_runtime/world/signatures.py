@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.handles import Entity, EntityArray
+from ..handles import Entity, EntityArray
 
 WORD_BITS: Final = 64
 

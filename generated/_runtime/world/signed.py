@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
-from ..entities.handles import Entity
+from ..handles import Entity
 from .base import WorldBase
 from .signatures import ComponentFlags, signature_words, wide_signatures
 

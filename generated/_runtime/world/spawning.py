@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from ..entities.handles import Columns, EntityArray
+from ..handles import Columns, EntityArray
 
 
 class SpawnStore(Protocol):

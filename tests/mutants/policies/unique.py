@@ -1,6 +1,6 @@
 """Ways to break what `unique` does."""
 
-from tests.mutants._base import Mutant, managers, module_of
+from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -18,10 +18,9 @@ GROUPS = (
         Mutant("a new row may have any value", r"^( +)self\._check_value\(.*\)", r"\1pass"),
         Mutant("columns can be written", r"return read_only\((.*)\)", r"return \1"),
     ),
-    module_of(
-        "unique",
+    module(
         "_runtime/columns/unique.py",
-        Mutant("new rows repeat a value", r"if len\(fresh\) < len\(keys\):", "if False:"),
+        ("test_berth.py", "test_texture.py"),
         Mutant("written rows repeat a value", r"if len\(found\) < len\(keys\):", "if False:"),
         Mutant("a value of another row is taken", r"if stays\.any\(\):", "if False:"),
         Mutant("NaN is found", r"if key == key:", "if True:"),
