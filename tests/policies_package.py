@@ -104,8 +104,15 @@ def _schemas() -> str:
 world_package(_schemas(), "policies_package")
 package: Any = sys.modules["policies_package"]
 
+def _takes_equal_rows(name: str) -> bool:
+    """Whether many rows may have the same values, as all rows here do at first."""
+    return not any(method.startswith("find_") for method in dir(getattr(package, name)))
+
+
 MANAGERS: list[str] = sorted(
-    name for name in vars(package) if name.endswith("Manager") and name != "EntityManager"
+    name
+    for name in vars(package)
+    if name.endswith("Manager") and name != "EntityManager" and _takes_equal_rows(name)
 )
 
 
