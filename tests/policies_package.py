@@ -104,6 +104,7 @@ def _schemas() -> str:
 world_package(_schemas(), "policies_package")
 package: Any = sys.modules["policies_package"]
 
+
 def _takes_equal_rows(name: str) -> bool:
     """Whether many rows may have the same values, as all rows here do at first."""
     return not any(method.startswith("find_") for method in dir(getattr(package, name)))

@@ -178,7 +178,10 @@ class Cases(base.Cases):
             growing = {m for m, subject in self.subjects.items() if not subject.reserve}
             for module in sorted(growing - {first}):
                 w = self.world()
-                if self.locks(w, first, module):
+                # Rows of defaults alone are repeats where a field is unique.
+                if self.locks(w, first, module) or hasattr(
+                    self.subjects[module], "unique"
+                ):
                     continue
                 (entity,) = w.spawn(1, **{first: {}}).tolist()
                 manager = getattr(w, module)
