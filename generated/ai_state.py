@@ -408,7 +408,7 @@ class AiStateData(GroupedRows):
         self._energy_cells: memoryview[float] = cells(self._energy_column)
         self._goal_column: NDArray[np.float32] = self._cut(3)
         self._goal_items: NDArray[Any] = items(self._goal_column)
-        self._goal_words: memoryview[int] = cells(items(self._goal_column))
+        self._goal_words: memoryview[int] = cells(self._goal_items)
         self._goal_cells: memoryview[float] = cells(self._goal_column)
         self._loot_column: NDArray[np.uint8] = self._cut(4)
         self._loot_cells: memoryview[int] = cells(self._loot_column)
@@ -420,17 +420,6 @@ class AiStateData(GroupedRows):
         self._chance_of_drop_cells: memoryview[float] = cells(
             self._chance_of_drop_column
         )
-
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._animation_cells[dst] = self._animation_cells[src]
-        self._energy_cells[dst] = self._energy_cells[src]
-        self._goal_words[dst] = self._goal_words[src]
-        self._loot_cells[dst] = self._loot_cells[src]
-        self._min_drops_cells[dst] = self._min_drops_cells[src]
-        self._max_drops_cells[dst] = self._max_drops_cells[src]
-        self._chance_of_drop_cells[dst] = self._chance_of_drop_cells[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -833,7 +822,14 @@ class AiStateManager(Grouped, Sparse, One, Gc):
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
         data = self.data
-        data._move_row(src, dst)
+        data._entity_cells[dst] = data._entity_cells[src]
+        data._animation_cells[dst] = data._animation_cells[src]
+        data._energy_cells[dst] = data._energy_cells[src]
+        data._goal_words[dst] = data._goal_words[src]
+        data._loot_cells[dst] = data._loot_cells[src]
+        data._min_drops_cells[dst] = data._min_drops_cells[src]
+        data._max_drops_cells[dst] = data._max_drops_cells[src]
+        data._chance_of_drop_cells[dst] = data._chance_of_drop_cells[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
 
     def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:

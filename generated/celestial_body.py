@@ -285,16 +285,6 @@ class CelestialBodyData(OwnedRows, KernelRows):
         self._radius_cells: memoryview[float] = cells(self._radius_column)
         self._name_column: NDArray[np.bytes_] = self._cut(6)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._gm_cells[dst] = self._gm_cells[src]
-        self._position_items[dst] = self._position_items[src]
-        self._velocity_items[dst] = self._velocity_items[src]
-        self._acceleration_items[dst] = self._acceleration_items[src]
-        self._radius_cells[dst] = self._radius_cells[src]
-        self._name_column[dst] = self._name_column[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -616,7 +606,13 @@ class CelestialBodyManager(Sparse, One, Gc):
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._gm_cells[dst] = data._gm_cells[src]
+                data._position_items[dst] = data._position_items[src]
+                data._velocity_items[dst] = data._velocity_items[src]
+                data._acceleration_items[dst] = data._acceleration_items[src]
+                data._radius_cells[dst] = data._radius_cells[src]
+                data._name_column[dst] = data._name_column[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
             data._n = src
             self._version += 1

@@ -102,11 +102,6 @@ class EnergyData(OwnedRows):
         self._stored_column: NDArray[np.float32] = self._cut(1)
         self._stored_cells: memoryview[float] = cells(self._stored_column)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._stored_cells[dst] = self._stored_cells[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -265,7 +260,8 @@ class EnergyManager(Sparse, One, Gc):
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._stored_cells[dst] = data._stored_cells[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
             data._n = src
             self._version += 1

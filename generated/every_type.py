@@ -741,13 +741,13 @@ class EveryTypeData(OwnedRows):
         self._matrix_cells: memoryview[float] = cells(self._matrix_column)
         self._switches_column: NDArray[np.bool_] = self._cut(14)
         self._switches_items: NDArray[Any] = items(self._switches_column)
-        self._switches_words: memoryview[int] = cells(items(self._switches_column))
+        self._switches_words: memoryview[int] = cells(self._switches_items)
         self._switches_cells: memoryview[bool] = cells(self._switches_column)
         self._mode_column: NDArray[np.uint16] = self._cut(15)
         self._mode_cells: memoryview[int] = cells(self._mode_column)
         self._modes_column: NDArray[np.uint16] = self._cut(16)
         self._modes_items: NDArray[Any] = items(self._modes_column)
-        self._modes_words: memoryview[int] = cells(items(self._modes_column))
+        self._modes_words: memoryview[int] = cells(self._modes_items)
         self._modes_cells: memoryview[int] = cells(self._modes_column)
         self._target_column: NDArray[np.uint64] = self._cut(17)
         self._target_cells: memoryview[Entity] = cells(self._target_column)
@@ -757,41 +757,12 @@ class EveryTypeData(OwnedRows):
         self._magic_column: NDArray[np.bytes_] = self._cut(19)
         self._ones_column: NDArray[np.int16] = self._cut(20)
         self._ones_items: NDArray[Any] = items(self._ones_column)
-        self._ones_words: memoryview[int] = cells(items(self._ones_column))
+        self._ones_words: memoryview[int] = cells(self._ones_items)
         self._ones_cells: memoryview[int] = cells(self._ones_column)
         self._access_column: NDArray[np.uint8] = self._cut(21)
         self._access_cells: memoryview[int] = cells(self._access_column)
         self._title_column: NDArray[np.bytes_] = self._cut(22)
         self._digest_column: NDArray[np.bytes_] = self._cut(23)
-
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._flag_cells[dst] = self._flag_cells[src]
-        self._tiny_cells[dst] = self._tiny_cells[src]
-        self._small_cells[dst] = self._small_cells[src]
-        self._medium_cells[dst] = self._medium_cells[src]
-        self._large_cells[dst] = self._large_cells[src]
-        self._byte_cells[dst] = self._byte_cells[src]
-        self._word_cells[dst] = self._word_cells[src]
-        self._double_word_cells[dst] = self._double_word_cells[src]
-        self._quad_word_cells[dst] = self._quad_word_cells[src]
-        self._single_cells[dst] = self._single_cells[src]
-        self._double_cells[dst] = self._double_cells[src]
-        self._vector_items[dst] = self._vector_items[src]
-        self._matrix_items[dst] = self._matrix_items[src]
-        self._switches_words[dst] = self._switches_words[src]
-        self._mode_cells[dst] = self._mode_cells[src]
-        self._modes_words[dst] = self._modes_words[src]
-        self._target_cells[dst] = self._target_cells[src]
-        self._targets_items[dst] = self._targets_items[src]
-        self._magic_column[dst] = self._magic_column[src]
-        self._ones_words[dst] = self._ones_words[src]
-        self._access_cells[dst] = self._access_cells[src]
-        self._title_column[dst] = self._title_column[src]
-        self._digest_column[dst] = self._digest_column[src]
-        self._payload_column[dst] = self._payload_column[src]
-        self._note_column[dst] = self._note_column[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -1691,7 +1662,32 @@ class EveryTypeManager(Sparse, One, Gc, Release):
                 self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
                 src, dst = data._n - 1, row
                 if src != dst:
-                    data._move_row(src, dst)
+                    data._entity_cells[dst] = data._entity_cells[src]
+                    data._flag_cells[dst] = data._flag_cells[src]
+                    data._tiny_cells[dst] = data._tiny_cells[src]
+                    data._small_cells[dst] = data._small_cells[src]
+                    data._medium_cells[dst] = data._medium_cells[src]
+                    data._large_cells[dst] = data._large_cells[src]
+                    data._byte_cells[dst] = data._byte_cells[src]
+                    data._word_cells[dst] = data._word_cells[src]
+                    data._double_word_cells[dst] = data._double_word_cells[src]
+                    data._quad_word_cells[dst] = data._quad_word_cells[src]
+                    data._single_cells[dst] = data._single_cells[src]
+                    data._double_cells[dst] = data._double_cells[src]
+                    data._vector_items[dst] = data._vector_items[src]
+                    data._matrix_items[dst] = data._matrix_items[src]
+                    data._switches_words[dst] = data._switches_words[src]
+                    data._mode_cells[dst] = data._mode_cells[src]
+                    data._modes_words[dst] = data._modes_words[src]
+                    data._target_cells[dst] = data._target_cells[src]
+                    data._targets_items[dst] = data._targets_items[src]
+                    data._magic_column[dst] = data._magic_column[src]
+                    data._ones_words[dst] = data._ones_words[src]
+                    data._access_cells[dst] = data._access_cells[src]
+                    data._title_column[dst] = data._title_column[src]
+                    data._digest_column[dst] = data._digest_column[src]
+                    data._payload_column[dst] = data._payload_column[src]
+                    data._note_column[dst] = data._note_column[src]
                     self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
                 data._n = src
                 data._payload_column[data._n] = None

@@ -10,10 +10,10 @@ One buffer of 40 bytes per row, column after column:
     place     f32[2]          8               512  hot
     heading   f32             4              1024  hot
     depth     f32             4              1280  hot
-    newer     u32             4              1536  hot
-    older     u32             4              1792  hot
-    next      u32             4              2048  hot
-    previous  u32             4              2304  hot
+    next      u32             4              1536  hot
+    previous  u32             4              1792  hot
+    newer     u32             4              2048  hot
+    older     u32             4              2304  hot
     40 bytes per row, 4096 for 64 rows
 """
 
@@ -51,10 +51,10 @@ COLUMNS: Final = (
     Column("place", np.dtype(np.float32), (2,), 8, ("hot",), 8),
     Column("heading", np.dtype(np.float32), (), 4, ("hot",), 16),
     Column("depth", np.dtype(np.float32), (), 4, ("hot",), 20),
-    Column("newer", np.dtype(np.uint32), (), 4, ("hot",), 24),
-    Column("older", np.dtype(np.uint32), (), 4, ("hot",), 28),
-    Column("next", np.dtype(np.uint32), (), 4, ("hot",), 32),
-    Column("previous", np.dtype(np.uint32), (), 4, ("hot",), 36),
+    Column("next", np.dtype(np.uint32), (), 4, ("hot",), 24),
+    Column("previous", np.dtype(np.uint32), (), 4, ("hot",), 28),
+    Column("newer", np.dtype(np.uint32), (), 4, ("hot",), 32),
+    Column("older", np.dtype(np.uint32), (), 4, ("hot",), 36),
 )
 _PLACE: Final = FloatField("Footprint.place", "f32", (2,))
 _HEADING: Final = FloatField("Footprint.heading", "f32")
@@ -102,7 +102,7 @@ class FootprintHotColumns(NamedTuple):
     depth: NDArray[np.float32]
 
 
-class FootprintData(RingRows, LinkedRows, KernelRows):
+class FootprintData(LinkedRows, RingRows, KernelRows):
     """The columns of a FootprintManager: views of the rows in use."""
 
     __slots__ = (
@@ -183,31 +183,20 @@ class FootprintData(RingRows, LinkedRows, KernelRows):
         self._entity_cells = cells(self._entity_column)
         self._place_column: NDArray[np.float32] = self._cut(1)
         self._place_items: NDArray[Any] = items(self._place_column)
-        self._place_words: memoryview[int] = cells(items(self._place_column))
+        self._place_words: memoryview[int] = cells(self._place_items)
         self._place_cells: memoryview[float] = cells(self._place_column)
         self._heading_column: NDArray[np.float32] = self._cut(2)
         self._heading_cells: memoryview[float] = cells(self._heading_column)
         self._depth_column: NDArray[np.float32] = self._cut(3)
         self._depth_cells: memoryview[float] = cells(self._depth_column)
-        self._newer_column = self._cut(4)
-        self._newer_cells = cells(self._newer_column)
-        self._older_column = self._cut(5)
-        self._older_cells = cells(self._older_column)
-        self._next_column = self._cut(6)
+        self._next_column = self._cut(4)
         self._next_cells = cells(self._next_column)
-        self._previous_column = self._cut(7)
+        self._previous_column = self._cut(5)
         self._previous_cells = cells(self._previous_column)
-
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._place_words[dst] = self._place_words[src]
-        self._heading_cells[dst] = self._heading_cells[src]
-        self._depth_cells[dst] = self._depth_cells[src]
-        self._newer_cells[dst] = self._newer_cells[src]
-        self._older_cells[dst] = self._older_cells[src]
-        self._next_cells[dst] = self._next_cells[src]
-        self._previous_cells[dst] = self._previous_cells[src]
+        self._newer_column = self._cut(6)
+        self._newer_cells = cells(self._newer_column)
+        self._older_column = self._cut(7)
+        self._older_cells = cells(self._older_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -215,13 +204,13 @@ class FootprintData(RingRows, LinkedRows, KernelRows):
         self._place_items[dst] = self._place_items[src]
         self._heading_column[dst] = self._heading_column[src]
         self._depth_column[dst] = self._depth_column[src]
-        self._newer_column[dst] = self._newer_column[src]
-        self._older_column[dst] = self._older_column[src]
         self._next_column[dst] = self._next_column[src]
         self._previous_column[dst] = self._previous_column[src]
+        self._newer_column[dst] = self._newer_column[src]
+        self._older_column[dst] = self._older_column[src]
 
 
-class FootprintManager(Sparse, Ring, Many):
+class FootprintManager(Many, Sparse, Ring):
     """Owns every Footprint: lookup sparse, instances many, destroy manual.
 
     A mark that someone left on the ground.
@@ -357,8 +346,8 @@ class FootprintManager(Sparse, Ring, Many):
             data._heading_cells[row] = _heading_
             data._depth_cells[row] = _depth_
             data._n = row + 1
-            data._add_newest(row)
             self._link_row(entity, row)
+            data._add_newest(row)
             self._version += 1
         except BaseException:
             self._break()
@@ -398,8 +387,8 @@ class FootprintManager(Sparse, Ring, Many):
             data._heading_column[span] = columns["heading"]
             data._depth_column[span] = columns["depth"]
             data._n = end
-            data._add_newest_rows(rows)
             self._relink(lists)
+            data._add_newest_rows(rows)
             self._version += 1
         except BaseException:
             self._break()
@@ -430,13 +419,20 @@ class FootprintManager(Sparse, Ring, Many):
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         try:
-            data._drop_row(row)
             self._unlink_row(row)
+            data._drop_row(row)
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
-                data._follow_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._place_words[dst] = data._place_words[src]
+                data._heading_cells[dst] = data._heading_cells[src]
+                data._depth_cells[dst] = data._depth_cells[src]
+                data._next_cells[dst] = data._next_cells[src]
+                data._previous_cells[dst] = data._previous_cells[src]
+                data._newer_cells[dst] = data._newer_cells[src]
+                data._older_cells[dst] = data._older_cells[src]
                 self._relink_row(src, dst)
+                data._follow_row(src, dst)
             data._n = src
             self._version += 1
         except BaseException:

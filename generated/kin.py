@@ -132,15 +132,6 @@ class KinData(OwnedRows, FamilyRows):
         self._previous_sibling_column = self._cut(5)
         self._previous_sibling_cells = cells(self._previous_sibling_column)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._born_cells[dst] = self._born_cells[src]
-        self._parent_cells[dst] = self._parent_cells[src]
-        self._first_child_cells[dst] = self._first_child_cells[src]
-        self._next_sibling_cells[dst] = self._next_sibling_cells[src]
-        self._previous_sibling_cells[dst] = self._previous_sibling_cells[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -315,7 +306,12 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
                 self._release_children(row)
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._born_cells[dst] = data._born_cells[src]
+                data._parent_cells[dst] = data._parent_cells[src]
+                data._first_child_cells[dst] = data._first_child_cells[src]
+                data._next_sibling_cells[dst] = data._next_sibling_cells[src]
+                data._previous_sibling_cells[dst] = data._previous_sibling_cells[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
                 self._relink_family(src, dst)
             data._n = src

@@ -223,26 +223,18 @@ class ParticleData(OwnedRows, KernelRows):
         self._entity_cells = cells(self._entity_column)
         self._position_column: NDArray[np.float32] = self._cut(1)
         self._position_items: NDArray[Any] = items(self._position_column)
-        self._position_words: memoryview[int] = cells(items(self._position_column))
+        self._position_words: memoryview[int] = cells(self._position_items)
         self._position_cells: memoryview[float] = cells(self._position_column)
         self._velocity_column: NDArray[np.float32] = self._cut(2)
         self._velocity_items: NDArray[Any] = items(self._velocity_column)
-        self._velocity_words: memoryview[int] = cells(items(self._velocity_column))
+        self._velocity_words: memoryview[int] = cells(self._velocity_items)
         self._velocity_cells: memoryview[float] = cells(self._velocity_column)
         self._life_column: NDArray[np.float32] = self._cut(3)
         self._life_cells: memoryview[float] = cells(self._life_column)
         self._colour_column: NDArray[np.uint8] = self._cut(4)
         self._colour_items: NDArray[Any] = items(self._colour_column)
-        self._colour_words: memoryview[int] = cells(items(self._colour_column))
+        self._colour_words: memoryview[int] = cells(self._colour_items)
         self._colour_cells: memoryview[int] = cells(self._colour_column)
-
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._position_words[dst] = self._position_words[src]
-        self._velocity_words[dst] = self._velocity_words[src]
-        self._life_cells[dst] = self._life_cells[src]
-        self._colour_words[dst] = self._colour_words[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -514,7 +506,11 @@ class ParticleManager(Sparse, One, Gc):
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._position_words[dst] = data._position_words[src]
+                data._velocity_words[dst] = data._velocity_words[src]
+                data._life_cells[dst] = data._life_cells[src]
+                data._colour_words[dst] = data._colour_words[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
             data._n = src
             self._version += 1

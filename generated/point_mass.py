@@ -261,15 +261,6 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
         self._acceleration_cells: memoryview[float] = cells(self._acceleration_column)
         self._label_column: NDArray[np.bytes_] = self._cut(5)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._mass_cells[dst] = self._mass_cells[src]
-        self._position_items[dst] = self._position_items[src]
-        self._velocity_items[dst] = self._velocity_items[src]
-        self._acceleration_items[dst] = self._acceleration_items[src]
-        self._label_column[dst] = self._label_column[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -555,7 +546,12 @@ class PointMassManager(Hash, One, Gc):
             del self._rows[data._entity_cells[row]]
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._mass_cells[dst] = data._mass_cells[src]
+                data._position_items[dst] = data._position_items[src]
+                data._velocity_items[dst] = data._velocity_items[src]
+                data._acceleration_items[dst] = data._acceleration_items[src]
+                data._label_column[dst] = data._label_column[src]
                 self._rows[data._entity_cells[dst]] = dst
             data._n = src
             self._version += 1

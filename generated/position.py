@@ -148,11 +148,6 @@ class PositionData(GroupedRows, JoinedRows):
         self._value_items: NDArray[Any] = items(self._value_column)
         self._value_cells: memoryview[float] = cells(self._value_column)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._value_items[dst] = self._value_items[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -373,7 +368,8 @@ class PositionManager(Grouped, Sparse, One, Gc):
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
         data = self.data
-        data._move_row(src, dst)
+        data._entity_cells[dst] = data._entity_cells[src]
+        data._value_items[dst] = data._value_items[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
 
     def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:

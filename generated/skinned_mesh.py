@@ -364,9 +364,7 @@ class SkinnedMeshData(GroupedRows):
         self._entity_cells = cells(self._entity_column)
         self._vertex_buffers_column: NDArray[np.uint32] = self._cut(1)
         self._vertex_buffers_items: NDArray[Any] = items(self._vertex_buffers_column)
-        self._vertex_buffers_words: memoryview[int] = cells(
-            items(self._vertex_buffers_column)
-        )
+        self._vertex_buffers_words: memoryview[int] = cells(self._vertex_buffers_items)
         self._vertex_buffers_cells: memoryview[int] = cells(self._vertex_buffers_column)
         self._index_buffer_column: NDArray[np.uint32] = self._cut(2)
         self._index_buffer_cells: memoryview[int] = cells(self._index_buffer_column)
@@ -378,17 +376,6 @@ class SkinnedMeshData(GroupedRows):
         self._bone_count_cells: memoryview[int] = cells(self._bone_count_column)
         self._visible_column: NDArray[np.bool_] = self._cut(6)
         self._visible_cells: memoryview[bool] = cells(self._visible_column)
-
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._vertex_buffers_words[dst] = self._vertex_buffers_words[src]
-        self._index_buffer_cells[dst] = self._index_buffer_cells[src]
-        self._shader_cells[dst] = self._shader_cells[src]
-        self._material_cells[dst] = self._material_cells[src]
-        self._bone_count_cells[dst] = self._bone_count_cells[src]
-        self._visible_cells[dst] = self._visible_cells[src]
-        self._resource_column[dst] = self._resource_column[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -810,7 +797,14 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
         data = self.data
-        data._move_row(src, dst)
+        data._entity_cells[dst] = data._entity_cells[src]
+        data._vertex_buffers_words[dst] = data._vertex_buffers_words[src]
+        data._index_buffer_cells[dst] = data._index_buffer_cells[src]
+        data._shader_cells[dst] = data._shader_cells[src]
+        data._material_cells[dst] = data._material_cells[src]
+        data._bone_count_cells[dst] = data._bone_count_cells[src]
+        data._visible_cells[dst] = data._visible_cells[src]
+        data._resource_column[dst] = data._resource_column[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
 
     def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:

@@ -246,18 +246,6 @@ class SoundSourceData(LinkedRows):
         self._previous_cells = cells(self._previous_column)
         self._clip_column: NDArray[np.bytes_] = self._cut(8)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._volume_cells[dst] = self._volume_cells[src]
-        self._pitch_cells[dst] = self._pitch_cells[src]
-        self._offset_items[dst] = self._offset_items[src]
-        self._elapsed_cells[dst] = self._elapsed_cells[src]
-        self._looping_cells[dst] = self._looping_cells[src]
-        self._next_cells[dst] = self._next_cells[src]
-        self._previous_cells[dst] = self._previous_cells[src]
-        self._clip_column[dst] = self._clip_column[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -271,7 +259,7 @@ class SoundSourceData(LinkedRows):
         self._clip_column[dst] = self._clip_column[src]
 
 
-class SoundSourceManager(Hash, Many):
+class SoundSourceManager(Many, Hash):
     """Owns every SoundSource: lookup hash, instances many, destroy manual.
 
     A sound that plays at its entity. The sound system destroys it once it has faded
@@ -558,7 +546,15 @@ class SoundSourceManager(Hash, Many):
             self._unlink_row(row)
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._volume_cells[dst] = data._volume_cells[src]
+                data._pitch_cells[dst] = data._pitch_cells[src]
+                data._offset_items[dst] = data._offset_items[src]
+                data._elapsed_cells[dst] = data._elapsed_cells[src]
+                data._looping_cells[dst] = data._looping_cells[src]
+                data._next_cells[dst] = data._next_cells[src]
+                data._previous_cells[dst] = data._previous_cells[src]
+                data._clip_column[dst] = data._clip_column[src]
                 self._relink_row(src, dst)
             data._n = src
             self._version += 1

@@ -287,15 +287,6 @@ class SparkData(PartitionedRows, IdRows):
         self._id_generation_column = self._cut(7)
         self._id_generation_cells = cells(self._id_generation_column)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._position_x_cells[dst] = self._position_x_cells[src]
-        self._position_y_cells[dst] = self._position_y_cells[src]
-        self._velocity_x_cells[dst] = self._velocity_x_cells[src]
-        self._velocity_y_cells[dst] = self._velocity_y_cells[src]
-        self._heat_cells[dst] = self._heat_cells[src]
-        self._id_slot_cells[dst] = self._id_slot_cells[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._position_x_column[dst] = self._position_x_column[src]
@@ -529,7 +520,12 @@ class SparkManager(Partition, Unowned, Ids):
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
         data = self.data
-        data._move_row(src, dst)
+        data._position_x_cells[dst] = data._position_x_cells[src]
+        data._position_y_cells[dst] = data._position_y_cells[src]
+        data._velocity_x_cells[dst] = data._velocity_x_cells[src]
+        data._velocity_y_cells[dst] = data._velocity_y_cells[src]
+        data._heat_cells[dst] = data._heat_cells[src]
+        data._id_slot_cells[dst] = data._id_slot_cells[src]
         data._id_row_cells[data._id_slot_cells[dst]] = dst
 
     def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:

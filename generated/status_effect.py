@@ -273,18 +273,6 @@ class StatusEffectData(LinkedRows, IdRows):
         self._icon_column: NDArray[np.uint64] = self._cut(10)
         self._icon_cells: memoryview[Id] = cells(self._icon_column)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._effect_cells[dst] = self._effect_cells[src]
-        self._strength_cells[dst] = self._strength_cells[src]
-        self._remaining_cells[dst] = self._remaining_cells[src]
-        self._next_cells[dst] = self._next_cells[src]
-        self._previous_cells[dst] = self._previous_cells[src]
-        self._id_slot_cells[dst] = self._id_slot_cells[src]
-        self._caster_cells[dst] = self._caster_cells[src]
-        self._icon_cells[dst] = self._icon_cells[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._entity_column[dst] = self._entity_column[src]
@@ -298,7 +286,7 @@ class StatusEffectData(LinkedRows, IdRows):
         self._icon_column[dst] = self._icon_column[src]
 
 
-class StatusEffectManager(Sparse, Many, Ids, Gc):
+class StatusEffectManager(Many, Sparse, Ids, Gc):
     """Owns every StatusEffect: lookup sparse, instances many, destroy gc.
 
     One effect that an entity is under.
@@ -572,7 +560,15 @@ class StatusEffectManager(Sparse, Many, Ids, Gc):
             data._id_row_cells[slot] = NIL
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._effect_cells[dst] = data._effect_cells[src]
+                data._strength_cells[dst] = data._strength_cells[src]
+                data._remaining_cells[dst] = data._remaining_cells[src]
+                data._next_cells[dst] = data._next_cells[src]
+                data._previous_cells[dst] = data._previous_cells[src]
+                data._id_slot_cells[dst] = data._id_slot_cells[src]
+                data._caster_cells[dst] = data._caster_cells[src]
+                data._icon_cells[dst] = data._icon_cells[src]
                 self._relink_row(src, dst)
                 data._id_row_cells[data._id_slot_cells[dst]] = dst
             data._n = src

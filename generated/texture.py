@@ -220,15 +220,6 @@ class TextureData(UniqueRows, IdRows):
         self._id_generation_cells = cells(self._id_generation_column)
         self._file_column: NDArray[np.bytes_] = self._cut(6)
 
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._device_handle_cells[dst] = self._device_handle_cells[src]
-        self._width_cells[dst] = self._width_cells[src]
-        self._height_cells[dst] = self._height_cells[src]
-        self._id_slot_cells[dst] = self._id_slot_cells[src]
-        self._file_column[dst] = self._file_column[src]
-        self._staging_column[dst] = self._staging_column[src]
-
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
         self._device_handle_column[dst] = self._device_handle_column[src]
@@ -457,7 +448,12 @@ class TextureManager(Unique, Unowned, Ids, Release):
                 data._id_row_cells[slot] = NIL
                 src, dst = data._n - 1, row
                 if src != dst:
-                    data._move_row(src, dst)
+                    data._device_handle_cells[dst] = data._device_handle_cells[src]
+                    data._width_cells[dst] = data._width_cells[src]
+                    data._height_cells[dst] = data._height_cells[src]
+                    data._id_slot_cells[dst] = data._id_slot_cells[src]
+                    data._file_column[dst] = data._file_column[src]
+                    data._staging_column[dst] = data._staging_column[src]
                     data._enter_value(dst)
                     data._id_row_cells[data._id_slot_cells[dst]] = dst
                 data._n = src

@@ -49,7 +49,6 @@ from ._runtime.handles import (
 from ._runtime.ids.direct import DirectIdRows, DirectIds
 from ._runtime.ids.slots import WORN_OUT, worn_out
 from ._runtime.maps.sparse import indices, rows_spanned
-from ._runtime.placement.direct import last_owner
 from ._runtime.placement.rows import duplicate_instance
 
 COLUMNS: Final = (
@@ -452,7 +451,7 @@ class TileManager(DirectIds, Gc):
         data = self.data
         end = data._n
         if row == end - 1:
-            end = last_owner(data._entity_column, row)
+            end = self._end_below(row)
         try:
             data._entity_cells[row] = NULL_ENTITY
             data._n = end
@@ -468,7 +467,7 @@ class TileManager(DirectIds, Gc):
         if len(gone) == 0:
             return 0
         data = self.data
-        end = last_owner(data._entity_column, data._n, gone)
+        end = self._end_without(gone)
         try:
             data._entity_column[gone] = NULL_ENTITY
             data._n = end

@@ -40,7 +40,7 @@ from ._runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
 from ._runtime.kernels.reductions import averaged
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import indices, rows_spanned
-from ._runtime.placement.direct import Direct, DirectRows, last_owner
+from ._runtime.placement.direct import Direct, DirectRows
 from ._runtime.placement.rows import duplicate_instance
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedRows
@@ -418,7 +418,7 @@ class TransformManager(Direct, Gc):
         data = self.data
         end = data._n
         if row == end - 1:
-            end = last_owner(data._entity_column, row)
+            end = self._end_below(row)
         try:
             data._entity_cells[row] = NULL_ENTITY
             data._n = end
@@ -434,7 +434,7 @@ class TransformManager(Direct, Gc):
         if len(gone) == 0:
             return 0
         data = self.data
-        end = last_owner(data._entity_column, data._n, gone)
+        end = self._end_without(gone)
         try:
             data._entity_column[gone] = NULL_ENTITY
             data._n = end

@@ -286,7 +286,7 @@ class VillagerColdData(ColdRows):
         )
         self._home_column: NDArray[np.float32] = self._cut(3)
         self._home_items: NDArray[Any] = items(self._home_column)
-        self._home_words: memoryview[int] = cells(items(self._home_column))
+        self._home_words: memoryview[int] = cells(self._home_items)
         self._home_cells: memoryview[float] = cells(self._home_column)
         self._nickname_column: NDArray[np.bytes_] = self._cut(4)
 
@@ -400,17 +400,10 @@ class VillagerData(GroupedRows, IndirectRows):
         self._energy_cells: memoryview[float] = cells(self._energy_column)
         self._goal_column: NDArray[np.float32] = self._cut(2)
         self._goal_items: NDArray[Any] = items(self._goal_column)
-        self._goal_words: memoryview[int] = cells(items(self._goal_column))
+        self._goal_words: memoryview[int] = cells(self._goal_items)
         self._goal_cells: memoryview[float] = cells(self._goal_column)
         self._cold_row_column = self._cut(3)
         self._cold_row_cells = cells(self._cold_row_column)
-
-    def _move_row(self, src: int, dst: int) -> None:
-        """Copy one row over another, column by column."""
-        self._entity_cells[dst] = self._entity_cells[src]
-        self._energy_cells[dst] = self._energy_cells[src]
-        self._goal_words[dst] = self._goal_words[src]
-        self._cold_row_cells[dst] = self._cold_row_cells[src]
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -825,7 +818,10 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
         data = self.data
-        data._move_row(src, dst)
+        data._entity_cells[dst] = data._entity_cells[src]
+        data._energy_cells[dst] = data._energy_cells[src]
+        data._goal_words[dst] = data._goal_words[src]
+        data._cold_row_cells[dst] = data._cold_row_cells[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
         if data._cold_row_cells[dst] != NIL:
             data._cold._row_cells[data._cold_row_cells[dst]] = dst

@@ -43,11 +43,9 @@ POLICY = Policy(
         "plan_removal_one": """
             end = data._n
             if row == end - 1:
-                end = last_owner(data._entity_column, row)
+                end = self._end_below(row)
         """,
-        "plan_removal": """
-            end = last_owner(data._entity_column, data._n, gone)
-        """,
+        "plan_removal": "end = self._end_without(gone)",
         "close_one": """
             data._entity_cells[row] = NULL_ENTITY
             <vacated_one>

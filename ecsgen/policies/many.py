@@ -26,7 +26,7 @@ POLICY = Policy(
     name="many",
     role="instances",
     applies=lambda c: c.instances == "many",
-    order=20,
+    order=9,  # before the map, whose `remove` is for one instance
     base="Many",
     rows="LinkedRows",
     columns=_columns,

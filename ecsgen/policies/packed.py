@@ -44,7 +44,7 @@ POLICY = Policy(
         "close_one": """
             src, dst = data._n - 1, row
             if src != dst:
-                data._move_row(src, dst)
+                <move_row>
                 <moved_one>
             data._n = src
             <vacated_one>

@@ -1,7 +1,8 @@
 """The steps of every structural change, and what a policy may do at each.
 
 In the statements of a step, a line `<name>` stands for those of another step, `<again>` for the
-beginning of a creation anew, and `{views}` for the arguments of a creation that may be views.
+beginning of a creation anew, `<move_row>` for the copy of row `src` over row `dst`, and `{views}`
+for the arguments of a creation that may be views.
 
 A step may raise only before the first that changes something. From there on an exception breaks the
 manager: every later call of it says so. Statements of a step see the names in its `gives`, those of

@@ -11,7 +11,13 @@ from ecsgen.model import Base, Component, Field
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import literal
-from ecsgen.render.spelling import Spelling, cell_attributes, objects_line, slots_lines
+from ecsgen.render.spelling import (
+    Spelling,
+    cell_attributes,
+    moved_lines,
+    objects_line,
+    slots_lines,
+)
 from ecsgen.render.split_spelling import SplitSpelling, ndindex
 from ecsgen.render.wording import literal_names, literal_shape
 
@@ -200,6 +206,10 @@ class ColdSpelling:
         self.fields = [cold_field(field, component.name, by_name) for field in fields]
         self.stored_fields = [field for field in self.fields if not field.is_object]
         self.object_fields = [field for field in self.fields if field.is_object]
+
+    def move_lines(self, holder: str, indent: int) -> str:
+        """The statements that copy one row over another."""
+        return moved_lines(self.row_columns, holder, indent)
 
     @property
     def capacity(self) -> int:

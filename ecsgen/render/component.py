@@ -28,7 +28,10 @@ def component_module(component: Component) -> str:
         component,
         active,
         words={"views": f", {literal_names(c.views)}" if c.views else ""},
-        pieces={"again": lambda indent: call("return self.create", c.again, indent)},
+        pieces={
+            "again": lambda indent: call("return self.create", c.again, indent),
+            "move_row": lambda indent: c.move_lines("data", indent),
+        },
     )
     context: dict[str, Any] = {
         "c": c,

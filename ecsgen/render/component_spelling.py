@@ -14,7 +14,13 @@ from ecsgen.render.calls import collection, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import distinct_bases
-from ecsgen.render.spelling import Spelling, cell_attributes, objects_line, slots_lines
+from ecsgen.render.spelling import (
+    Spelling,
+    cell_attributes,
+    moved_lines,
+    objects_line,
+    slots_lines,
+)
 from ecsgen.render.split_spelling import row_field
 from ecsgen.render.unique_spelling import spelled
 from ecsgen.schema.names import DERIVED_CLASSES
@@ -55,6 +61,10 @@ class ComponentSpelling:
             for spelling, field in zip(self.fields, component.fields, strict=True)
             if not is_indirect(component, field)
         ]
+
+    def move_lines(self, holder: str, indent: int) -> str:
+        """The statements that copy one row over another."""
+        return moved_lines(self.row_columns, holder, indent)
 
     @property
     def summary(self) -> str:

@@ -174,7 +174,8 @@ class Spelling(ColumnSpelling):
         if self.has_items and is_moved:
             made.append(("items", "NDArray[Any]", "items", column))
         if self.has_words:
-            made.append(("words", "memoryview[int]", "cells", f"items({column})"))
+            items = f"self._{self.name}_items" if is_moved else f"items({column})"
+            made.append(("words", "memoryview[int]", "cells", items))
         if self.has_cells:
             made.append(("cells", f"memoryview[{self.cell_type}]", "cells", column))
         lines = []
@@ -228,3 +229,9 @@ def objects_line(columns: list[Spelling]) -> str:
     """Return the statement that names the columns of objects."""
     names = [literal(f"_{column.name}_column") for column in columns]
     return collection("OBJECTS: ClassVar = ", names, 4)
+
+
+def moved_lines(columns: Iterable[Spelling], holder: str, indent: int) -> str:
+    """Return the statements that copy row `src` over row `dst`, column by column."""
+    views = [f"{holder}._{column.moved}" for column in columns]
+    return "\n".join(f"{' ' * indent}{view}[dst] = {view}[src]" for view in views)

@@ -17,6 +17,7 @@ from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StructureLockedError
 from .handles import Columns, EntityArray, Instance, RowArray
+from .per_class import copy_methods
 from .placement.rows import distinct, locked
 from .state import numbers_of
 
@@ -41,6 +42,10 @@ class Manager(ABC):
     _locks: int
     _version: int
     data: Rows
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        copy_methods(cls)
 
     def __init__(self) -> None:
         self._locks = 0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import Entity, EntityArray, RowArray
+from ..per_class import copy_methods
 from ..state import NO_SLOTS, numbers_of
 from .buffers import (
     Column,
@@ -44,6 +45,10 @@ class Rows(ABC):
     _n: int
     _allocated: int
     _buffer: NDArray[np.uint8]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        copy_methods(cls)
 
     def __init__(self, capacity: int) -> None:
         self._n = 0

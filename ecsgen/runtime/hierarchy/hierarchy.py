@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..columns.rows import Rows
 from ..handles import NIL, Instance, RowArray
 from ..instances.chains import ROUNDS, walk
+from ..per_class import per_class
 from ..placement.moves import NO_ROWS, Planned, put
 from ..placement.packed import Packed
 from ..placement.rows import distinct, unused
@@ -71,6 +72,7 @@ class Hierarchy(Packed):
     data: FamilyRows
     _levels: LevelCache
 
+    @per_class
     def parent(self, row: Instance, /) -> Instance:
         """Return the row's parent, or NIL for a root; O(1)."""
         data = self.data
@@ -78,6 +80,7 @@ class Hierarchy(Packed):
             row = self._row(row)
         return data._parent_cells[row]
 
+    @per_class
     def first_child(self, row: Instance, /) -> Instance:
         """Return the child that was attached first, or NIL; O(1)."""
         data = self.data
@@ -85,6 +88,7 @@ class Hierarchy(Packed):
             row = self._row(row)
         return data._first_child_cells[row]
 
+    @per_class
     def next_sibling(self, row: Instance, /) -> Instance:
         """Return the same parent's child that was attached after this one, or NIL; O(1)."""
         data = self.data
@@ -92,6 +96,7 @@ class Hierarchy(Packed):
             row = self._row(row)
         return data._next_sibling_cells[row]
 
+    @per_class
     def previous_sibling(self, row: Instance, /) -> Instance:
         """Return the same parent's child that was attached before this one, or NIL; O(1)."""
         data = self.data
@@ -100,6 +105,7 @@ class Hierarchy(Packed):
         before = data._previous_sibling_cells[row]
         return NIL if data._next_sibling_cells[before] == NIL else before
 
+    @per_class
     def children(self, row: Instance, /) -> RowArray:
         """Return the row's children in order of attachment, shape (k,); O(k)."""
         data = self.data
@@ -118,6 +124,7 @@ class Hierarchy(Packed):
         """
         return self._levels.levels(self.data.parent, self._version)
 
+    @per_class
     def set_parent(self, row: Instance, parent: Instance, /) -> None:
         """Attach a row as a parent's last child, or make it a root with NIL; O(1).
 
@@ -200,6 +207,7 @@ class Hierarchy(Packed):
         """Return rows with all that are below them, ascending."""
         return with_descendants(self.data._family(), gone, self.data._n)
 
+    @per_class
     def _release_children(self, row: Instance) -> None:
         """Make the children of a row roots."""
         data = self.data
@@ -219,10 +227,13 @@ class Hierarchy(Packed):
         self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS
     ) -> Planned:
         data = self.data
+        if len(gone) == data._n:
+            return super()._plan_moves(src, dst, gone)
         orphans = self._orphans(gone) if len(gone) else gone
         writes = moved_family(data._family(), (src, dst), gone, orphans, data._n)
         return (*super()._plan_moves(src, dst, gone), partial(put, writes))
 
+    @per_class
     def _join_parent(self, row: Instance, parent: Instance) -> None:
         """Append a row without a parent to the children of one, or leave it a root."""
         data = self.data
@@ -241,6 +252,7 @@ class Hierarchy(Packed):
         previous[row] = last
         previous[first] = row
 
+    @per_class
     def _leave_parent(self, row: Instance) -> None:
         """Take a row out of its parent's children."""
         data = self.data
@@ -258,6 +270,7 @@ class Hierarchy(Packed):
         behind = firsts[owner] if after == NIL else after
         previous[behind] = before
 
+    @per_class
     def _relink_family(self, src: int, dst: Instance) -> None:
         """Mend the links of children, siblings and parent after row src went to dst."""
         data = self.data
@@ -281,6 +294,7 @@ class Hierarchy(Packed):
         behind = firsts[owner] if after == NIL else after
         previous[behind] = dst
 
+    @per_class
     def _tell_children(self, src: int, dst: Instance) -> None:
         """Let the children of a row that went from src to dst know it."""
         data = self.data

@@ -128,6 +128,9 @@ def moved_family(
     """
     src, dst = moves
     owners, left = links.parents[src], gone
+    concerned = (owners, links.first[src], links.parents[gone])
+    if not len(orphans) and all((linked == NIL).all() for linked in concerned):
+        return roots(links, dst)
     has_parent = owners != NIL
     if len(gone):
         above = links.parents[gone]

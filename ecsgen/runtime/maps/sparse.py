@@ -12,6 +12,7 @@ from ..columns.buffers import cells, whole_rows
 from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..per_class import per_class
 from ..state import NO_SLOTS
 from .mapped import Mapped
 
@@ -29,6 +30,7 @@ class Sparse(Mapped):
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
 
+    @per_class
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
         if type(entity) is not int:
@@ -40,6 +42,21 @@ class Sparse(Mapped):
         if row == NIL or self.data._entity_cells[row] != entity:
             return NIL
         return row
+
+    @per_class
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            raise self._locked()
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+        except IndexError:
+            return 0
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return 0
+        return self._destroy_row(row)
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
@@ -83,34 +100,43 @@ class Sparse(Mapped):
             if highest >= len(self._sparse):
                 self._set_map(grown_map(self._sparse, highest))
 
+    @per_class
     def _evict(self, row: Instance) -> None:
         """Remove the rows of a dead entity, of which this is the first."""
         self._destroy_rows(self._rows_with(row))
+
+    def _are_new(self, entities: EntityArray) -> bool:
+        # an index behind the map is clipped to the last one, of which nothing follows
+        heads = self._sparse.take(indices(entities, INDEX_MASK), mode="clip")
+        return bool((heads == NIL).all())
 
     def _evict_many(self, entities: EntityArray) -> int:
         return self._evict_dead(entities) + super()._evict_many(entities)
 
     def _evict_dead(self, entities: EntityArray) -> int:
         """Remove rows of dead entities that had the index of one of these; how many went."""
-        owners = self.data._entity_column[: self.data._n]
-        if len(owners) == 0:
+        if self._are_new(entities):
             return 0
+        owners = self.data._entity_column[: self.data._n]
         slots = indices(entities, INDEX_MASK)
         dead = predecessors(self._sparse, slots, owners, entities)
         return self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
 
+    @per_class
     def _enter(self, entity: Entity, row: Instance) -> None:
         self._sparse_cells[entity & INDEX_MASK] = row
 
     def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
         self._sparse[indices(entities, INDEX_MASK)] = rows
 
+    @per_class
     def _first_of(self, entity: Entity) -> Instance:
         return self._sparse_cells[entity & INDEX_MASK]
 
     def _firsts_of(self, entities: EntityArray) -> RowArray:
         return self._sparse[indices(entities, INDEX_MASK)].astype(np.intp)
 
+    @per_class
     def _forget(self, entity: Entity) -> None:
         self._sparse_cells[entity & INDEX_MASK] = NIL
 

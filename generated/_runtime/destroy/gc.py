@@ -5,8 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from ..handles import Instance
+from ..handles import NULL_ENTITY, Instance
 from ..owners.owned import Owned
+from ..per_class import per_class
 from ..state import NO_SLOTS
 
 
@@ -16,6 +17,7 @@ class Gc(Owned):
     __slots__ = NO_SLOTS
     _rng: Random
 
+    @per_class
     def gc(self, rng: Random | None = None) -> int:
         """Remove rows of dead entities, picked at random, until four picks in a row are alive.
 
@@ -30,11 +32,12 @@ class Gc(Owned):
                 return self.gc(rng)
         data = self.data
         pick = (self._rng if rng is None else rng).random
-        stays = self._stays()
+        alive = self._entities.alive
         collected = in_a_row = 0
         while data._n and in_a_row < 4:
-            row = Instance(int(pick() * data._n))
-            if stays(data._entity_cells[row]):
+            row: Instance = int(pick() * data._n)  # type: ignore[assignment]
+            owner = data._entity_cells[row]
+            if owner == NULL_ENTITY or alive(owner):  # a row without an owner is a hole
                 in_a_row += 1
                 continue
             in_a_row = 0

@@ -10,6 +10,7 @@ import numpy as np
 from ..callbacks import Callbacks, Subscription
 from ..handles import Columns, RowArray
 from ..manager import Manager
+from ..per_class import per_class
 from ..state import NO_SLOTS
 
 
@@ -58,6 +59,7 @@ class Release(Manager):
         finally:
             self._unlock()
 
+    @per_class
     def _release_row(self, row: int) -> None:
         """Tell the callbacks of a row about to go."""
         if self._released.entries:

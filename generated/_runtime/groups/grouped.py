@@ -17,6 +17,7 @@ from ..columns.rows import OwnedRows
 from ..errors import StructureLockedError
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..owners.owned import Owned
+from ..per_class import per_class
 from ..placement.bounded import Bounded
 from ..placement.bounds import exchange
 from ..placement.moves import Moves, Planned
@@ -113,6 +114,7 @@ class Grouped(Bounded, Owned):
         self._others = others
         self.data._n_grouped = n
 
+    @per_class
     def _join_group(self, row: Instance, entity: Entity) -> Instance:
         """Let an entity join that has a row in every other member too; return its row.
 
@@ -151,6 +153,7 @@ class Grouped(Bounded, Owned):
         self.data._n_grouped += joining.entering
         return joining.rows
 
+    @per_class
     def _enter_group(self, row: Instance) -> Instance:
         """Bring a row to the end of the group; O(1). The caller counts the change."""
         data = self.data
@@ -165,6 +168,7 @@ class Grouped(Bounded, Owned):
         bound = self.data._n_grouped + len(rows)
         return partial(self._cross, src, dst, bound, self._plan_moves(src, dst))
 
+    @per_class
     def _leave_group(self, row: Instance) -> None:
         """Swap a row with the group's last and end the group before it; O(1)."""
         data = self.data

@@ -20,6 +20,7 @@ from ..handles import (
     RowArray,
 )
 from ..maps.sparse import indices
+from ..per_class import per_class
 from ..placement.direct import Direct, DirectRows
 from ..state import NO_SLOTS
 from .ids import IdCalls
@@ -50,6 +51,7 @@ class DirectIds(IdCalls, Direct):
     __slots__ = NO_SLOTS
     data: DirectIdRows
 
+    @per_class
     def id_of(self, row: Instance, /) -> Id:
         """Return the stable id of a row: `generation << 32 | row`; O(1)."""
         data = self.data
@@ -61,6 +63,7 @@ class DirectIds(IdCalls, Direct):
         """Return the stable ids of k rows, or of a mask's; O(k)."""
         return ids_of(self._rows_given(rows), self.data._id_generation_column)
 
+    @per_class
     def resolve(self, id: Id, /) -> Instance:
         """Return the row of an id, or NIL if its instance is gone; O(1)."""
         if type(id) is not int:

@@ -19,6 +19,7 @@ from ..columns.rows import Rows
 from ..entities.arrays import as_entities
 from ..handles import NIL, Id, IdArray, Instance, RowArray
 from ..manager import Manager
+from ..per_class import per_class
 from ..placement.packed import Packed
 from ..state import NO_SLOTS
 from .slots import (
@@ -65,6 +66,7 @@ class IdRows(Rows):
         self._drop_slots()
         return super()._shrink()
 
+    @per_class
     def _take_slot(self) -> int:
         """Return the slot of the next row: a free one, or a new one."""
         if self._n == self._slots:
@@ -92,6 +94,7 @@ class IdRows(Rows):
         self._peak += new
         self._slots += new
 
+    @per_class
     def _give_slot(self, slot: int) -> None:
         """Free the slot of a row that is gone, or retire it after its last generation."""
         if self._id_generation_cells[slot] == WORN_OUT:
@@ -146,6 +149,7 @@ class IdCalls(Manager):
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
 
+    @per_class
     def destroy_id(self, id: Id, /) -> None:
         """Remove the instance with this id; O(1).
 
@@ -180,6 +184,7 @@ class Ids(IdCalls, Packed):
     __slots__ = NO_SLOTS
     data: IdRows
 
+    @per_class
     def id_of(self, row: Instance, /) -> Id:
         """Return the stable id of a row: `generation << 32 | slot`; O(1)."""
         data = self.data
@@ -194,6 +199,7 @@ class Ids(IdCalls, Packed):
         slots = data._id_slot_column[self._rows_given(rows)]
         return ids_of(slots, data._id_generation_column)
 
+    @per_class
     def resolve(self, id: Id, /) -> Instance:
         """Return the row of an id, or NIL if its instance is gone; O(1)."""
         if type(id) is not int:

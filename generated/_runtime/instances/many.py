@@ -18,6 +18,7 @@ from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
 from ..handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..maps.mapped import Mapped
+from ..per_class import per_class
 from ..placement.moves import NO_ROWS, Planned, Write, put
 from ..state import NO_SLOTS
 from .chains import (
@@ -25,6 +26,7 @@ from .chains import (
     Rewiring,
     chain_lengths,
     chain_rows,
+    first_rows,
     joined,
     linked,
     walk,
@@ -58,19 +60,24 @@ class Many(Mapped):
     __slots__ = NO_SLOTS
     data: LinkedRows
 
+    @per_class
     def remove(self, entity: Entity, /) -> int:
         """Remove all instances of the entity and return how many went; O(that number)."""
         if self._locks:
             raise self._locked()
-        first = self.lookup(entity)
-        if first == NIL:
+        row = self.lookup(entity)
+        if row == NIL:
             return 0
-        return self._destroy_rows(self._rows_with(first))
+        if self.data._previous_cells[row] == row:  # the only one
+            return self._destroy_row(row)
+        return self._destroy_rows(self._rows_with(row))
 
+    @per_class
     def first(self, entity: Entity, /) -> Instance:
         """Return the entity's first row in order of creation, or NIL; O(1)."""
         return self.lookup(entity)
 
+    @per_class
     def next(self, row: Instance, /) -> Instance:
         """Return the same entity's row that was created after this one, or NIL; O(1)."""
         data = self.data
@@ -78,6 +85,7 @@ class Many(Mapped):
             row = self._row(row)
         return data._next_cells[row]
 
+    @per_class
     def previous(self, row: Instance, /) -> Instance:
         """Return the same entity's row that was created before this one, or NIL; O(1)."""
         data = self.data
@@ -86,11 +94,13 @@ class Many(Mapped):
         before = data._previous_cells[row]
         return NIL if data._next_cells[before] == NIL else before
 
+    @per_class
     def instances(self, entity: Entity, /) -> Iterator[Instance]:
         """Iterate over the entity's rows in order of creation, as they are now."""
         row = self.lookup(entity)
         return iter([] if row == NIL else self._rows_from(row).tolist())
 
+    @per_class
     def count(self, entity: Entity, /) -> int:
         """Return how many instances the entity has; O(that number)."""
         row = self.lookup(entity)
@@ -103,10 +113,12 @@ class Many(Mapped):
         owners = data._entity_column[: data._n]
         return chain_lengths(data._next_column, owners, given, self.lookup_many(given))
 
+    @per_class
     def _rows_from(self, first: int) -> RowArray:
         """Return the rows of the list that begins at `first`, in its order."""
         return walk(self.data._next_cells, first)
 
+    @per_class
     def _rows_with(self, row: Instance) -> RowArray:
         return np.sort(self._rows_from(row))
 
@@ -116,6 +128,7 @@ class Many(Mapped):
         heads = self.lookup_many(entities)
         return chain_rows(data._next_column, owners, entities, heads)
 
+    @per_class
     def _link_row(self, entity: Entity, row: Instance) -> None:
         """Append a new row to its entity's list."""
         nexts, previous = self.data._next_cells, self.data._previous_cells
@@ -148,6 +161,7 @@ class Many(Mapped):
         writes += joined(nexts, previous, lists, (first[old], last[old]))
         return ListPlan(writes, owners[new], first[new], owners[:0])
 
+    @per_class
     def _unlink_row(self, row: Instance) -> None:
         """Take a row out of its list."""
         nexts, previous = self.data._next_cells, self.data._previous_cells
@@ -168,6 +182,11 @@ class Many(Mapped):
     ) -> Planned:
         data = self.data
         owners = data._entity_column
+        if len(gone) == data._n:
+            n = data._n
+            left = owners[first_rows(data._next_column[:n], data._previous_column[:n])]
+            plan = ListPlan([], left[:0], gone[:0], left)
+            return (*super()._plan_moves(src, dst, gone), partial(self._relink, plan))
         moves = src, dst
         chains = Rewiring(
             data._next_column, data._previous_column, moves, gone, data._n
@@ -191,6 +210,7 @@ class Many(Mapped):
         self._forget_many(plan.left)
         self._enter_many(plan.owners, plan.first)
 
+    @per_class
     def _relink_row(self, src: int, dst: Instance) -> None:
         """Mend a list after row src went to dst."""
         nexts, previous = self.data._next_cells, self.data._previous_cells

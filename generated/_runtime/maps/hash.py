@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities
 from ..handles import NIL, Entity, EntityArray, Instance, RowArray
+from ..per_class import per_class
 from ..placement.rows import is_integer
 from ..state import NO_SLOTS
 from .mapped import Mapped
@@ -22,15 +23,27 @@ class Hash(Mapped):
     __slots__ = NO_SLOTS
     _rows: dict[int, Instance]
 
+    @per_class
     def __contains__(self, entity: object) -> bool:
         """Return whether an entity has an instance; O(1)."""
         return is_integer(entity) and index(entity) in self._rows
 
+    @per_class
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
         if type(entity) is not int:
             entity = Entity(index(entity))
         return self._rows.get(entity, NIL)
+
+    @per_class
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            raise self._locked()
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        row = self._rows.get(entity, NIL)
+        return 0 if row == NIL else self._destroy_row(row)
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
@@ -54,18 +67,21 @@ class Hash(Mapped):
         super()._shrink()
         self._rows = dict(self._rows)
 
+    @per_class
     def _enter(self, entity: Entity, row: Instance) -> None:
         self._rows[entity] = row
 
     def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
         remember(self._rows, entities, rows)
 
+    @per_class
     def _first_of(self, entity: Entity) -> Instance:
         return self._rows[entity]
 
     def _firsts_of(self, entities: EntityArray) -> RowArray:
         return hash_lookup(self._rows, entities)
 
+    @per_class
     def _forget(self, entity: Entity) -> None:
         del self._rows[entity]
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 
 from ..handles import Entity, EntityArray, Instance, RowArray
 from ..owners.owned import Owned
+from ..per_class import per_class
 from ..placement.packed import Packed
 from ..state import NO_SLOTS
 
@@ -15,6 +16,7 @@ class Mapped(Packed, Owned):
 
     __slots__ = NO_SLOTS
 
+    @per_class
     def entity(self, row: Instance, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data

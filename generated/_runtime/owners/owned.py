@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from operator import index
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..entities.manager import EntityManager
 from ..errors import EcsError
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
+from ..per_class import per_class
 from ..placement.rows import first_missing, has_row, is_integer, missing
 from ..state import NO_SLOTS
 
@@ -48,6 +49,7 @@ class Owned(Manager):
         """Iterate over the owners, one per row, in row order."""
         return iter(self.data.entity.tolist())
 
+    @per_class
     def __contains__(self, entity: object) -> bool:
         """Return whether an entity has an instance; O(1)."""
         return is_integer(entity) and self.lookup(Entity(index(entity))) != NIL
@@ -61,9 +63,14 @@ class Owned(Manager):
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
 
     @abstractmethod
+    def remove(self, entity: Entity, /) -> int:
+        """Remove all instances of the entity and return how many went."""
+
+    @abstractmethod
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
 
+    @per_class
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
         return self.lookup(entity) != NIL
@@ -72,6 +79,7 @@ class Owned(Manager):
         """Return which of k entities have an instance, shape (k,); O(k)."""
         return has_row(self.lookup_many(entities))
 
+    @per_class
     def require(self, entity: Entity, /) -> Instance:
         """Return the entity's row; O(1).
 
@@ -93,10 +101,6 @@ class Owned(Manager):
         rows = self.lookup_many(given)
         first_missing(type(self).__name__, given, rows)
         return rows
-
-    def _stays(self) -> Callable[[Entity], bool]:
-        """Return what tells of an owner whether its row stays when the dead are collected."""
-        return self._entities.alive
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
@@ -156,6 +160,10 @@ class Owned(Manager):
         except BaseException:
             self._break()
             raise
+
+    def _are_new(self, entities: EntityArray) -> bool:
+        """Return True if it is quickly seen that nothing has the indices of k >= 1 entities."""
+        return False
 
     def _admit_many(self, entities: EntityArray) -> None:
         """Raise if one of the entities cannot have another instance."""

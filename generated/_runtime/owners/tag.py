@@ -7,6 +7,7 @@ from abc import abstractmethod
 from numpy.typing import ArrayLike
 
 from ..handles import NIL, Entity, Instance, RowArray
+from ..per_class import per_class
 from ..state import NO_SLOTS
 from .owned import Owned
 
@@ -27,6 +28,7 @@ class Tag(Owned):
         """
         return self._create_many(entities, {})
 
+    @per_class
     def ensure(self, entity: Entity, /) -> Instance:
         """Return the entity's instance, or create one; O(1).
 

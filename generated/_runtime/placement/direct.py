@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import index
 from typing import ClassVar, Final
 
@@ -22,14 +22,17 @@ from ..handles import (
     Instance,
     RowArray,
 )
+from ..instances.one import One
 from ..maps.sparse import indices, rows_spanned
-from ..owners.owned import Owned
+from ..per_class import per_class
 from ..state import NO_SLOTS
-from .moves import NO_ROWS
-from .rows import first_present, first_repeated, row_in_use, rows_in_use
+from .rows import row_in_use, rows_in_use
+
+NEAR: Final = 16
+"""Rows looked at one by one for the last owner, before it is searched."""
 
 SCAN: Final = 4096
-"""Rows looked at per step when the last owner is searched from behind."""
+"""Rows looked at per step of that search."""
 
 
 class DirectRows(OwnedRows):
@@ -46,7 +49,7 @@ class DirectRows(OwnedRows):
         return np.flatnonzero(self._entity_column[: self._n])
 
 
-class Direct(Owned):
+class Direct(One):
     """A manager whose rows are entities' indices."""
 
     __slots__ = NO_SLOTS
@@ -63,6 +66,7 @@ class Direct(Owned):
         owners = self.data.entity
         return iter(owners[owners != NULL_ENTITY].tolist())
 
+    @per_class
     def entity(self, row: Instance, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
@@ -70,6 +74,7 @@ class Direct(Owned):
             row = self._row(row)
         return data._entity_cells[row]
 
+    @per_class
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; O(1)."""
         if type(entity) is not int:
@@ -80,12 +85,26 @@ class Direct(Owned):
             return row
         return NIL
 
+    @per_class
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            raise self._locked()
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        data = self.data
+        row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
+        if row < data._n and data._entity_cells[row] == entity and entity:
+            return self._destroy_row(row)
+        return 0
+
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         given = as_entities(entities)
         data = self.data
         return direct_lookup(data._entity_column[: data._n], given, INDEX_MASK)
 
+    @per_class
     def destroy(self, row: Instance, /) -> None:
         """Remove one instance; O(1). Nothing moves.
 
@@ -100,18 +119,38 @@ class Direct(Owned):
             row = self._row(row)
         self._destroy_row(row)
 
-    def remove(self, entity: Entity, /) -> int:
-        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
-        if self._locks:
-            raise self._locked()
-        row = self.lookup(entity)
-        if row == NIL:
-            return 0
-        return self._destroy_row(row)
-
     def _start(self) -> None:
         super()._start()
         self._count = 0
+
+    @per_class
+    def _end_below(self, row: int) -> int:
+        """Return one more than the highest row below `row` with an owner; O(rows without one)."""
+        data = self.data
+        cells = data._entity_cells
+        for end in range(row, max(row - NEAR, 0), -1):
+            if cells[end - 1]:
+                return end
+        return last_owner(data._entity_column[: max(row - NEAR, 0)])
+
+    def _end_without(self, gone: RowArray) -> int:
+        """Return what `n` is going to be without the ascending rows `gone`."""
+        data = self.data
+        if len(gone) == self._count:
+            return 0
+        if gone[-1] < data._n - 1:
+            return data._n
+        cells, left = data._entity_cells, gone[-NEAR:].tolist()
+        end: int = left.pop()
+        for _ in range(NEAR - 1):  # as many as there are left at least, if not all
+            if left and left[-1] == end - 1:
+                left.pop()
+            elif end == 0 or cells[end - 1]:
+                return end
+            end -= 1
+        owners = data._entity_column[:end].copy()
+        owners[gone[: np.searchsorted(gone, end)]] = NULL_ENTITY
+        return last_owner(owners)
 
     def _row(self, row: object) -> Instance:
         return Instance(present_row(row, self.data, type(self).__name__))
@@ -119,25 +158,9 @@ class Direct(Owned):
     def _rows_given(self, rows: ArrayLike) -> RowArray:
         return present_rows(rows, self.data, type(self).__name__)
 
-    def _rows_with(self, row: Instance) -> RowArray:
-        return np.array([row])
-
-    def _rows_of_many(self, entities: EntityArray) -> RowArray:
-        rows = self.lookup_many(entities)
-        return np.unique(rows[rows != NIL])
-
-    def _stays(self) -> Callable[[Entity], bool]:
-        alive = self._entities.alive
-        return lambda owner: owner == NULL_ENTITY or alive(owner)
-
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         alive = self._entities.alive_many(owners)
         return np.flatnonzero(~alive & (owners != NULL_ENTITY))
-
-    def _admit_many(self, entities: EntityArray) -> None:
-        name = type(self).__name__
-        first_repeated(name, entities)
-        first_present(name, entities, self.lookup_many(entities))
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -147,7 +170,12 @@ class Direct(Owned):
         if needed > data._allocated:
             data._grow(needed, borrowed)
 
+    def _are_new(self, entities: EntityArray) -> bool:
+        return bool(indices(entities, INDEX_MASK).min() >= self.data._n)
+
     def _evict_many(self, entities: EntityArray) -> int:
+        if self._are_new(entities):
+            return 0
         data = self.data
         rows = indices(entities, INDEX_MASK)
         inside = rows < data._n
@@ -188,20 +216,10 @@ def direct_lookup(
     return np.where(found, rows, NIL)
 
 
-def last_owner(owners: EntityArray, n: int, gone: RowArray = NO_ROWS) -> int:
-    """Return one more than the highest row below n with an owner, the ascending `gone` aside.
-
-    Steps back from n.
-    """
-    if len(gone) and gone[-1] < n - 1:
-        return n
-    while n > 0:
-        start = max(0, n - SCAN)
-        used = owners[start:n] != 0
-        used[gone[np.searchsorted(gone, start) :] - start] = False
-        places = np.flatnonzero(used)
-        if len(places):
-            return start + int(places[-1]) + 1
-        n = start
-        gone = gone[: np.searchsorted(gone, start)]
+def last_owner(owners: EntityArray) -> int:
+    """Return one more than the highest row with an owner; O(rows behind that)."""
+    for start in range(len(owners) - 1, -1, -SCAN):
+        used = np.flatnonzero(owners[max(start + 1 - SCAN, 0) : start + 1])
+        if len(used):
+            return max(start + 1 - SCAN, 0) + int(used[-1]) + 1
     return 0

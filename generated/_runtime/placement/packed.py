@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..handles import Instance, RowArray
 from ..manager import Manager
+from ..per_class import per_class
 from ..state import NO_SLOTS
 from .moves import NO_ROWS, Planned
 from .rows import integers, permutation, row_in_use, rows_in_use
@@ -26,6 +27,7 @@ class Packed(Manager):
         """Return the number of instances; O(1)."""
         return self.data._n
 
+    @per_class
     def destroy(self, row: Instance, /) -> None:
         """Remove one instance; O(1). The last row moves into its place.
 

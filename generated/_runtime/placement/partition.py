@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.rows import Rows
 from ..handles import Instance, RowArray
+from ..per_class import per_class
 from ..state import NO_SLOTS
 from .bounded import Bounded
 from .bounds import exchange, parts_sorted, within_parts
@@ -37,6 +38,7 @@ class Partition(Bounded):
         """How many rows are active: rows [0, n_active)."""
         return self.data._n_active
 
+    @per_class
     def is_active(self, row: Instance, /) -> bool:
         """Return whether a row is active; O(1)."""
         data = self.data
@@ -44,6 +46,7 @@ class Partition(Bounded):
             row = self._row(row)
         return row < data._n_active
 
+    @per_class
     def activate(self, row: Instance, /) -> Instance:
         """Let a row be active and return where it is now; O(1), one swap or none."""
         if self._locks:
@@ -56,6 +59,7 @@ class Partition(Bounded):
             return row
         return self._swap_across(row, bound, bound + 1)
 
+    @per_class
     def deactivate(self, row: Instance, /) -> Instance:
         """Let a row be inactive and return where it is now; O(1), one swap or none."""
         if self._locks:
@@ -100,6 +104,7 @@ class Partition(Bounded):
     def _checked_order(self, order: RowArray) -> RowArray:
         return within_parts(order, self.data._n_active, type(self).__name__)
 
+    @per_class
     def _swap_across(self, row: Instance, place: Instance, bound: int) -> Instance:
         """Swap a row to a place at the bound, and set the bound."""
         swap = self._plan_swap(row, place)

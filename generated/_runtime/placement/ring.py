@@ -17,6 +17,7 @@ from ..columns.rows import Rows
 from ..errors import CapacityError
 from ..handles import NIL, Columns, Instance, RowArray
 from ..instances.chains import Rewiring
+from ..per_class import per_class
 from ..state import NO_SLOTS
 from .moves import NO_ROWS, Planned, Write, put
 from .packed import Packed
@@ -55,6 +56,7 @@ class RingRows(Rows):
             row = newer[row]
         return np.array(rows, np.intp)
 
+    @per_class
     def _add_newest(self, row: Instance) -> None:
         """Append a new row to the chain."""
         newer, older = self._newer_cells, self._older_cells
@@ -83,6 +85,7 @@ class RingRows(Rows):
             newer[newest] = first
         older[oldest] = last
 
+    @per_class
     def _drop_row(self, row: Instance) -> None:
         """Take a row out of the chain."""
         newer, older = self._newer_cells, self._older_cells
@@ -95,6 +98,7 @@ class RingRows(Rows):
         if behind != NIL:
             older[behind] = before
 
+    @per_class
     def _follow_row(self, src: int, dst: Instance) -> None:
         """Mend the chain after row src went to dst."""
         newer, older = self._newer_cells, self._older_cells

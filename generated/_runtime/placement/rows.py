@@ -21,6 +21,7 @@ from ..errors import (
     StructureLockedError,
 )
 from ..handles import NIL, EntityArray, RowArray
+from .moves import NO_ROWS
 
 _DENSE = 16
 """Sets of more than one row in 16 are checked through a mask, smaller ones by sorting."""
@@ -131,6 +132,8 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     The rows behind the new end move, in ascending order, into the holes before it.
     """
     kept = n - len(gone)
+    if kept == 0:
+        return NO_ROWS, NO_ROWS
     split = int(np.searchsorted(gone, kept))
     tail = np.ones(n - kept, np.bool_)
     tail[gone[split:] - kept] = False

@@ -100,6 +100,8 @@ class WorldBase(WorldParts):
         if n < 0:
             raise ValueError(f"can't spawn {n} entities")
         chosen = {row: fields for row, fields in given.items() if fields is not None}
+        if not chosen:
+            return self.entities.create_many(n)
         parts = self._checked(n, chosen)
         borrowed = [value for fields in chosen.values() for value in fields.values()]
         entities = self.entities.create_many(n)
