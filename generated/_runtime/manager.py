@@ -45,7 +45,8 @@ class Manager(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        copy_methods(cls)
+        if "LAYOUT" in vars(cls):
+            copy_methods(cls)
 
     def __init__(self) -> None:
         self._locks = 0

@@ -21,7 +21,10 @@ def per_class(method: _Method) -> _Method:
 
 
 def copy_methods(owner: type[Any]) -> None:
-    """Give a class its own copies of what it inherits and is marked; some 1 µs each."""
+    """Give a class its own copies of what it inherits and is marked; some 1 µs each.
+
+    A generated class, which has all its bases: in a base, a copy would hide what others have.
+    """
     found: dict[str, Any] = {}
     for base in reversed(owner.__mro__):
         found |= vars(base)

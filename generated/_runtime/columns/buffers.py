@@ -69,7 +69,8 @@ def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any
     """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
     start = column.offset(capacity)
     part = buffer[start : start + column.nbytes * capacity]
-    return part.view(column.dtype).reshape(capacity, *column.shape)
+    cells = part.view(column.dtype)
+    return cells.reshape(capacity, *column.shape) if column.shape else cells
 
 
 def copy_rows(
@@ -108,7 +109,7 @@ def load_rows(
 
 def cells(column: NDArray[Any]) -> memoryview[Any]:
     """Return the scalars of a column as a memoryview: one cell in half numpy's time."""
-    return column.reshape(-1).data
+    return column.data if column.ndim == 1 else column.reshape(-1).data
 
 
 def items(column: NDArray[Any]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..callbacks import Dispatch
 from ..errors import EcsError
-from ..handles import NIL, NULL_ENTITY, Columns, Id, IdArray
+from ..handles import NIL, Columns, Id, IdArray
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
 from ..state import NO_SLOTS
@@ -49,7 +49,7 @@ class Unowned(IdCalls):
         columns = self._convert(count, given)
         if self._locks:
             raise self._locked()
-        nobody = np.broadcast_to(np.uint64(NULL_ENTITY), count)
+        nobody = np.zeros(count, np.uint64)
         self._make_room(nobody, columns, tuple(given.values()))
         if count == 0:
             return np.empty(0, np.uint64)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..handles import Instance, RowArray
+from ..per_class import per_class
 from ..state import NO_SLOTS
 from .moves import Planned
 from .packed import Packed
@@ -29,6 +30,7 @@ class Bounded(Packed):
     def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:
         """Let two rows change places by way of a third, which is not in use."""
 
+    @per_class
     def _plan_swap(self, one: Instance, other: Instance) -> Swap | None:
         """Find out how two rows change places where there is no spare row behind the last one."""
         data = self.data
@@ -37,6 +39,7 @@ class Bounded(Packed):
         src, dst = np.array([one, other]), np.array([other, one])
         return src, dst, self._plan_moves(src, dst)
 
+    @per_class
     def _swap(self, one: Instance, other: Instance, swap: Swap | None) -> None:
         """Let two rows change places, as planned, or over the spare row behind the last one."""
         if swap is not None:
