@@ -663,7 +663,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             data._chance_of_drop_cells[row] = _chance_of_drop_
             data._n = row + 1
             self._sparse_cells[_slot] = row
-            self._version += 1
+            data._version += 1
             if self._others:
                 row = self._join_group(row, entity)
         except BaseException:
@@ -723,7 +723,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             data._chance_of_drop_column[span] = columns["chance_of_drop"]
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
-            self._version += 1
+            data._version += 1
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
@@ -780,7 +780,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             if row != last:
                 self._move(last, row)
             data._n = last
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -804,7 +804,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             self._move_many(src, dst, moves)
             data._n_grouped = bound - len(leaving)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

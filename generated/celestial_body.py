@@ -508,7 +508,7 @@ class CelestialBodyManager(Sparse, One, Gc):
             data._name_column[row] = _name_
             data._n = row + 1
             self._sparse_cells[_slot] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -562,7 +562,7 @@ class CelestialBodyManager(Sparse, One, Gc):
             data._name_column[span] = columns["name"]
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -615,7 +615,7 @@ class CelestialBodyManager(Sparse, One, Gc):
                 data._name_column[dst] = data._name_column[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
             data._n = src
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -633,7 +633,7 @@ class CelestialBodyManager(Sparse, One, Gc):
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
             self._move_many(src, dst, moves)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

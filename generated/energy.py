@@ -195,7 +195,7 @@ class EnergyManager(Sparse, One, Gc):
             data._stored_cells[row] = _stored_
             data._n = row + 1
             self._sparse_cells[_slot] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -229,7 +229,7 @@ class EnergyManager(Sparse, One, Gc):
             data._stored_column[span] = columns["stored"]
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -264,7 +264,7 @@ class EnergyManager(Sparse, One, Gc):
                 data._stored_cells[dst] = data._stored_cells[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
             data._n = src
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -282,7 +282,7 @@ class EnergyManager(Sparse, One, Gc):
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
             self._move_many(src, dst, moves)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

@@ -1467,7 +1467,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             data._note_column[row] = note
             data._n = row + 1
             self._sparse_cells[_slot] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -1578,7 +1578,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             data._note_column[span] = columns["note"]
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -1692,7 +1692,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
                 data._n = src
                 data._payload_column[data._n] = None
                 data._note_column[data._n] = None
-                self._version += 1
+                data._version += 1
             except BaseException:
                 self._break()
                 raise
@@ -1714,7 +1714,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
                 data._n = n - len(gone)
                 data._payload_column[data._n : n] = None
                 data._note_column[data._n : n] = None
-                self._version += 1
+                data._version += 1
             except BaseException:
                 self._break()
                 raise

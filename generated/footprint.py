@@ -348,7 +348,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._n = row + 1
             self._link_row(entity, row)
             data._add_newest(row)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -389,7 +389,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._n = end
             self._relink(lists)
             data._add_newest_rows(rows)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -434,7 +434,7 @@ class FootprintManager(Many, Sparse, Ring):
                 self._relink_row(src, dst)
                 data._follow_row(src, dst)
             data._n = src
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -451,7 +451,7 @@ class FootprintManager(Many, Sparse, Ring):
         try:
             self._move_many(src, dst, moves)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

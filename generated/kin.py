@@ -233,7 +233,7 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
             data._first_child_cells[row] = NIL
             data._next_sibling_cells[row] = NIL
             data._previous_sibling_cells[row] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -271,7 +271,7 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
             data._first_child_column[span] = NIL
             data._next_sibling_column[span] = NIL
             data._previous_sibling_column[span] = rows
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -315,7 +315,7 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
                 self._relink_family(src, dst)
             data._n = src
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -333,7 +333,7 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
             self._move_many(src, dst, moves)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

@@ -422,7 +422,7 @@ class ParticleManager(Sparse, One, Gc):
                 data._colour_cells[_at + 3] = _colour_[3]
             data._n = row + 1
             self._sparse_cells[_slot] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -470,7 +470,7 @@ class ParticleManager(Sparse, One, Gc):
             put_cells(data._colour_column, span, columns["colour"])
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -513,7 +513,7 @@ class ParticleManager(Sparse, One, Gc):
                 data._colour_words[dst] = data._colour_words[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
             data._n = src
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -531,7 +531,7 @@ class ParticleManager(Sparse, One, Gc):
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
             self._move_many(src, dst, moves)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

@@ -454,7 +454,7 @@ class PointMassManager(Hash, One, Gc):
             data._label_column[row] = _label_
             data._n = row + 1
             self._rows[entity] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -504,7 +504,7 @@ class PointMassManager(Hash, One, Gc):
             data._label_column[span] = columns["label"]
             data._n = end
             remember(self._rows, entities, rows)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -554,7 +554,7 @@ class PointMassManager(Hash, One, Gc):
                 data._label_column[dst] = data._label_column[src]
                 self._rows[data._entity_cells[dst]] = dst
             data._n = src
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -572,7 +572,7 @@ class PointMassManager(Hash, One, Gc):
             forget(self._rows, data._entity_column[gone])
             self._move_many(src, dst, moves)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

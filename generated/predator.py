@@ -129,7 +129,7 @@ class PredatorManager(Tag, Sparse, One, Gc):
             data._entity_cells[row] = entity
             data._n = row + 1
             self._sparse_cells[_slot] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -148,7 +148,7 @@ class PredatorManager(Tag, Sparse, One, Gc):
             data._entity_column[span] = entities
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -164,7 +164,7 @@ class PredatorManager(Tag, Sparse, One, Gc):
                 data._entity_cells[dst] = data._entity_cells[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
             data._n = src
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -182,7 +182,7 @@ class PredatorManager(Tag, Sparse, One, Gc):
             self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
             self._move_many(src, dst, moves)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

@@ -327,7 +327,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             data._first_child_cells[row] = NIL
             data._next_sibling_cells[row] = NIL
             data._previous_sibling_cells[row] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -367,7 +367,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             data._first_child_column[span] = NIL
             data._next_sibling_column[span] = NIL
             data._previous_sibling_column[span] = rows
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -417,7 +417,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
                     self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
                     self._relink_family(src, dst)
                 data._n = src
-                self._version += 1
+                data._version += 1
             except BaseException:
                 self._break()
                 raise
@@ -438,7 +438,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
                 self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
                 self._move_many(src, dst, moves)
                 data._n = n - len(gone)
-                self._version += 1
+                data._version += 1
             except BaseException:
                 self._break()
                 raise
@@ -460,8 +460,8 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         """
         data = self.data
         _blocks = data._kernels.get("place")
-        if _blocks is None or _blocks.stamp != self._version:
-            _blocks = data._place_blocks(self.levels(), self._version)
+        if _blocks is None or _blocks.stamp != data._version:
+            _blocks = data._place_blocks(self.levels(), data._version)
         _all_world = rows_last(data._world_column)
         _all_local = rows_last(data._local_column)
         for (

@@ -632,7 +632,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             data._resource_column[row] = resource
             data._n = row + 1
             self._sparse_cells[_slot] = row
-            self._version += 1
+            data._version += 1
             if self._others:
                 row = self._join_group(row, entity)
         except BaseException:
@@ -692,7 +692,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             data._resource_column[span] = columns["resource"]
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
-            self._version += 1
+            data._version += 1
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
@@ -752,7 +752,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
                     self._move(last, row)
                 data._n = last
                 data._resource_column[data._n] = None
-                self._version += 1
+                data._version += 1
             except BaseException:
                 self._break()
                 raise
@@ -779,7 +779,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
                 data._n_grouped = bound - len(leaving)
                 data._n = n - len(gone)
                 data._resource_column[data._n : n] = None
-                self._version += 1
+                data._version += 1
             except BaseException:
                 self._break()
                 raise

@@ -448,7 +448,7 @@ class SoundSourceManager(Many, Hash):
             data._looping_cells[row] = _looping_
             data._n = row + 1
             self._link_row(entity, row)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -502,7 +502,7 @@ class SoundSourceManager(Many, Hash):
             data._looping_column[span] = columns["looping"]
             data._n = end
             self._relink(lists)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -557,7 +557,7 @@ class SoundSourceManager(Many, Hash):
                 data._clip_column[dst] = data._clip_column[src]
                 self._relink_row(src, dst)
             data._n = src
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -574,7 +574,7 @@ class SoundSourceManager(Many, Hash):
         try:
             self._move_many(src, dst, moves)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

@@ -408,7 +408,7 @@ class SparkManager(Partition, Unowned, Ids):
             data._n_active = row + 1
             data._id_slot_cells[row] = _taken
             data._id_row_cells[_taken] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -458,7 +458,7 @@ class SparkManager(Partition, Unowned, Ids):
             data._n_active = end
             data._id_slot_column[rows] = taken
             data._id_row_column[taken] = rows
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -480,7 +480,7 @@ class SparkManager(Partition, Unowned, Ids):
                 self._move(last, row)
             data._n = last
             data._give_slot(slot)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -502,7 +502,7 @@ class SparkManager(Partition, Unowned, Ids):
             data._n_active = bound - active
             data._n = n - len(gone)
             data._give_slots(slots)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

@@ -461,7 +461,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             self._link_row(entity, row)
             data._id_slot_cells[row] = _taken
             data._id_row_cells[_taken] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -516,7 +516,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             self._relink(lists)
             data._id_slot_column[rows] = taken
             data._id_row_column[taken] = rows
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -573,7 +573,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
                 data._id_row_cells[data._id_slot_cells[dst]] = dst
             data._n = src
             data._give_slot(slot)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -593,7 +593,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             self._move_many(src, dst, moves)
             data._n = n - len(gone)
             data._give_slots(slots)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

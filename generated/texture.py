@@ -378,7 +378,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._n = row + 1
             data._id_slot_cells[row] = _taken
             data._id_row_cells[_taken] = row
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -431,7 +431,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._n = end
             data._id_slot_column[rows] = taken
             data._id_row_column[taken] = rows
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -459,7 +459,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
                 data._n = src
                 data._give_slot(slot)
                 data._staging_column[data._n] = None
-                self._version += 1
+                data._version += 1
             except BaseException:
                 self._break()
                 raise
@@ -483,7 +483,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
                 data._n = n - len(gone)
                 data._give_slots(slots)
                 data._staging_column[data._n : n] = None
-                self._version += 1
+                data._version += 1
             except BaseException:
                 self._break()
                 raise

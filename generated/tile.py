@@ -120,6 +120,7 @@ class TileData(DirectIdRows, ReservedRows):
     """The columns of a TileManager: views of the rows in use."""
 
     __slots__ = (
+        "_count",
         "_entity_cells",
         "_entity_column",
         "_explored_cells",
@@ -216,7 +217,7 @@ class TileManager(DirectIds, Gc):
     A square of the map.
     """
 
-    __slots__ = ("_count", "_entities", "_rng")
+    __slots__ = ("_entities", "_rng")
     LAYOUT: ClassVar = COLUMNS
     _ROWS: ClassVar = TileData
     _CAPACITY: ClassVar = 4096
@@ -366,11 +367,11 @@ class TileManager(DirectIds, Gc):
             data._explored_cells[row] = _explored_
             if row >= data._n:
                 data._n = row + 1
-            self._count += 1
+            data._count += 1
             data._id_generation_cells[row] += 1
             if row >= data._peak:
                 data._peak = row + 1
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -414,10 +415,10 @@ class TileManager(DirectIds, Gc):
             put_cells(data._flow_column, span, columns["flow"])
             data._explored_column[span] = columns["explored"]
             data._n = max(data._n, end)
-            self._count += count
+            data._count += count
             data._id_generation_column[rows] += 1
             data._peak = max(data._peak, end)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -455,8 +456,8 @@ class TileManager(DirectIds, Gc):
         try:
             data._entity_cells[row] = NULL_ENTITY
             data._n = end
-            self._count -= 1
-            self._version += 1
+            data._count -= 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -471,8 +472,8 @@ class TileManager(DirectIds, Gc):
         try:
             data._entity_column[gone] = NULL_ENTITY
             data._n = end
-            self._count -= len(gone)
-            self._version += 1
+            data._count -= len(gone)
+            data._version += 1
         except BaseException:
             self._break()
             raise

@@ -117,6 +117,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
     """The columns of a TransformManager: views of the rows in use."""
 
     __slots__ = (
+        "_count",
         "_entity_cells",
         "_entity_column",
         "_joined",
@@ -209,7 +210,7 @@ class TransformManager(Direct, Gc):
     Place, orientation and size in world space.
     """
 
-    __slots__ = ("_count", "_entities", "_rng")
+    __slots__ = ("_entities", "_rng")
     LAYOUT: ClassVar = COLUMNS
     _ROWS: ClassVar = TransformData
     _FIELDS: ClassVar = FIELDS
@@ -347,8 +348,8 @@ class TransformManager(Direct, Gc):
             data._scale_cells[_at + 2] = _scale_[2]
             if row >= data._n:
                 data._n = row + 1
-            self._count += 1
-            self._version += 1
+            data._count += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -384,8 +385,8 @@ class TransformManager(Direct, Gc):
             put_cells(data._rotation_column, span, columns["rotation"])
             put_cells(data._scale_column, span, columns["scale"])
             data._n = max(data._n, end)
-            self._count += count
-            self._version += 1
+            data._count += count
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -422,8 +423,8 @@ class TransformManager(Direct, Gc):
         try:
             data._entity_cells[row] = NULL_ENTITY
             data._n = end
-            self._count -= 1
-            self._version += 1
+            data._count -= 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -438,8 +439,8 @@ class TransformManager(Direct, Gc):
         try:
             data._entity_column[gone] = NULL_ENTITY
             data._n = end
-            self._count -= len(gone)
-            self._version += 1
+            data._count -= len(gone)
+            data._version += 1
         except BaseException:
             self._break()
             raise

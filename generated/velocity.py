@@ -247,7 +247,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
             data._value_cells[_at + 2] = _value_[2]
             data._n = row + 1
             self._sparse_cells[_slot] = row
-            self._version += 1
+            data._version += 1
             if self._others:
                 row = self._join_group(row, entity)
         except BaseException:
@@ -284,7 +284,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
             put_cells(data._value_column, span, columns["value"])
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
-            self._version += 1
+            data._version += 1
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
@@ -326,7 +326,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
             if row != last:
                 self._move(last, row)
             data._n = last
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -350,7 +350,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
             self._move_many(src, dst, moves)
             data._n_grouped = bound - len(leaving)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

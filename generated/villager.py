@@ -661,7 +661,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
                 data._cold._nickname_column[_place] = _nickname_
             else:
                 data._cold_row_cells[row] = NIL
-            self._version += 1
+            data._version += 1
             if self._others:
                 row = self._join_group(row, entity)
         except BaseException:
@@ -716,7 +716,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
             data._append_cold_rows(rows, cold)
-            self._version += 1
+            data._version += 1
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
@@ -773,7 +773,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             if row != last:
                 self._move(last, row)
             data._n = last
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -799,7 +799,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             self._move_many(src, dst, moves)
             data._n_grouped = bound - len(leaving)
             data._n = n - len(gone)
-            self._version += 1
+            data._version += 1
         except BaseException:
             self._break()
             raise

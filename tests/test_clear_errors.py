@@ -26,3 +26,15 @@ def test_there_are_no_rows(name: str) -> None:
     m = attached(name, package.EntityManager())
     with pytest.raises(IndexError, match=f"{name}: row 0 is not in use; there are no rows"):
         m.row(0)
+
+
+@pytest.mark.parametrize("name", MANAGERS)
+def test_columns_are_not_replaced(name: str) -> None:
+    m = attached(name, package.EntityManager())
+    data = m.data
+    message = f"{name}.data is its {type(data).__name__} and can't be replaced"
+    with pytest.raises(AttributeError, match=message):
+        m.data = None
+    with pytest.raises(AttributeError, match=message):
+        del m.data
+    assert m.data is data

@@ -9,7 +9,7 @@ POLICY = Policy(
     order=0,
     base="Direct",
     rows="DirectRows",
-    state=("_count",),
+    row_state=("_count",),
     raises=("DuplicateInstanceError: the entity has an instance already.",),
     calls={
         "check_row": """
@@ -30,7 +30,7 @@ POLICY = Policy(
         "appended_one": """
             if row >= data._n:
                 data._n = row + 1
-            self._count += 1
+            data._count += 1
         """,
         "plan_append": """
             rows = span = indices(entities, INDEX_MASK)
@@ -38,7 +38,7 @@ POLICY = Policy(
         """,
         "appended_many": """
             data._n = max(data._n, end)
-            self._count += count
+            data._count += count
         """,
         "plan_removal_one": """
             end = data._n
@@ -50,13 +50,13 @@ POLICY = Policy(
             data._entity_cells[row] = NULL_ENTITY
             <vacated_one>
             data._n = end
-            self._count -= 1
+            data._count -= 1
         """,
         "close_many": """
             data._entity_column[gone] = NULL_ENTITY
             <vacated_many>
             data._n = end
-            self._count -= len(gone)
+            data._count -= len(gone)
         """,
     },
 )

@@ -17,30 +17,31 @@ from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StructureLockedError
 from .handles import Columns, EntityArray, Instance, RowArray
+from .parts import FixedParts
 from .per_class import copy_methods
 from .placement.rows import distinct, locked
 from .state import numbers_of
 
 
-class Manager(ABC):
+class Manager(FixedParts, ABC):
     """Owns all instances of one component.
 
     Rows are good until the next structural change; `version` counts those. Not
     thread-safe.
     """
 
-    __slots__ = ("__weakref__", "_locks", "_version", "data")
+    __slots__ = ("__weakref__", "_locks", "data")
 
     LAYOUT: ClassVar[tuple[Column, ...]]
     """Where each column lies in the buffer."""
     _ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
     _FIELDS: ClassVar[FieldTable] = {}
-    _NUMBERS: ClassVar[tuple[str, ...]] = ("_version",)
+    _PARTS: ClassVar[tuple[str, ...]] = ("data",)
+    _NUMBERS: ClassVar[tuple[str, ...]] = ()
     _RELEASES: ClassVar[bool] = False
     """Whether callbacks are told of rows about to go."""
     _locks: int
-    _version: int
     data: Rows
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -50,7 +51,6 @@ class Manager(ABC):
 
     def __init__(self) -> None:
         self._locks = 0
-        self._version = 0
         self.data = self._ROWS(self._CAPACITY)
         self._start()
         self._attach()
@@ -70,7 +70,7 @@ class Manager(ABC):
     @property
     def version(self) -> int:
         """How many structural changes there were; views and rows are good until the next."""
-        return self._version
+        return self.data._version
 
     @property
     def capacity(self) -> int:
@@ -98,7 +98,7 @@ class Manager(ABC):
             raise ValueError(f"{type(self).__name__}: can't reserve {rows} rows")
         if self._locks:
             raise self._locked()
-        self._version += self.data._reserve(rows)
+        self.data._version += self.data._reserve(rows)
 
     def shrink_to_fit(self) -> None:
         """Give back the memory of rows not in use; O(n)."""
@@ -159,7 +159,7 @@ class Manager(ABC):
         return self.data._nbytes()
 
     def _shrink(self) -> None:
-        self._version += self.data._shrink()
+        self.data._version += self.data._shrink()
 
     def _lock(self) -> None:
         self._locks += 1

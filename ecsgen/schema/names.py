@@ -66,7 +66,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "QueryBlock QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch "
         "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
         "WORD_BITS WideSignedWorld WorldBase WorldManager "
-        "WorldParts UniqueQueryColumn"
+        "FixedParts UniqueQueryColumn"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "

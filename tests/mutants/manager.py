@@ -7,7 +7,7 @@ ROW_CHECK = r"not 0 <= row < data\._n:(?!\n.*\n +return \w+\(\s*self\.)"
 
 GROUPS = (
     every_manager(
-        Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
+        Mutant("a change is not counted", r"data\._version \+= 1$", "pass"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         # Slots fill up with the rows, so where there are ids, these grow as well.
         Mutant(
@@ -46,8 +46,8 @@ GROUPS = (
         ),
         Mutant("saved numbers are not set", r"setattr\(self, name, number\)", "pass"),
         Mutant("repeated rows are accepted", r"distinct\(given, .*\)\)", "given)"),
-        Mutant("reserve is not counted", r"self\._version \+= (self\.data\._reserve)", r"\1"),
-        Mutant("shrinking is not counted", r"self\._version \+= (self\.data\._shrink)", r"\1"),
+        Mutant("reserve is not counted", r"self\.data\._version \+= (self\.data\._reserve)", r"\1"),
+        Mutant("shrinking is not counted", r"self\.data\._version \+= (.*\._shrink)", r"\1"),
         Mutant("it reserves less than nothing", r"if rows < 0:", "if False:"),
         Mutant(
             "arguments may be views of what they change",

@@ -56,7 +56,7 @@ GROUPS = (
         Mutant("a component is not spawned", r"store\._append_many\(entities, columns\)", "pass"),
     ),
     module(
-        "_runtime/world/parts.py",
+        "_runtime/parts.py",
         ("test_world.py",),
         Mutant(
             "parts of the world are replaced",

@@ -67,7 +67,7 @@ class LevelMethod(KernelMethod):
 
     @property
     def stamp(self) -> str:
-        return "self._version"
+        return "data._version"
 
     @property
     def good(self) -> str:
@@ -78,7 +78,7 @@ class LevelMethod(KernelMethod):
         levels = "self.levels()"
         if self.rows == "_n_active":
             levels = f"rows_below({levels}, data._n_active)"
-        return for_macro(call(f"_blocks = data._{self.name}_blocks", [levels, "self._version"], 12))
+        return for_macro(call(f"_blocks = data._{self.name}_blocks", [levels, "data._version"], 12))
 
     @property
     def cut_parameters(self) -> str:

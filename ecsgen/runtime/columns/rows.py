@@ -31,18 +31,19 @@ class Rows(ABC):
     its rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
     """
 
-    __slots__ = ("_allocated", "_buffer", "_n")
+    __slots__ = ("_allocated", "_buffer", "_n", "_version")
 
     MANAGER: ClassVar[str]
     LAYOUT: ClassVar[tuple[Column, ...]]
     ROW_BYTES: ClassVar[int]
     OBJECTS: ClassVar[tuple[str, ...]] = ()
     """The attributes of columns of Python objects, which lie beside the buffer."""
-    _NUMBERS: ClassVar[tuple[str, ...]] = ("_n",)
+    _NUMBERS: ClassVar[tuple[str, ...]] = ("_n", "_version")
     """The attributes that are numbers to be saved; each class names its own."""
     _TABLES: ClassVar[tuple[str, ...]] = ()
     """Columns in which cells behind the last row hold something."""
     _n: int
+    _version: int
     _allocated: int
     _buffer: NDArray[np.uint8]
 
@@ -53,6 +54,7 @@ class Rows(ABC):
 
     def __init__(self, capacity: int) -> None:
         self._n = 0
+        self._version = 0
         self._start()
         self._lie_in(self._new_buffer(capacity), capacity)
         for name in self.OBJECTS:

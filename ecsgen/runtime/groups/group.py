@@ -16,16 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import StructureLockedError
 from ..handles import NIL, Entity, EntityArray, Instance, RowArray
+from ..parts import not_replaced
 from ..placement.moves import Planned
 from ..placement.rows import integers, is_integer, locked, permutation
 from ..placement.sorting import sort_order
-from ..world.parts import not_replaced
 
 
 class GroupedColumns(Protocol):
     """What a group needs of a member's columns."""
 
     _n_grouped: int
+    _version: int
 
     @property
     def entity(self) -> EntityArray: ...
@@ -36,7 +37,6 @@ class GroupMember(Protocol):
 
     _holds: int
     _locks: int
-    _version: int
 
     @property
     def data(self) -> GroupedColumns: ...
@@ -148,7 +148,7 @@ class Group:
         try:
             for member, planned in zip(members, moves, strict=True):
                 member._move_many(src, dst, planned)
-                member._version += 1
+                member.data._version += 1
         except BaseException:
             self._first._break()
             raise

@@ -121,7 +121,7 @@ class Packed(Manager):
         moves = self._plan_moves(src, dst)
         try:
             self._move_many(src, dst, moves)
-            self._version += 1
+            self.data._version += 1
         except BaseException:
             self._break()
             raise

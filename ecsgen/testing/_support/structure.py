@@ -161,7 +161,7 @@ class Cases(base.Cases):
             source, m, es = self.filled(3)
             data = m.data
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(type(m), "_version", INTERRUPTED, raising=False)
+                patch.setattr(type(m.data), "_version", INTERRUPTED, raising=False)
                 with pytest.raises(ZeroDivisionError):
                     change(source, m)
             self.check_broken(m, es[0])

@@ -125,7 +125,7 @@ class Grouped(Bounded, Owned):
                 return row
         for member in self._others:
             member._enter_group(member.lookup(entity))
-            member._version += 1
+            member.data._version += 1
         return self._enter_group(row)
 
     def _plan_join(self, entities: EntityArray, rows: RowArray) -> Joining | None:
@@ -177,7 +177,7 @@ class Grouped(Bounded, Owned):
         if row != last:
             self._swap(row, last, self._plan_swap(row, last))
         data._n_grouped = last
-        self._version += 1
+        self.data._version += 1
 
     def _plan_leaving(self, gone: RowArray) -> Callable[[], None]:
         """Plan to bring k ascending rows behind the group, which ends before them; O(k)."""
@@ -190,7 +190,7 @@ class Grouped(Bounded, Owned):
         """Bring rows across the bound, and set it."""
         self._move_many(src, dst, moves)
         self.data._n_grouped = bound
-        self._version += 1
+        self.data._version += 1
 
     def _group_key(self, key: Any) -> NDArray[Any]:
         """Return the key by which the group is sorted, one value per row in it."""

@@ -122,7 +122,7 @@ class Hierarchy(Packed):
 
         O(n log depth), once per `version`.
         """
-        return self._levels.levels(self.data.parent, self._version)
+        return self._levels.levels(self.data.parent, self.data._version)
 
     @per_class
     def set_parent(self, row: Instance, parent: Instance, /) -> None:
@@ -154,7 +154,7 @@ class Hierarchy(Packed):
             if parents[row] != NIL:
                 self._leave_parent(row)
             self._join_parent(row, parent)
-            self._version += 1
+            self.data._version += 1
         except BaseException:
             self._break()
             raise
@@ -191,7 +191,7 @@ class Hierarchy(Packed):
         writes = new_parents(links, given, wanted, n)
         try:
             put(writes)
-            self._version += 1
+            self.data._version += 1
         except BaseException:
             self._break()
             raise

@@ -39,6 +39,12 @@ class DirectRows(OwnedRows):
     """Rows with holes; `n` is the highest row in use + 1."""
 
     __slots__ = NO_SLOTS
+    _NUMBERS: ClassVar[tuple[str, ...]] = ("_count",)
+    _count: int
+
+    def _start(self) -> None:
+        super()._start()
+        self._count = 0
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -53,13 +59,11 @@ class Direct(One):
     """A manager whose rows are entities' indices."""
 
     __slots__ = NO_SLOTS
-    _NUMBERS: ClassVar[tuple[str, ...]] = ("_count",)
     data: DirectRows
-    _count: int
 
     def __len__(self) -> int:
         """Return the number of instances; O(1)."""
-        return self._count
+        return self.data._count
 
     def __iter__(self) -> Iterator[Entity]:
         """Iterate over the owners, in order of their indices."""
@@ -119,10 +123,6 @@ class Direct(One):
             row = self._row(row)
         self._destroy_row(row)
 
-    def _start(self) -> None:
-        super()._start()
-        self._count = 0
-
     @per_class
     def _end_below(self, row: int) -> int:
         """Return one more than the highest row below `row` with an owner; O(rows without one)."""
@@ -136,7 +136,7 @@ class Direct(One):
     def _end_without(self, gone: RowArray) -> int:
         """Return what `n` is going to be without the ascending rows `gone`."""
         data = self.data
-        if len(gone) == self._count:
+        if len(gone) == data._count:
             return 0
         if gone[-1] < data._n - 1:
             return data._n

@@ -111,7 +111,7 @@ class Partition(Bounded):
         try:
             self._swap(row, place, swap)
             self.data._n_active = bound
-            self._version += 1
+            self.data._version += 1
         except BaseException:
             self._break()
             raise
@@ -136,7 +136,7 @@ class Partition(Bounded):
         try:
             self._move_many(src, dst, moves)
             self.data._n_active = bound
-            self._version += 1
+            self.data._version += 1
         except BaseException:
             self._break()
             raise

@@ -115,7 +115,7 @@ class QueryJoin:
 
         Joins again if that happened; O(components) otherwise.
         """
-        state = [member.manager._version for member in self._members]
+        state = [member.manager.data._version for member in self._members]
         state.append(self._entities._deaths)
         if self._result is None or state != self._state:
             self._result = self._arrays = None

@@ -13,7 +13,7 @@ from ..columns.field_names import known_fields
 from ..entities.manager import EntityManager
 from ..errors import BrokenManagerError
 from ..handles import Columns, Entity, EntityArray, RowClass
-from .parts import WorldParts
+from ..parts import FixedParts
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
 
@@ -38,7 +38,7 @@ class CollectingManager(Protocol):
     def collect(self) -> int: ...
 
 
-class WorldBase(WorldParts):
+class WorldBase(FixedParts):
     """All entities, and the managers of their components."""
 
     __slots__ = ("_collecting", "_managers")

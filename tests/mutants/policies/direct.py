@@ -5,8 +5,8 @@ from tests.mutants._base import Mutant, managers, module
 GROUPS = (
     managers(
         "direct",
-        Mutant("an instance is not counted", r"self\._count \+= ", "self._count += 0 * "),
-        Mutant("one that goes is still counted", r"self\._count -= ", "self._count -= 0 * "),
+        Mutant("an instance is not counted", r"data\._count \+= ", "data._count += 0 * "),
+        Mutant("one that goes is still counted", r"data\._count -= ", "data._count -= 0 * "),
         Mutant("the end is not found again", r"data\._n = end$", "pass"),
         Mutant("the end is searched one row too late", r"if row == end - 1:", "if row == end:"),
         Mutant("a hole keeps its owner", r"(?<=\])( = NULL_ENTITY)$", " = 1"),

@@ -61,7 +61,7 @@ GROUPS = (
         ),
         Mutant(
             "levels are kept for ever",
-            r"levels\(self\.data\.parent, self\._version\)",
+            r"levels\(self\.data\.parent, self\.data\._version\)",
             "levels(self.data.parent, 0)",
         ),
         Mutant("the same parent is a change", r"if parents\[row\] == parent:", "if False:"),

@@ -51,7 +51,7 @@ GROUPS = (
         Mutant("orders cross the bound", r"return within_parts\(.*\)$", "return order"),
         Mutant("where rows went is not told", r"where = Remap\(.*\)\(given\)", "where = given"),
         Mutant("saving loses the bound", r'= \("_n_active",\)', "= ()"),
-        Mutant("a change is not counted", r"self\._version \+= 1$", "pass"),
+        Mutant("a change is not counted", r"self\.data\._version \+= 1$", "pass"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("repeated rows are accepted", r"distinct\(given, .*\)", "given[given.argsort()]"),
         Mutant(

@@ -1,12 +1,14 @@
-"""Parts of a world and of a group: nothing else is put in their place by mistake."""
+"""Parts of worlds, groups and managers: nothing else is put in their place by mistake."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
 
-class WorldParts:
-    """What a world is made of stays; it may have attributes of other names besides."""
+class FixedParts:
+    """What a thing is made of stays; attributes of other names are its own affair."""
+
+    __slots__ = ()
 
     _PARTS: ClassVar[tuple[str, ...]] = ()
 
@@ -24,7 +26,7 @@ class WorldParts:
 
 
 def not_replaced(whole: object, name: str) -> AttributeError:
-    """Return the error of assigning to a part of a world or a group."""
+    """Return the error of assigning to a part."""
     part = type(getattr(whole, name)).__name__
     message = f"{type(whole).__name__}.{name} is its {part} and can't be replaced"
     return AttributeError(message, name=name, obj=whole)
