@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.columns import split_parts
 from ecsgen.config import Backend
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Kernel, Project
+from ecsgen.model.columns import split_parts
 from ecsgen.schema import load
 from tests.generated_package import build
 from tests.kernel_package import random_values

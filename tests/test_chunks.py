@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecsgen.chunks import chunk_row_bytes, chunk_rows
+from ecsgen.model.chunks import chunk_row_bytes, chunk_rows
 from ecsgen.model.scalars import SCALARS
 from ecsgen.runtime.archetypes.chunk_layout import ChunkColumns, ChunkLayout, RowCount
 from ecsgen.runtime.archetypes.chunks import ChunkBase, ChunkPool

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecsgen.columns import split_parts
 from ecsgen.config import Backend
 from ecsgen.model import Component, Kernel
+from ecsgen.model.columns import split_parts
 from tests.kernel_package import (
     Subject,
     arguments,

@@ -248,9 +248,9 @@ def _chosen(project: Project, names: tuple[str, ...]) -> list[Component]:
 
 
 def _print_layout(components: list[Component], world: World) -> None:
-    from ecsgen.chunk_layout import chunk_plan, chunk_plan_table, chunk_title
     from ecsgen.kernels.usage import remarks
     from ecsgen.layout import chunk_table, layout, table
+    from ecsgen.layout.chunks import chunk_plan, chunk_plan_table, chunk_title
 
     texts = []
     for component in components:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.files.fingerprint import digest
-from ecsgen.reading import MAX_BYTES, MAX_OUTPUT_BYTES, read_plain
+from ecsgen.files.reading import MAX_BYTES, MAX_OUTPUT_BYTES, read_plain
 
 MANIFEST = ".ecsgen.json"
 TESTS = "tests/"

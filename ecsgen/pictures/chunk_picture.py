@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ecsgen.chunk_layout import ChunkColumn, ChunkPlan, chunk_plan, chunk_title
+from ecsgen.layout.chunks import ChunkColumn, ChunkPlan, chunk_plan, chunk_title
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import Drawing
 from ecsgen.pictures.panels import bar, heading, objects

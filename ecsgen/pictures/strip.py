@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ecsgen.columns import Column
 from ecsgen.layout import type_text
+from ecsgen.model.columns import Column
 from ecsgen.pictures.drawing import Drawing, text_width
 
 COLOURS = {

@@ -1,7 +1,7 @@
 """ids with lookup: direct: rows never move, so an id is the row and its generation."""
 
-from ecsgen.columns import Column
 from ecsgen.model import Component
+from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy
 
 

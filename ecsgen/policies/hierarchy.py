@@ -1,7 +1,7 @@
 """hierarchy: parent, first child and siblings of every row (Bitsquid's transform component)."""
 
-from ecsgen.columns import Column
 from ecsgen.model import Component
+from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy
 
 

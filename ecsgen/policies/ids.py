@@ -1,7 +1,7 @@
 """ids: every instance has a stable id, a slot and its generation (Molecule's references)."""
 
-from ecsgen.columns import Column
 from ecsgen.model import Component
+from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy
 
 

@@ -1,7 +1,7 @@
 """cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes for them."""
 
-from ecsgen.columns import Column
 from ecsgen.model import Component
+from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy
 
 

@@ -1,7 +1,7 @@
 """instances: many: the rows of an entity form a list through next and previous columns."""
 
-from ecsgen.columns import Column
 from ecsgen.model import Component
+from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy
 
 

@@ -1,7 +1,7 @@
 """owner: entity: every row belongs to an entity, which is alive or dead."""
 
-from ecsgen.columns import Column
 from ecsgen.model import Component
+from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Literal, TypeAlias
 
-from ecsgen.columns import Column
 from ecsgen.model import Component
+from ecsgen.model.columns import Column
 
 Role: TypeAlias = Literal["", "owner", "placement", "growth", "map", "instances"]
 """Of the policies with a role, exactly one applies; some components need none of a role."""

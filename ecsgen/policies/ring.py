@@ -1,7 +1,7 @@
 """ring: N: at most N instances; the oldest ones make room for new ones."""
 
-from ecsgen.columns import Column
 from ecsgen.model import Component
+from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy, eviction
 
 

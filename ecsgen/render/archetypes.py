@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ecsgen.chunks import chunk_rows
 from ecsgen.model import Component, Project
+from ecsgen.model.chunks import chunk_rows
 from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines

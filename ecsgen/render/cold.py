@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from ecsgen.columns import Column, split_parts
 from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
+from ecsgen.model.columns import Column, split_parts
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import literal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ecsgen.columns import Column
 from ecsgen.model import Base, Field, FieldType
+from ecsgen.model.columns import Column
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.quoting import literal
 from ecsgen.render.wording import literal_shape, sentence, tuple_type

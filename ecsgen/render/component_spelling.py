@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecsgen import policies
-from ecsgen.columns import field_columns
 from ecsgen.layout import Layout, layout
 from ecsgen.model import Base, Component
+from ecsgen.model.columns import field_columns
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import collection, signature

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ecsgen.columns import split_parts
 from ecsgen.model import Field
+from ecsgen.model.columns import split_parts
 from ecsgen.render.calls import collection
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling

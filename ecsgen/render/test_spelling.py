@@ -6,8 +6,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from ecsgen.columns import Column, field_columns
 from ecsgen.model import Base, Component, Default, Field
+from ecsgen.model.columns import Column, field_columns
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.kernels.check import KernelCheck, ReductionCheck, checks

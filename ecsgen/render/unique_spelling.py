@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ecsgen.columns import Column
+from ecsgen.model.columns import Column
 from ecsgen.render.calls import call, signature
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling

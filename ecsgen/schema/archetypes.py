@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ecsgen.chunks import chunk_row_bytes, chunk_rows
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component
+from ecsgen.model.chunks import chunk_row_bytes, chunk_rows
 from ecsgen.schema.drafts import Draft
 from ecsgen.schema.language import WorldSpec
 

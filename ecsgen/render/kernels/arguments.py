@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ecsgen.columns import Column
 from ecsgen.model import Base, Component, Field, FieldType, Kernel
+from ecsgen.model.columns import Column
 from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ecsgen.columns import field_columns
 from ecsgen.layout import layout
 from ecsgen.model import Component, Field, World
+from ecsgen.model.columns import field_columns
 
 
 @dataclass(frozen=True, slots=True)

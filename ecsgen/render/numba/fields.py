@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ecsgen.columns import split_parts
 from ecsgen.model import Component, Field
+from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import PARENT, FieldValue, Program
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Number, Type

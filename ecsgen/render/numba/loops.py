@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ecsgen.columns import split_parts
 from ecsgen.kernels.operations import TABLE, Rule
+from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import (
     PARENT,
     Argument,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from ecsgen.columns import field_columns
 from ecsgen.layout import layout
 from ecsgen.model import Component
+from ecsgen.model.columns import field_columns
 from ecsgen.model.programs import PARENT, FieldValue
 from ecsgen.render.numpy.values import Layout, Value
 from ecsgen.render.quoting import literal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ecsgen.columns import field_columns
 from ecsgen.model import Component
+from ecsgen.model.columns import field_columns
 
 CACHE_LINE = 64
 OWNER_BYTES = 8

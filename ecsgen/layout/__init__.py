@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ecsgen import policies
-from ecsgen.columns import COLD, Column, field_columns
 from ecsgen.model import Component
+from ecsgen.model.columns import COLD, Column, field_columns
 
 PAGE = 4096
 OWNER = "entity"

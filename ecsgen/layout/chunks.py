@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ecsgen.chunks import OWNER_BYTES, chunk_rows, whole_lines
-from ecsgen.columns import Column
 from ecsgen.layout import aligned, layout, type_text
 from ecsgen.model import Component
+from ecsgen.model.chunks import OWNER_BYTES, chunk_rows, whole_lines
+from ecsgen.model.columns import Column
 
 OWNER = Column("entity", "u64", doc="Whose row it is.")
 
