@@ -157,11 +157,11 @@ class Group:
 def having_all(
     entities: EntityArray, others: tuple[GroupMember, ...]
 ) -> tuple[RowArray, list[RowArray]]:
-    """Return which of k entities have a row in every mate, and these rows, by mate; O(k)."""
+    """Return which of k entities have a row in every other member, and these rows, by member; O(k)."""
     chosen, wanted = np.arange(len(entities)), entities
     found: list[RowArray] = []
-    for mate in others:
-        rows = mate.lookup_many(wanted)
+    for member in others:
+        rows = member.lookup_many(wanted)
         present = rows != NIL
         if not present.all():
             chosen = chosen[present]
