@@ -157,7 +157,7 @@ class Group:
 def having_all(
     entities: EntityArray, others: tuple[GroupMember, ...]
 ) -> tuple[RowArray, list[RowArray]]:
-    """Return which of k entities have a row in every other member, and these rows, by member; O(k)."""
+    """Return which of k entities all others have, and their rows, member by member; O(k)."""
     chosen, wanted = np.arange(len(entities)), entities
     found: list[RowArray] = []
     for member in others:
