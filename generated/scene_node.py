@@ -392,36 +392,34 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             return row
         return self.create(entity, local=local, world=world)
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         if data._first_child_cells[row] != NIL:
             return self._destroy_rows(np.array([row]))
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-                if data._parent_cells[row] != NIL:
-                    self._leave_parent(row)
-                src, dst = data._n - 1, row
-                if src != dst:
-                    data._entity_cells[dst] = data._entity_cells[src]
-                    data._local_items[dst] = data._local_items[src]
-                    data._world_items[dst] = data._world_items[src]
-                    data._parent_cells[dst] = data._parent_cells[src]
-                    data._first_child_cells[dst] = data._first_child_cells[src]
-                    data._next_sibling_cells[dst] = data._next_sibling_cells[src]
-                    data._previous_sibling_cells[dst] = data._previous_sibling_cells[
-                        src
-                    ]
-                    self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-                    self._relink_family(src, dst)
-                data._n = src
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            if data._parent_cells[row] != NIL:
+                self._leave_parent(row)
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._local_items[dst] = data._local_items[src]
+                data._world_items[dst] = data._world_items[src]
+                data._parent_cells[dst] = data._parent_cells[src]
+                data._first_child_cells[dst] = data._first_child_cells[src]
+                data._next_sibling_cells[dst] = data._next_sibling_cells[src]
+                data._previous_sibling_cells[dst] = data._previous_sibling_cells[src]
+                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+                self._relink_family(src, dst)
+            data._n = src
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""

@@ -733,30 +733,30 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             resource=resource,
         )
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-                if row < data._n_grouped:
-                    for member in self._others:
-                        member._leave_group(row)
-                    last = Instance(data._n_grouped - 1)
-                    if row != last:
-                        self._move(last, row)
-                    data._n_grouped = row = last  # the hole is behind the group now
-                last = Instance(data._n - 1)
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            if row < data._n_grouped:
+                for member in self._others:
+                    member._leave_group(row)
+                last = Instance(data._n_grouped - 1)
                 if row != last:
                     self._move(last, row)
-                data._n = last
-                data._resource_column[data._n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+                data._n_grouped = row = last  # the hole is behind the group now
+            last = Instance(data._n - 1)
+            if row != last:
+                self._move(last, row)
+            data._n = last
+            data._resource_column[data._n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""

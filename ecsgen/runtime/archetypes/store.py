@@ -181,11 +181,15 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         return sum(1 << number for number in numbers)
 
     def _attach(self) -> None:
-        self._entities._attach(self._before_destroy, self._entities_destroyed)
+        self._entities._attach(self, type(self)._entity_destroyed)
 
     def _before_destroy(self) -> None:
         """Refuse the destruction of entities while the archetypes are locked."""
         self._refuse_locked()
+
+    def _entity_destroyed(self, entity: Entity) -> None:
+        """Remove the row of an entity that has just died."""
+        self._version += self._table.drop(entity)
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
         """Remove the rows of entities that have just died, if need be one after the other."""

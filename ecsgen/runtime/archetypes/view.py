@@ -11,7 +11,6 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..callbacks import Subscription
 from ..entities.arrays import as_entities
 from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import locked, missing
@@ -35,7 +34,7 @@ class LiveEntities(Protocol):
 
     def _uncreate(self, es: EntityArray) -> None: ...
 
-    def _attach(self, before: Any, after: Any) -> Subscription: ...
+    def _attach(self, follower: Any, remove: Any) -> None: ...
 
 
 class ArchetypeView(Generic[ChunkT]):

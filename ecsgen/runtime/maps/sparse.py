@@ -50,10 +50,10 @@ class Sparse(Mapped):
             raise self._locked()
         if type(entity) is not int:
             entity = Entity(index(entity))
-        try:
-            row = self._sparse_cells[entity & INDEX_MASK]
-        except IndexError:
+        rows, slot = self._sparse_cells, entity & INDEX_MASK
+        if slot >= len(rows):  # an exception would cost ten times as much
             return 0
+        row = rows[slot]
         if row == NIL or self.data._entity_cells[row] != entity:
             return 0
         return self._destroy_row(row)
