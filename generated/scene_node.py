@@ -221,6 +221,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
 
     __slots__ = ("_entities", "_levels", "_released", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    _BY_ROW: ClassVar = False
     _ROWS: ClassVar = SceneNodeData
     _FIELDS: ClassVar = FIELDS
     data: SceneNodeData

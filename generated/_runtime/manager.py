@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import index
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from .columns.buffers import Column
 from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StructureLockedError
+from .few import few_values
 from .handles import Columns, EntityArray, Instance, RowArray
 from .parts import FixedParts
 from .per_class import copy_methods
@@ -39,6 +40,11 @@ class Manager(FixedParts, ABC):
     _FIELDS: ClassVar[FieldTable] = {}
     _PARTS: ClassVar[tuple[str, ...]] = ("data",)
     _NUMBERS: ClassVar[tuple[str, ...]] = ()
+    _BY_ROW: ClassVar[bool] = True
+    """Whether several rows may come or go one by one, for one leaves the others where they are, or
+    takes the last one's place."""
+    _SINGLY: ClassVar[bool] = True
+    """Whether a row can be created of whatever values fit their fields."""
     _RELEASES: ClassVar[bool] = False
     """Whether callbacks are told of rows about to go."""
     _locks: int
@@ -194,6 +200,21 @@ class Manager(FixedParts, ABC):
         if self._locks:
             raise self._locked()
         return columns
+
+    def _few_rows(
+        self, count: int, given: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, Any]] | None:
+        """Return the fields of each of a few rows that are plain to create, one by one."""
+        if not self._BY_ROW or self._locks or self._is_watched:
+            return None
+        if not self._has_room(count) or not isinstance(given, dict):
+            return None
+        return few_values(self._FIELDS, given, count) if given else [given] * count
+
+    def _has_room(self, count: int) -> bool:
+        """Return whether so many more rows surely need no memory."""
+        data = self.data
+        return data._n + count <= data._allocated
 
     def _own(self, columns: Columns) -> Columns:
         """Return checked columns that no later step of a creation can change."""

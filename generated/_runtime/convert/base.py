@@ -21,6 +21,11 @@ _IMMUTABLE: Final = frozenset((bool, int, float))
 class Converter(Protocol):
     """What turns the values of a field into what its column stores."""
 
+    TAKES_LISTS: ClassVar[bool]
+    """Whether a list may be one value."""
+
+    def one(self, value: Any) -> Any: ...
+
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
     ) -> NDArray[Any]: ...
@@ -43,6 +48,7 @@ class Field:
         "wanted",
     )
 
+    TAKES_LISTS: ClassVar[bool] = False
     _kinds: ClassVar[str] = ""
     """The dtype kinds of arrays that `_cast` takes."""
 

@@ -170,6 +170,9 @@ class Direct(One):
         if needed > data._allocated:
             data._grow(needed, borrowed)
 
+    def _has_room(self, count: int) -> bool:
+        return self._entities._n_used + count <= self.data._allocated
+
     def _are_new(self, entities: EntityArray) -> bool:
         return bool(indices(entities, INDEX_MASK).min() >= self.data._n)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import index
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..columns.field_names import known_fields
+from ..convert.base import FieldTable
 from ..entities.manager import EntityManager
 from ..errors import BrokenManagerError
+from ..few import FEW, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
 from ..parts import FixedParts
 from .signatures import ComponentHolder
@@ -21,8 +24,21 @@ SpawnFields: TypeAlias = Mapping[RowClass, Mapping[str, Any] | None]
 """The columns of each component that is given, by field; None for the others."""
 
 
+GivenFields: TypeAlias = Mapping[RowClass, Mapping[str, Any]]
+
+NewRows: TypeAlias = tuple[Callable[..., object], Sequence[Mapping[str, Any]] | None]
+"""What creates a row, and the fields of each; None for the defaults."""
+
+
 class WorldManager(SpawnStore, ComponentHolder, Protocol):
     """What a world needs of a manager."""
+
+    @property
+    def create(self) -> Callable[..., object]: ...
+
+    _FIELDS: ClassVar[FieldTable]
+    _SINGLY: ClassVar[bool]
+    _locks: int
 
     @property
     def _is_watched(self) -> bool: ...
@@ -102,6 +118,10 @@ class WorldBase(FixedParts):
         chosen = {row: fields for row, fields in given.items() if fields is not None}
         if not chosen:
             return self.entities.create_many(n)
+        if n <= FEW:
+            few = self._few(n, chosen)
+            if few is not None:
+                return self._spawn_few(n, few)
         parts = self._checked(n, chosen)
         borrowed = [value for fields in chosen.values() for value in fields.values()]
         entities = self.entities.create_many(n)
@@ -114,6 +134,38 @@ class WorldBase(FixedParts):
                 self._take_back(entities)
                 raise
         return entities
+
+    def _few(self, n: int, given: GivenFields) -> list[NewRows] | None:
+        """Return what creates the rows of a few new entities, if that is plain."""
+        parts: list[NewRows] = []
+        for row, fields in given.items():
+            manager = self._managers.get(row)
+            if manager is None or manager._locks or not manager._SINGLY:
+                return None
+            rows = None
+            if fields:
+                rows = few_values(manager._FIELDS, fields, n)
+                if rows is None:
+                    return None
+            parts.append((manager.create, rows))
+        return parts
+
+    def _spawn_few(self, n: int, parts: list[NewRows]) -> EntityArray:
+        """Create n entities with rows each, one by one; if that fails, take all back."""
+        entities: list[Entity] = []
+        try:
+            for number in range(n):
+                entity = self.entities.create()
+                entities.append(entity)
+                for create, rows in parts:
+                    if rows is None:
+                        create(entity)
+                    else:
+                        create(entity, **rows[number])
+        except BaseException:
+            self._take_back(np.array(entities, np.uint64))
+            raise
+        return np.array(entities, np.uint64)
 
     def _checked(
         self, n: int, given: Mapping[RowClass, Mapping[str, Any]]
