@@ -83,7 +83,9 @@ class Packages:
 class Compiled(SourceFileLoader):
     """A loader that compiles each text once, wherever it stands."""
 
-    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:
+    def source_to_code(  # type: ignore[override]  # typeshed has it without the last one
+        self, data: Any, path: Any, *, _optimize: int = -1
+    ) -> CodeType:
         if data not in _COMPILED:
             _COMPILED[data] = super().source_to_code(data, path)
         return moved(_COMPILED[data], path)
