@@ -16,7 +16,7 @@ from .convert.base import FieldTable
 FEW: Final = 8
 """Up to so many one by one."""
 
-_SEVERAL: Final = frozenset((list, tuple, np.ndarray))
+_SEVERAL: Final = frozenset((list, tuple))
 
 
 def few_numbers(given: Any) -> list[int] | None:
@@ -38,29 +38,33 @@ def few_values(
     table: FieldTable, given: Mapping[str, Any], count: int
 ) -> Sequence[Mapping[str, Any]] | None:
     """Return the fields of each of a few new rows, all of which are checked."""
+    shared: dict[str, Any] = {}
     columns: dict[str, Sequence[Any]] = {}
     try:
         for name, value in given.items():
             field = table[name][0]
+            if type(value) is np.ndarray:
+                value = value.tolist()  # it may be a view of rows that move meanwhile
             if field.TAKES_LISTS and type(value) in _SEVERAL:
                 columns[name] = _by_row(value, count)
                 continue
             try:
                 field.one(value)
+                shared[name] = value
             except (TypeError, ValueError):
-                columns[name] = values = _by_row(value, count)
-                for each in values:
+                columns[name] = _by_row(value, count)
+                for each in columns[name]:
                     field.one(each)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return None
     if not columns:
-        return [given] * count
+        return [shared] * count
     rows = zip(*columns.values(), strict=True)
-    return [{**given, **dict(zip(columns, row, strict=True))} for row in rows]
+    return [{**shared, **dict(zip(columns, row, strict=True))} for row in rows]
 
 
 def _by_row(value: Any, count: int) -> Sequence[Any]:
     """Return the value of each row; ValueError for what is not that plain."""
     if type(value) not in _SEVERAL or len(value) != count:
         raise ValueError
-    return value.tolist() if type(value) is np.ndarray else value  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from operator import index
 from typing import Any, ClassVar
@@ -16,10 +16,10 @@ from .columns.buffers import Column
 from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StructureLockedError
-from .few import few_values
+from .few import few_numbers
 from .handles import Columns, EntityArray, Instance, RowArray
 from .parts import FixedParts
-from .per_class import copy_methods
+from .per_class import copy_methods, per_class
 from .placement.rows import distinct, locked
 from .state import numbers_of
 
@@ -121,8 +121,10 @@ class Manager(FixedParts, ABC):
         """
         if self._locks:
             raise self._locked()
-        given = self._rows_given(rows)
-        self._destroy_rows(distinct(given, self.data._n, type(self).__name__))
+        few = few_numbers(rows)
+        if not few or not self._destroy_few(few):
+            given = self._rows_given(rows)
+            self._destroy_rows(distinct(given, self.data._n, type(self).__name__))
 
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
@@ -201,20 +203,41 @@ class Manager(FixedParts, ABC):
             raise self._locked()
         return columns
 
-    def _few_rows(
-        self, count: int, given: Mapping[str, Any]
-    ) -> Sequence[Mapping[str, Any]] | None:
-        """Return the fields of each of a few rows that are plain to create, one by one."""
-        if not self._BY_ROW or self._locks or self._is_watched:
-            return None
-        if not self._has_room(count) or not isinstance(given, dict):
-            return None
-        return few_values(self._FIELDS, given, count) if given else [given] * count
-
+    @per_class
     def _has_room(self, count: int) -> bool:
         """Return whether so many more rows surely need no memory."""
         data = self.data
-        return data._n + count <= data._allocated
+        return data._rows_for(count) <= data._allocated
+
+    def _destroy_few(self, rows: list[int]) -> bool:
+        """Remove a few rows, the last one first, and return True, if that is plain.
+
+        It is if it leaves the others where the bulk way does: the last ones in the holes, in
+        ascending order.
+        """
+        if not self._BY_ROW or self._is_watched:
+            return False
+        data, ordered = self.data, sorted(rows, reverse=True)
+        used = self._used_cells()
+        before = end = data._n
+        kept = end - len(rows)
+        for row in ordered:
+            if row == end - 1 >= 0:
+                end = row
+            elif not 0 <= row < kept or row == before:
+                return False
+            if used is not None and not used[row]:
+                return False
+            before = row
+        version = data._version
+        for row in ordered:
+            self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
+        data._version = version + 1
+        return True
+
+    def _used_cells(self) -> memoryview[Any] | None:
+        """Return what is not 0 where a row is in use, if there are holes."""
+        return None
 
     def _own(self, columns: Columns) -> Columns:
         """Return checked columns that no later step of a creation can change."""

@@ -37,8 +37,11 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
     def create(self) -> Callable[..., object]: ...
 
     _FIELDS: ClassVar[FieldTable]
+    _RELEASES: ClassVar[bool]
     _SINGLY: ClassVar[bool]
     _locks: int
+
+    def _has_room(self, count: int, /) -> bool: ...
 
     @property
     def _is_watched(self) -> bool: ...
@@ -141,6 +144,12 @@ class WorldBase(FixedParts):
         for row, fields in given.items():
             manager = self._managers.get(row)
             if manager is None or manager._locks or not manager._SINGLY:
+                return None
+            if type(fields) is not dict:
+                return None
+            if not manager._has_room(n):  # values may be views of what would move
+                return None
+            if manager._RELEASES and manager._is_watched:
                 return None
             rows = None
             if fields:
