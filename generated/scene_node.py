@@ -42,14 +42,7 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.hierarchy.hierarchy import FamilyRows, Hierarchy
 from ._runtime.instances.one import One
-from ._runtime.kernels.blocks import (
-    Blocks,
-    Cells,
-    LevelBlocks,
-    gather,
-    rows_last,
-    scatter,
-)
+from ._runtime.kernels.blocks import Cells, LevelBlocks, put_rows, rows_last, take_rows
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
@@ -142,8 +135,9 @@ class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 152
 
-    def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> Blocks:
+    def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> LevelBlocks:
         """Cut the columns of `place` into blocks; good for one version."""
+        columns = (rows_last(self._world_column), rows_last(self._local_column))
         working: tuple[Cells, ...] = (
             ("f4", (4, 4), True),
             ("f4", (4, 4), True),
@@ -153,7 +147,7 @@ class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
             ("f4", (4, 4), False),
             ("f4", (4, 4), False),
         )
-        blocks = LevelBlocks(levels, self._parent_column, version, working)
+        blocks = LevelBlocks(levels, self._parent_column, version, columns, working, 3)
         self._kernels["place"] = blocks
         return blocks
 
@@ -461,11 +455,13 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         _blocks = data._kernels.get("place")
         if _blocks is None or _blocks.stamp != data._version:
             _blocks = data._place_blocks(self.levels(), data._version)
-        _all_world = rows_last(data._world_column)
-        _all_local = rows_last(data._local_column)
+        _all_world, _all_local = _blocks.columns
         for (
             _rows,
             _parents,
+            _world_cells,
+            _parent_world_cells,
+            _local_cells,
             world,
             _parent_world,
             local,
@@ -474,11 +470,11 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             _tmp3,
             _tmp4,
         ) in _blocks.views:
-            gather(_all_local, _rows, local)
+            take_rows(_all_local, _rows, _local_cells)
             if _parents is None:
                 _parent_world[...] = WORLD_ABOVE_ROOTS
             else:
-                gather(_all_world, _parents, _parent_world)
+                take_rows(_all_world, _parents, _parent_world_cells)
             # world = parent.world @ local
             _tmp[...] = _parent_world
             _tmp2[...] = local
@@ -490,4 +486,4 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             np.multiply(_tmp[:, 3, None], _tmp2[3], out=_tmp4)
             _tmp3 += _tmp4
             world[...] = _tmp3
-            scatter(_all_world, _rows, world)
+            put_rows(_all_world, _rows, _world_cells)

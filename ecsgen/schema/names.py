@@ -107,8 +107,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "row_in_use rows_spanned unshared whole_count without_views worn_out"
     ),
     "functions that kernels call": _words(
-        "added as_integers averaged gather largest planes put_where rows_below rows_last scatter "
-        "smallest"
+        "added as_integers averaged largest planes put_rows put_where rows_below rows_last "
+        "smallest take_rows"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation newer older"),
     "decorators in generated code": _words("contextmanager overload property"),
