@@ -20,5 +20,5 @@ class KernelRows(Rows):
         self._kernels = {}
 
     def _nbytes(self) -> int:
-        held = sum(blocks.nbytes for blocks in self._kernels.values())
+        held: int = sum(blocks.nbytes for blocks in self._kernels.values())
         return super()._nbytes() + held
