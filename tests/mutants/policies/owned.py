@@ -44,7 +44,27 @@ GROUPS = (
     ),
     module(
         "_runtime/owners/owned.py",
+        ("test_every_type.py", "test_texture.py"),
+        Mutant(
+            "callbacks of the dead leave others in the way",
+            r"self\._admit_many\(entities\)  # again.*",
+            "pass",
+        ),
+        Mutant(
+            "what callbacks of the dead created takes the room",
+            r"(# again.*\n +)self\._make_room\(.*\)",
+            r"\1pass",
+        ),
+        Mutant("what callbacks did breaks it", r"except EcsError:", "except KeyError:"),
+    ),
+    module(
+        "_runtime/owners/owned.py",
         ("test_particle.py", "test_status_effect.py"),
+        Mutant(
+            "dead entities of the same indices stay",
+            r"if not self\._evict_many\(entities\):",
+            "if True:",
+        ),
         Mutant(
             "entities are a column that moves",
             r"if (?:self\._RELEASES or )?np\.may_share_memory\(entities, .*\):",
