@@ -118,6 +118,13 @@ class Cases(base.Cases):
         """Return the rows in use."""
         return (self.found(m, owner) for owner in m)
 
+    def test_one_row_methods_have_code_of_their_own(self) -> None:
+        bases = [vars(base) for base in self.subject.manager.__mro__]
+        own, inherited = [base["destroy"] for base in bases if "destroy" in base][:2]
+        assert own.__code__ is not inherited.__code__
+        for name in ("__doc__", "__annotations__", "__module__", "__qualname__"):
+            assert getattr(own, name) == getattr(inherited, name)
+
     def test_locked(self) -> None:
         source, m, _ = self.filled(3)
         before = State(self.subject, m)

@@ -66,6 +66,7 @@ class Cases(owned.Cases):
         es = born(entities, 2000)
         m.create(es[-1])
         assert m.lookup_many(es).tolist().count(NIL) == 1999
+        assert m.remove(es[-2]) == m.remove(es[0]) == 0
         assert m.entity(m.lookup(es[-1])) == es[-1]
         m.create_many(es[500:510])
         assert m.has_many(es).nonzero()[0].tolist() == [*range(500, 510), 1999]
