@@ -78,7 +78,7 @@ class Cases(indexed.Cases, one.Cases):
         m.destroy(9_999)
         assert (len(m), m.data.n) == (1, 1)
 
-    @pytest.mark.parametrize("holes", [1, 15, 16, 17, 4_095, 4_096, 4_097, 8_200])
+    @pytest.mark.parametrize("holes", [1, 15, 16, 17, 4_110, 4_111, 4_112, 8_200])
     def test_the_end_is_found_over_any_number_of_holes(self, holes: int) -> None:
         entities, m = self.new(holes + 2)
         es = born(entities, holes + 2)
