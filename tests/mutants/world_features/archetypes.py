@@ -81,7 +81,13 @@ GROUPS = (
         ),
         Mutant("archetypes: rows that go are found", r"self\.places\.forget_many\(.*\)", "pass"),
         Mutant("archetypes: a row that goes is found", r"self\.places\.forget\(entity\)", "pass"),
-        Mutant("archetypes: the dead keep their rows", r"self\.drop(?:_many)?\(others?\)", "pass"),
+        Mutant("archetypes: the dead keep a row", r"self\.drop\(other\)", "pass"),
+        Mutant("archetypes: the dead keep their rows", r"self\.drop_many\(others\) if", "0 if"),
+        Mutant(
+            "archetypes: rows are looked for where they were",
+            r"places = self\.places\.get_many\(entities\)(?=\n +moves)",
+            "pass",
+        ),
         Mutant("archetypes: clearing spares the last", r"np\.arange\(a\.n\)", "np.arange(a.n - 1)"),
         Mutant(
             "archetypes: new values are written to all",
