@@ -337,6 +337,16 @@ class Cases(base.Cases):
         m.set_parent(4, 1)
         self.check_children(m, 1, [2, 3, 0, 4])
 
+    @pytest.mark.parametrize("gone", [[0], [0, 1]])
+    def test_a_parent_moves_in_bulk(self, gone: list[int]) -> None:
+        _, m, _ = self.filled(7)
+        m.set_parent_many([2, 4, 3], 6)
+        m.destroy_many(gone)
+        row = len(gone) - 1
+        self.check_children(m, row, [2, 4, 3])
+        assert [m.parent(child) for child in (2, 3, 4)] == [row] * 3
+        assert len(m.roots()) == len(m) - 3
+
     def test_leaves_go_in_bulk(self) -> None:
         _, m, owners = self.family([NIL] + [0] * 9)
         m.destroy_many([1, 2, 5, 9])

@@ -34,6 +34,17 @@ class Cases(hierarchy.Cases):
         assert len(m) == 2
         assert m.data.parent.tolist() == [NIL, NIL]
 
+    def test_the_first_child_takes_its_parents_place(self) -> None:
+        _, m, _ = self.family([NIL, NIL, NIL, 0, 0])
+        m.destroy_many([0])
+        self.check_family(m, [NIL] * 4)
+        m.set_parent_many([1, 2], 0)
+        m.destroy_many([0, 3])
+        self.check_family(m, [NIL] * 2)
+        m.set_parent(0, 1)
+        m.destroy_many([1])
+        self.check_family(m, [NIL])
+
     def test_a_large_family_is_left(self) -> None:
         _, m, owners = self.family([NIL] + [0] * 200)
         m.destroy_many([0, 5])
