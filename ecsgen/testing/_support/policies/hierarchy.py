@@ -347,6 +347,14 @@ class Cases(base.Cases):
         assert [m.parent(child) for child in (2, 3, 4)] == [row] * 3
         assert len(m.roots()) == len(m) - 3
 
+    def test_a_parent_moves_when_its_first_child_goes(self) -> None:
+        _, m, _ = self.filled(6)
+        m.set_parent_many([1, 2, 3], 5)
+        m.destroy_many([0, 1])
+        self.check_children(m, 1, [2, 3])
+        m.destroy_many([2, 3])
+        self.check_children(m, 1, [])
+
     def test_leaves_go_in_bulk(self) -> None:
         _, m, owners = self.family([NIL] + [0] * 9)
         m.destroy_many([1, 2, 5, 9])
