@@ -337,10 +337,11 @@ class Cases(base.Cases):
         m.set_parent(4, 1)
         self.check_children(m, 1, [2, 3, 0, 4])
 
+    @pytest.mark.parametrize("count", [7, 70])
     @pytest.mark.parametrize("gone", [[0], [0, 1]])
-    def test_a_parent_moves_in_bulk(self, gone: list[int]) -> None:
-        _, m, _ = self.filled(7)
-        m.set_parent_many([2, 4, 3], 6)
+    def test_a_parent_moves_in_bulk(self, gone: list[int], count: int) -> None:
+        _, m, _ = self.filled(count)
+        m.set_parent_many([2, 4, 3], count - 1)
         m.destroy_many(gone)
         row = len(gone) - 1
         self.check_children(m, row, [2, 4, 3])

@@ -34,13 +34,15 @@ class Cases(hierarchy.Cases):
         assert len(m) == 2
         assert m.data.parent.tolist() == [NIL, NIL]
 
-    def test_the_first_child_takes_its_parents_place(self) -> None:
-        _, m, _ = self.family([NIL, NIL, NIL, 0, 0])
+    def test_children_take_the_places_of_their_parents(self) -> None:
+        for parents in ([NIL, NIL, 0], [NIL, NIL, 0, 0]):
+            _, m, _ = self.family(parents)
+            m.destroy_many([0])
+            self.check_family(m, [NIL] * (len(parents) - 1))
+        _, m, _ = self.family([NIL, 0])
         m.destroy_many([0])
-        self.check_family(m, [NIL] * 4)
-        m.set_parent_many([1, 2], 0)
-        m.destroy_many([0, 3])
-        self.check_family(m, [NIL] * 2)
+        self.check_family(m, [NIL])
+        _, m, _ = self.filled(2)
         m.set_parent(0, 1)
         m.destroy_many([1])
         self.check_family(m, [NIL])
