@@ -129,8 +129,8 @@ GROUPS = (
             r"\1",
         ),
         Mutant("redirections are in any order", r"np\.argsort\(keys\)", "np.arange(len(keys))"),
-        Mutant("moved rows do not know who follows", r"^ +\(self\._nexts, .*\),\n", ""),
-        Mutant("moved rows do not know whom they follow", r"^ +\(self\._previous, .*\),\n", ""),
+        Mutant("those before moved rows do not know", r"^ +\(self\._nexts, .*\),\n", ""),
+        Mutant("those after moved rows do not know", r"^ +\(self\._previous, .*\),\n", ""),
         Mutant("lists become circles", r"inner = ~is_first & ", "inner = "),
         Mutant(
             "moved rows keep neighbours that go",
