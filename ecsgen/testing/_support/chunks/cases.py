@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ..package import EntityArray, EntityManager
+from ..runtime import runtime_with
 from ..subject import same
 from .base import Members
 
@@ -76,6 +78,44 @@ class Cases(Members):
             for m in rest:
                 after = [w.archetypes.get(e, self.row_class(m)) for e in es]
                 assert same(after, before[m])
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_successors_drive_out_rows_of_the_dead(self, at_once: bool) -> None:
+        """Callbacks that were there before the archetypes hear of a death before they do."""
+        first, *others = sorted(self.members)
+        for other in others:
+            self.check_successor(first, other, at_once)
+
+    def check_successor(self, first: str, other: str, at_once: bool) -> None:
+        """Let the successor of a dead entity get a component before its rows have gone."""
+        entities = EntityManager()
+        had, got = self.members[first], self.members[other]
+
+        def succeed(dead: EntityArray) -> None:
+            with runtime_with(MIN_FREE=0):
+                es[0] = entities.create()
+            assert entities.index(es[0]) == entities.index(dead[0])
+            if at_once:
+                store.add_many([es[3], es[0]], got.row, **got.samples(2))
+            else:
+                store.add(es[3], got.row, **got.sample(0))
+                store.add(es[0], got.row, **got.sample(1))
+
+        entities.on_destroy(succeed)
+        store = type(self.world().archetypes)(entities)
+        es = store.create([had.row], 4, **{first: had.samples(4)}).tolist()
+        entities.destroy(es[0])
+        assert sorted(e for c in store.chunks() for e in c.entity) == sorted(es)
+        assert [set(store.components(e)) for e in es] == [
+            {got.row},
+            {had.row},
+            {had.row},
+            {had.row, got.row},
+        ]
+        for k in (1, 2, 3):
+            assert same(store.get(es[k], had.row), had.read(had.sample(k)))
+        for k, sample in ((3, 0), (0, 1)):
+            assert same(store.get(es[k], got.row), got.read(got.sample(sample)))
 
     def test_fields_are_set(self) -> None:
         for module, subject in self.members.items():
