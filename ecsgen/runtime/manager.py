@@ -15,11 +15,11 @@ from .callbacks import Dispatch
 from .columns.buffers import Column
 from .columns.rows import Rows
 from .convert.base import FieldTable
-from .errors import StructureLockedError
+from .errors import StaleInstanceError, StructureLockedError
 from .handles import Columns, EntityArray, Instance, RowArray
 from .parts import FixedParts
 from .per_class import copy_methods
-from .placement.rows import distinct, locked
+from .placement.rows import distinct, locked, unused
 from .state import numbers_of
 
 
@@ -135,6 +135,10 @@ class Manager(FixedParts, ABC):
     @abstractmethod
     def _row(self, row: object) -> Instance:
         """Return a row that is in use, or raise StaleInstanceError."""
+
+    def _unused(self, row: int) -> StaleInstanceError:
+        """Return the error of a row that is not in use."""
+        return unused(row, self.data._n, type(self).__name__)
 
     @abstractmethod
     def _rows_given(self, rows: ArrayLike) -> RowArray:

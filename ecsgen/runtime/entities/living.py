@@ -14,6 +14,7 @@ from ..handles import Entity, EntityArray
 from .arrays import are_held, as_entities
 from .layout import INDEX_BITS, INDEX_COUNT, INDEX_MASK, ONE_GENERATION
 from .queue import IndexQueue
+from .shown import shown_entity
 
 
 class LivingEntities:
@@ -78,7 +79,9 @@ class LivingEntities:
         if not alive.all():
             position = int(alive.argmin())
             e = np.asarray(es, object)[position]
-            raise StaleEntityError(f"entity {e} at position {position} is not alive")
+            raise StaleEntityError(
+                f"entity {shown_entity(e)} at position {position} is not alive"
+            )
         return handles
 
     def index(self, e: SupportsIndex) -> int:
@@ -127,7 +130,7 @@ class LivingEntities:
 
 def dead_entity(e: int) -> StaleEntityError:
     """Return what is raised for an entity that is not alive."""
-    return StaleEntityError(f"entity {e} is not alive")
+    return StaleEntityError(f"entity {shown_entity(e)} is not alive")
 
 
 def _empty_cells(n: int) -> EntityArray:

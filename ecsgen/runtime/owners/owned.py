@@ -14,7 +14,8 @@ from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
 from ..entities.manager import EntityManager
-from ..errors import EcsError
+from ..entities.shown import entity_name
+from ..errors import EcsError, StaleInstanceError
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import per_class
@@ -101,6 +102,15 @@ class Owned(Manager):
         rows = self.lookup_many(given)
         first_missing(type(self).__name__, given, rows)
         return rows
+
+    def _unused(self, row: int) -> StaleInstanceError:
+        error = super()._unused(row)
+        if row == NIL or not self._entities.alive(row):
+            return error
+        entity = entity_name(row)
+        return StaleInstanceError(
+            f"{error}; that is the entity {entity}; lookup(entity) gives its row"
+        )
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
