@@ -19,7 +19,7 @@ FRESH = ENTITIES[150:]
 
 def value_of(m: Any, name: str) -> Any:
     """Return a value for a field that is not its default, or None if none is found."""
-    checker, _ = m._FIELDS[name]
+    checker, _ = m._CONVERTERS[name]
     for value in (
         7,
         2.5,
@@ -40,7 +40,7 @@ def value_of(m: Any, name: str) -> Any:
 
 
 def values_of(m: Any) -> dict[str, Any]:
-    found = {name: value_of(m, name) for name in m._FIELDS}
+    found = {name: value_of(m, name) for name in m._CONVERTERS}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -110,7 +110,7 @@ def columns(m: Any, count: int, values: dict[str, Any]) -> dict[str, Any]:
     """Return values for so many rows, of which every other has the defaults."""
     found = {}
     for name, value in values.items():
-        checker, default = m._FIELDS[name]
+        checker, default = m._CONVERTERS[name]
         if not hasattr(checker, "dtype") or checker.dtype.kind == "O":
             found[name] = [value if k % 2 else None for k in range(count)]
         elif checker.shape == () and not isinstance(value, (str, bytes, bool)):

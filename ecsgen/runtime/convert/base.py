@@ -7,6 +7,7 @@ bulk call. A field class says how to check one element (`cell`) and a typed arra
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum, IntFlag
 from operator import index
 from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
 
@@ -20,6 +21,20 @@ _IMMUTABLE: Final = frozenset((bool, int, float))
 
 class Converter(Protocol):
     """What turns the values of a field into what its column stores."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def enum(self) -> type[IntEnum | IntFlag] | None: ...
+
+    def one(self, value: Any) -> Any: ...
 
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
@@ -59,6 +74,11 @@ class Field:
         )
         self._checked: tuple[object, Any] = (self, None)  # a value, and its cell
         self._wanted_many = f"{name}: wanted shape ({rows}{'' if shape else ','})"
+
+    @property
+    def enum(self) -> type[IntEnum | IntFlag] | None:
+        """The enum that its values are members of, if they are."""
+        return None
 
     def cell(self, value: Any) -> Any:
         """Return one element as the builtin that the column's memoryview stores unchanged; O(1)."""
