@@ -29,7 +29,7 @@ def value_of(m: Any, name: str) -> Any:
         [1, 2, 3],
         [[1, 0], [0, 1]],
         [True, False],
-        np.ones(getattr(checker, "shape", ())),
+        np.ones(checker.shape),
     ):
         try:
             checker.one(value)
@@ -111,7 +111,7 @@ def columns(m: Any, count: int, values: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in values.items():
         checker, default = m._CONVERTERS[name]
-        if not hasattr(checker, "dtype") or checker.dtype.kind == "O":
+        if checker.dtype is None:
             found[name] = [value if k % 2 else None for k in range(count)]
         elif checker.shape == () and not isinstance(value, (str, bytes, bool)):
             found[name] = [value if k % 2 else default for k in range(count)]
