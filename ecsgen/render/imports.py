@@ -21,7 +21,7 @@ STANDARD = {
     "Struct": "struct",
     **dict.fromkeys(
         (
-            *("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypeVar"),
+            *("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypeAlias", "TypeVar"),
             *("TypedDict", "Unpack", "overload"),
         ),
         "typing",

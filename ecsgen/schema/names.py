@@ -44,7 +44,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FieldsT FloatField Group GroupMember GroupedColumns HandleField IdArray "
+        "FamilyLinks Field GivenRows FloatField Group GroupMember GroupedColumns HandleField IdArray "
         "GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
         "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
         "ONE_GENERATION OwnedRows "

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..columns.field_names import GivenRows
 from ..entities.arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement.rows import first_present
@@ -46,7 +47,7 @@ class SpawnedRows:
         self,
         store: ArchetypeStore[Any],
         count: int,
-        given: Mapping[RowClass, Mapping[str, Any]],
+        given: Mapping[RowClass, GivenRows],
         is_watched: bool,
     ) -> None:
         self._store = store
@@ -100,9 +101,7 @@ class ArchetypeWorld(WorldBase):
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         return chain(super()._members(), self._chunked.items())
 
-    def _checked(
-        self, n: int, given: Mapping[RowClass, Mapping[str, Any]]
-    ) -> list[SpawnPart]:
+    def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
         chunked = {row: given[row] for row in given if row in self._chunked}
         managed = {row: given[row] for row in given if row not in self._chunked}
         parts = super()._checked(n, managed)

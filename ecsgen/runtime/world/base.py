@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from operator import index
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from ..columns.field_names import known_fields
+from ..columns.field_names import GivenRows, given_columns, values_given
+from ..convert.base import FieldTable
 from ..entities.manager import EntityManager
 from ..errors import BrokenManagerError
 from ..handles import Columns, Entity, EntityArray, RowClass
@@ -17,12 +18,14 @@ from ..parts import FixedParts
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
 
-SpawnFields: TypeAlias = Mapping[RowClass, Mapping[str, Any] | None]
-"""The columns of each component that is given, by field; None for the others."""
+SpawnFields: TypeAlias = Mapping[RowClass, GivenRows | None]
+"""The columns of each component that is given, or one row for all; None for the others."""
 
 
 class WorldManager(SpawnStore, ComponentHolder, Protocol):
     """What a world needs of a manager."""
+
+    _CONVERTERS: ClassVar[FieldTable]
 
     @property
     def _is_watched(self) -> bool: ...
@@ -103,7 +106,7 @@ class WorldBase(FixedParts):
         if not chosen:
             return self.entities.create_many(n)
         parts = self._checked(n, chosen)
-        borrowed = [value for fields in chosen.values() for value in fields.values()]
+        borrowed = [value for given in chosen.values() for value in values_given(given)]
         entities = self.entities.create_many(n)
         if n == 0:
             return entities
@@ -115,16 +118,15 @@ class WorldBase(FixedParts):
                 raise
         return entities
 
-    def _checked(
-        self, n: int, given: Mapping[RowClass, Mapping[str, Any]]
-    ) -> list[SpawnPart]:
+    def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
         """Return what is to take the rows of n new entities, with checked columns."""
         parts: list[SpawnPart] = []
         is_watched = self._is_watched(given)
         for row, fields in given.items():
             manager = self._managers[row]
-            columns = manager._checked(n, known_fields(row, fields))
-            parts.append((manager, own_columns(columns, is_watched)))
+            columns = given_columns(row, fields, manager._CONVERTERS, n)
+            checked = manager._checked(n, columns)
+            parts.append((manager, own_columns(checked, is_watched)))
         return parts
 
     def _is_watched(self, rows: Iterable[RowClass]) -> bool:

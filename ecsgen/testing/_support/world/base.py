@@ -106,6 +106,23 @@ class Cases:
             assert list(manager) == es.tolist()
             assert same(manager.row(1), self.subjects[module].read({}))
 
+    def test_spawn_takes_rows(self) -> None:
+        """One value for all new rows, and nothing at all if one is wrong."""
+        for module, subject in self.subjects.items():
+            w, manager = self.world(), None
+            for row in (subject.row(), subject.row(**subject.sample(1))):
+                manager = getattr(w, module)
+                rows = manager.require_many(w.spawn(3, **{module: row})).tolist()
+                expected = subject.read(row._asdict())
+                assert all(same(manager.row(k), expected) for k in rows)
+            for field in subject.fields:
+                for value, error in field.wrong():
+                    with pytest.raises(error):
+                        w.spawn(2, **{module: subject.row(**{field.name: value})})
+            with pytest.raises(TypeError):
+                w.spawn(2, **{module: (1, 2)})
+            assert len(manager) == len(w.entities) == 6
+
     def test_spawn_of_nothing(self) -> None:
         w = self.world()
         assert len(w.spawn(0, **{module: {} for module in self.subjects})) == 0
