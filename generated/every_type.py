@@ -477,10 +477,10 @@ class EveryTypeData(OwnedRows):
     MANAGER: ClassVar = "EveryTypeManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 176
+    FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_payload_column", "_note_column")
     _payload_column: NDArray[np.object_]
     _note_column: NDArray[np.object_]
-    FIELDS: ClassVar = FIELDS
 
     @property
     def flag(self) -> NDArray[np.bool_]:

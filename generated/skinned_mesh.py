@@ -35,6 +35,7 @@ from ._runtime.columns.buffers import (
     word,
 )
 from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, IntField
 from ._runtime.convert.objects import ObjectField
@@ -170,11 +171,12 @@ class SkinnedMeshHotColumns(NamedTuple):
     resource: NDArray[np.object_]
 
 
-class SkinnedMeshGroupedData:
+class SkinnedMeshGroupedData(FrontColumns):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: SkinnedMeshData) -> None:
         self._data = data
@@ -307,9 +309,9 @@ class SkinnedMeshData(GroupedRows):
     MANAGER: ClassVar = "SkinnedMeshManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 31
+    FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_resource_column",)
     _resource_column: NDArray[np.object_]
-    FIELDS: ClassVar = FIELDS
 
     @property
     def vertex_buffers(self) -> NDArray[np.uint32]:

@@ -154,9 +154,9 @@ class TextureData(UniqueRows, IdRows):
     MANAGER: ClassVar = "TextureManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 88
+    FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]
-    FIELDS: ClassVar = FIELDS
     UNIQUE: ClassVar = {"file": _FILE}
 
     @property

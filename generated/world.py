@@ -495,6 +495,41 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
     copies as a whole, without callbacks. Not thread-safe.
     """
 
+    MANAGERS: ClassVar = (
+        "ai_state",
+        "celestial_body",
+        "energy",
+        "every_type",
+        "footprint",
+        "kin",
+        "particle",
+        "point_mass",
+        "position",
+        "predator",
+        "scene_node",
+        "skinned_mesh",
+        "sound_source",
+        "static",
+        "status_effect",
+        "tile",
+        "transform",
+        "velocity",
+        "villager",
+        "spark",
+        "texture",
+    )
+    QUERIES: ClassVar = (
+        "movers",
+        "drawn",
+        "visible",
+        "afflicted",
+        "grazers",
+        "hunters",
+        "ablaze",
+        "fighters",
+    )
+    GROUPS: ClassVar = ("bodies", "actors")
+    BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
     _PARTS: ClassVar = (
         "entities",
         "ai_state",

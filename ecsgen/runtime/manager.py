@@ -18,9 +18,11 @@ from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StaleInstanceError, StructureLockedError
 from .handles import Columns, EntityArray, Instance, RowArray
+from .html_tables import manager_table
 from .parts import FixedParts
 from .per_class import copy_methods
 from .placement.rows import distinct, locked, unused
+from .reprs import count_text, holder_repr
 from .state import numbers_of
 
 
@@ -57,6 +59,16 @@ class Manager(FixedParts, ABC):
         self.data = self._ROWS(self._CAPACITY)
         self._start()
         self._attach()
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    def __repr__(self) -> str:
+        return holder_repr(self, count_text(len(self), "row"))
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        return manager_table(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""

@@ -44,12 +44,12 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field GivenRows FloatField Group GroupMember GroupedColumns HandleField IdArray "
-        "GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
+        "FamilyLinks Field FloatField GivenRows Group GroupMember GroupedColumns HandleField "
+        "IdArray GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
         "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
         "ONE_GENERATION OwnedRows "
         "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField "
-        "WORN_OUT FieldTable ColdRows Manager Planned"
+        "WORN_OUT FieldTable FrontColumns ColdRows Manager Planned"
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
@@ -127,7 +127,7 @@ RESERVED_PREFIXES: Final = ("set_",)
 
 WORLD_NAMES: Final = _words(
     "entities spawn destroy destroy_many gc collect components empty_entities signature "
-    "signatures archetypes self n np"
+    "signatures archetypes MANAGERS QUERIES GROUPS BUNDLES self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -97,6 +97,12 @@ class ArchetypeWorld(WorldBase):
         """Let the world know of its archetypes."""
         self._store = store
         self._chunked = {row: ArchetypeHolder(store, row) for row in store._numbers}
+
+    def _holders(self) -> Iterator[tuple[str, int, object]]:
+        yield from super()._holders()
+        for component in self._chunked:
+            name = component.__module__.rpartition(".")[2]  # as chunks call it
+            yield name, self._store._count(component), self._store
 
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         return chain(super()._members(), self._chunked.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from operator import index
 from typing import Any, ClassVar, Protocol, TypeAlias
@@ -14,7 +14,9 @@ from ..convert.base import FieldTable
 from ..entities.manager import EntityManager
 from ..errors import BrokenManagerError
 from ..handles import Columns, Entity, EntityArray, RowClass
+from ..html_tables import world_table
 from ..parts import FixedParts
+from ..reprs import count_text, list_text
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
 
@@ -46,10 +48,28 @@ class WorldBase(FixedParts):
 
     __slots__ = ("_collecting", "_managers")
 
+    MANAGERS: ClassVar[tuple[str, ...]] = ()
+    """The attributes that are managers; the next ones likewise."""
+    QUERIES: ClassVar[tuple[str, ...]] = ()
+    GROUPS: ClassVar[tuple[str, ...]] = ()
+    BUNDLES: ClassVar[tuple[str, ...]] = ()
+    """The methods that spawn bundles."""
     entities: EntityManager
     _managers: dict[RowClass, WorldManager]
     """Those whose rows belong to entities, by row class."""
     _collecting: tuple[CollectingManager, ...]
+
+    def __repr__(self) -> str:
+        """Show how many entities there are, and rows of each component; O(components)."""
+        rows = list_text(
+            f"{name} {count}" for name, count, _ in self._holders() if count
+        )
+        living = count_text(len(self.entities), "entity", "entities")
+        return f"<{type(self).__name__}: {living}{f'; {rows}' if rows else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last components, for notebooks."""
+        return world_table(self)
 
     def spawn(self, n: int) -> EntityArray:
         """Create n entities; O(n). CapacityError when fewer indices are left."""
@@ -92,6 +112,12 @@ class WorldBase(FixedParts):
         for _, holder in self._members():
             entities = entities[~holder.has_many(entities)]
         return entities
+
+    def _holders(self) -> Iterator[tuple[str, int, object]]:
+        """Yield each component: its name in the world, how many rows, and who has them."""
+        for name in self.MANAGERS:
+            manager = getattr(self, name)
+            yield name, len(manager), manager
 
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         """Return each row class with what knows who has the component, in order of bits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -59,12 +60,13 @@ class Cases(Members):
             for e in (*created, *spawned, *added[:3]):
                 found = w.archetypes.get(e, subject.row)
                 assert same(found, subject.read(subject.sample(1)))
-            wrong = [
+            refused: list[tuple[Any, type[Exception]]] = [((1, 2), TypeError)]
+            refused += [
                 (subject.row(**{field.name: value}), error)
                 for field in subject.fields
                 for value, error in field.wrong()
             ]
-            for given, error in (*wrong, ((1, 2), TypeError)):
+            for given, error in refused:
                 for call in (
                     partial(w.archetypes.add, added[3], given),
                     partial(w.archetypes.add_many, added[3:], given),
