@@ -13,14 +13,17 @@ from numpy.typing import ArrayLike
 from .broken import break_down
 from .callbacks import Dispatch
 from .columns.buffers import Column
+from .columns.field_info import FieldInfo
 from .columns.rows import Rows
 from .convert.base import FieldTable
-from .errors import StructureLockedError
+from .errors import StaleInstanceError, StructureLockedError
 from .few import few_numbers
 from .handles import Columns, EntityArray, Instance, RowArray
+from .html_tables import manager_table
 from .parts import FixedParts
 from .per_class import copy_methods, per_class
-from .placement.rows import distinct, locked
+from .placement.rows import distinct, locked, unused
+from .reprs import count_text, holder_repr
 from .state import numbers_of
 
 
@@ -35,9 +38,11 @@ class Manager(FixedParts, ABC):
 
     LAYOUT: ClassVar[tuple[Column, ...]]
     """Where each column lies in the buffer."""
+    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
+    """What the schema says of each field, in its order."""
     _ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
-    _FIELDS: ClassVar[FieldTable] = {}
+    _CONVERTERS: ClassVar[FieldTable] = {}
     _PARTS: ClassVar[tuple[str, ...]] = ("data",)
     _NUMBERS: ClassVar[tuple[str, ...]] = ()
     _BY_ROW: ClassVar[bool] = True
@@ -60,6 +65,16 @@ class Manager(FixedParts, ABC):
         self.data = self._ROWS(self._CAPACITY)
         self._start()
         self._attach()
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    def __repr__(self) -> str:
+        return holder_repr(self, count_text(len(self), "row"))
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        return manager_table(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
@@ -144,6 +159,10 @@ class Manager(FixedParts, ABC):
     def _row(self, row: object) -> Instance:
         """Return a row that is in use, or raise StaleInstanceError."""
 
+    def _unused(self, row: int) -> StaleInstanceError:
+        """Return the error of a row that is not in use."""
+        return unused(row, self.data._n, type(self).__name__)
+
     @abstractmethod
     def _rows_given(self, rows: ArrayLike) -> RowArray:
         """Return rows that are in use, given as numbers or as a mask."""
@@ -188,7 +207,7 @@ class Manager(FixedParts, ABC):
         buffer = self.data._buffer
         return {
             name: field.many(given.get(name, default), count, buffer)
-            for name, (field, default) in self._FIELDS.items()
+            for name, (field, default) in self._CONVERTERS.items()
         }
 
     @property

@@ -30,7 +30,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
-        "CapacityError BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk"
+        "CapacityError BrokenManagerError StaleViewWarning FieldInfo Archetypes ArchetypeChunk"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -40,16 +40,16 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "constants of its modules": _words(
         "COLD_COLUMNS COLD_DEFAULT COLD_DEFAULTS COLD_ROW_BYTES COLD_STRUCT COLUMNS MANAGER "
-        "ROW_BYTES SORT_KEYS CONVERTERS CHUNK_BYTES PARTS"
+        "ROW_BYTES SORT_KEYS CONVERTERS FIELDS CHUNK_BYTES PARTS"
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FieldsT FloatField Group GroupMember GroupedColumns HandleField IdArray "
-        "GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
+        "FamilyLinks Field FloatField GivenRows Group GroupMember GroupedColumns HandleField "
+        "IdArray GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
         "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
         "ONE_GENERATION OwnedRows "
         "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField "
-        "WORN_OUT FieldTable ColdRows Manager Planned"
+        "WORN_OUT FieldTable FrontColumns ColdRows Manager Planned"
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
@@ -88,7 +88,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "methods of managers": _words(
         "create create_many ensure lookup lookup_many require require_many has has_many destroy "
         "destroy_many remove remove_many entity entities row data capacity nbytes reserve "
-        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD"
+        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD FIELDS"
     ),
     "methods of policies": _words(
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
@@ -127,7 +127,7 @@ RESERVED_PREFIXES: Final = ("set_",)
 
 WORLD_NAMES: Final = _words(
     "entities spawn destroy destroy_many gc collect components empty_entities signature "
-    "signatures archetypes self n np"
+    "signatures archetypes MANAGERS QUERIES GROUPS BUNDLES self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 

@@ -45,7 +45,7 @@ def few_values(
             field = table[name][0]
             if type(value) is np.ndarray:
                 value = value.tolist()  # it may be a view of rows that move meanwhile
-            if field.TAKES_LISTS and type(value) in _SEVERAL:
+            if field.dtype is None and type(value) in _SEVERAL:
                 columns[name] = _by_row(value, count)
                 continue
             try:

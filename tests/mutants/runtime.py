@@ -100,7 +100,7 @@ GROUPS = (
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant(
             "the row behind the last is accepted",
-            r"if 0 <= number < data\._n:",
+            r"if 0 <= number < manager\.data\._n:",
             "if 0 <= number <= data._n:",
         ),
         Mutant(

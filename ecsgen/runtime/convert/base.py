@@ -7,6 +7,7 @@ bulk call. A field class says how to check one element (`cell`) and a typed arra
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum, IntFlag
 from operator import index
 from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
 
@@ -21,10 +22,21 @@ _IMMUTABLE: Final = frozenset((bool, int, float))
 class Converter(Protocol):
     """What turns the values of a field into what its column stores."""
 
-    TAKES_LISTS: ClassVar[bool]
-    """Whether a list may be one value."""
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def enum(self) -> type[IntEnum | IntFlag] | None: ...
 
     def one(self, value: Any) -> Any: ...
+
+    def same(self, value: Any, rows: int) -> Any: ...
 
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
@@ -48,7 +60,6 @@ class Field:
         "wanted",
     )
 
-    TAKES_LISTS: ClassVar[bool] = False
     _kinds: ClassVar[str] = ""
     """The dtype kinds of arrays that `_cast` takes."""
 
@@ -66,6 +77,11 @@ class Field:
         self._checked: tuple[object, Any] = (self, None)  # a value, and its cell
         self._wanted_many = f"{name}: wanted shape ({rows}{'' if shape else ','})"
 
+    @property
+    def enum(self) -> type[IntEnum | IntFlag] | None:
+        """The enum that its values are members of, if they are."""
+        return None
+
     def cell(self, value: Any) -> Any:
         """Return one element as the builtin that the column's memoryview stores unchanged; O(1)."""
         raise NotImplementedError
@@ -79,6 +95,11 @@ class Field:
             TypeError, ValueError, OverflowError: the value is not one that the field holds.
         """
         return self.cell(value)
+
+    def same(self, value: Any, rows: int) -> Any:
+        """Return one value for all of so many rows as `many` takes it; raises what `one` raises."""
+        self.one(value)
+        return value
 
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None

@@ -13,7 +13,9 @@ class ObjectField:
 
     __slots__ = ("name",)
 
-    TAKES_LISTS: ClassVar[bool] = True
+    dtype: ClassVar[None] = None
+    shape: ClassVar[tuple[int, ...]] = ()
+    enum: ClassVar[None] = None
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -21,6 +23,10 @@ class ObjectField:
     def one(self, value: Any) -> Any:
         """Return the object itself."""
         return value
+
+    def same(self, value: Any, rows: int) -> Any:
+        """Return one object for all of so many rows as `many` takes it."""
+        return [value] * rows if isinstance(value, list | np.ndarray) else value
 
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None

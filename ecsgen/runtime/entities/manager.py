@@ -30,6 +30,7 @@ from .layout import (
     ONE_GENERATION,
 )
 from .living import LivingEntities, dead_entity
+from .shown import shown_entity
 
 
 class EntityManager(LivingEntities):
@@ -157,9 +158,8 @@ class EntityManager(LivingEntities):
         ascending = bool((es[1:] > es[:-1]).all())
         if not ascending and not all_different(_indices(es), self._n_used):
             position = first_repeat(es)
-            raise StaleEntityError(
-                f"entity {es[position]} at position {position} is repeated"
-            )
+            e = shown_entity(es[position])
+            raise StaleEntityError(f"entity {e} at position {position} is repeated")
         if len(es) and (self.dispatch.depth or self._callbacks.entries):
             self._destroy_announced(es.copy())
         else:

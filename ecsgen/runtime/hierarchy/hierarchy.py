@@ -19,7 +19,7 @@ from ..instances.chains import ROUNDS, walk
 from ..per_class import per_class
 from ..placement.moves import NO_ROWS, Planned, put
 from ..placement.packed import Packed
-from ..placement.rows import distinct, unused
+from ..placement.rows import distinct
 from ..state import NO_SLOTS
 from .links import (
     FamilyLinks,
@@ -143,7 +143,7 @@ class Hierarchy(Packed):
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         if parent != NIL and not 0 <= parent < data._n:
-            raise unused(parent, data._n, type(self).__name__)
+            raise self._unused(parent)
         parents = data._parent_cells
         if parents[row] == parent:
             return
@@ -179,7 +179,7 @@ class Hierarchy(Packed):
         given = self._rows_given(rows)
         n = data._n
         distinct(given, n, name)
-        wanted = parents_given(numbers, len(given), n, name)
+        wanted = parents_given(numbers, len(given), self)
         changed = data._parent_column[given] != wanted
         given, wanted = given[changed], wanted[changed]
         if len(given) == 0:

@@ -88,10 +88,10 @@ class Packed(Manager):
         return ()
 
     def _row(self, row: object) -> Instance:
-        return Instance(row_in_use(row, self.data, type(self).__name__))
+        return Instance(row_in_use(row, self))
 
     def _rows_given(self, rows: ArrayLike) -> RowArray:
-        return rows_in_use(rows, self.data, type(self).__name__)
+        return rows_in_use(rows, self)
 
     def _check_sortable(self) -> None:
         """Raise if something else orders the rows."""

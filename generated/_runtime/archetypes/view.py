@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..entities.arrays import as_entities
 from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import locked, missing
+from ..reprs import bytes_text, count_text
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase
 from .rows import Archetype
@@ -67,6 +68,12 @@ class ArchetypeView(Generic[ChunkT]):
         self._kept: dict[str, Any] = {}
         """By kernel: a KeptOfChunks."""
         self._attach()
+
+    def __repr__(self) -> str:
+        """Show how many rows there are; O(archetypes)."""
+        chunks = sum(len(archetype.used()) for archetype in self._table.archetypes)
+        rows = f"{count_text(len(self), 'row')} in {count_text(chunks, 'chunk')}"
+        return f"<{type(self).__name__}: {rows}, {bytes_text(self.nbytes)}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
@@ -166,6 +173,11 @@ class ArchetypeView(Generic[ChunkT]):
         """Return the row classes of the components that an entity has; O(components)."""
         archetype, _ = self._table.of(index(entity))
         return tuple(part._ROW for part in archetype.layout.components.values())
+
+    def _count(self, component: RowClass) -> int:
+        """Return how many rows have a component; O(archetypes)."""
+        number = self._number(component)
+        return sum(each.n for each in self._table.archetypes if each.has(number))
 
     def _number(self, component: RowClass) -> int:
         try:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..columns.field_names import GivenRows
 from ..entities.arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement.rows import first_present
@@ -46,7 +47,7 @@ class SpawnedRows:
         self,
         store: ArchetypeStore[Any],
         count: int,
-        given: Mapping[RowClass, Mapping[str, Any]],
+        given: Mapping[RowClass, GivenRows],
         is_watched: bool,
     ) -> None:
         self._store = store
@@ -97,12 +98,16 @@ class ArchetypeWorld(WorldBase):
         self._store = store
         self._chunked = {row: ArchetypeHolder(store, row) for row in store._numbers}
 
+    def _holders(self) -> Iterator[tuple[str, int, object]]:
+        yield from super()._holders()
+        for component in self._chunked:
+            name = component.__module__.rpartition(".")[2]  # as chunks call it
+            yield name, self._store._count(component), self._store
+
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         return chain(super()._members(), self._chunked.items())
 
-    def _checked(
-        self, n: int, given: Mapping[RowClass, Mapping[str, Any]]
-    ) -> list[SpawnPart]:
+    def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
         chunked = {row: given[row] for row in given if row in self._chunked}
         managed = {row: given[row] for row in given if row not in self._chunked}
         parts = super()._checked(n, managed)

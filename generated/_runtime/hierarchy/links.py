@@ -7,7 +7,7 @@ parent's `first` cell. A root has the parent NIL and is a chain of its own.
 from __future__ import annotations
 
 from operator import index
-from typing import Any, Final, NamedTuple, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,11 @@ from ..errors import HierarchyError
 from ..handles import NIL, RowArray
 from ..instances.chains import ROUNDS, Links, Rewiring, chain_rows, joined, linked
 from ..placement.moves import NO_ROWS, Moves, Write
-from ..placement.rows import integers, unused
+from ..placement.rows import integers
 from .trees import below, own_ancestor
+
+if TYPE_CHECKING:
+    from ..manager import Manager
 
 _MANY: Final = 16
 """For more than one row in 16 a pass over all rows is cheaper than following links."""
@@ -44,7 +47,7 @@ def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
     return given
 
 
-def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowArray:
+def parents_given(given: NDArray[Any], count: int, manager: Manager) -> RowArray:
     """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
 
     Raises:
@@ -52,10 +55,11 @@ def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowA
         StaleInstanceError: one of them is neither NIL nor a row in use.
     """
     if given.ndim and len(given) != count:
-        raise ValueError(f"{manager}: {len(given)} parents for {count} rows")
-    wrong = ((given < 0) | (given >= n)) & (given != NIL)
+        name = type(manager).__name__
+        raise ValueError(f"{name}: {len(given)} parents for {count} rows")
+    wrong = ((given < 0) | (given >= manager.data._n)) & (given != NIL)
     if wrong.any():
-        raise unused(int(given.flat[wrong.argmax()]), n, manager)
+        raise manager._unused(int(given.flat[wrong.argmax()]))
     return np.broadcast_to(given.astype(np.intp, copy=False), count)
 
 

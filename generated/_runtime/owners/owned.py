@@ -14,7 +14,8 @@ from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
 from ..entities.manager import EntityManager
-from ..errors import EcsError
+from ..entities.shown import entity_name
+from ..errors import EcsError, StaleInstanceError
 from ..few import few_numbers, few_values
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
@@ -108,6 +109,15 @@ class Owned(Manager):
         first_missing(type(self).__name__, given, rows)
         return rows
 
+    def _unused(self, row: int) -> StaleInstanceError:
+        error = super()._unused(row)
+        if row == NIL or not self._entities.alive(row):
+            return error
+        entity = entity_name(row)
+        return StaleInstanceError(
+            f"{error}; that is the entity {entity}; lookup(entity) gives its row"
+        )
+
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
         return np.flatnonzero(~self._entities.alive_many(owners))
@@ -180,7 +190,7 @@ class Owned(Manager):
         for entity in entities:
             if not alive(entity) or not self._is_new(entity):
                 return None
-        fields = few_values(self._FIELDS, given, count)
+        fields = few_values(self._CONVERTERS, given, count)
         if fields is None:
             return None
         version, rows = self.data._version, np.empty(count, np.intp)

@@ -69,7 +69,9 @@ class Unowned(IdCalls):
         if self._locks or not self._BY_ROW or self._is_watched:
             return None
         fields = (
-            few_values(self._FIELDS, given, count) if self._has_room(count) else None
+            few_values(self._CONVERTERS, given, count)
+            if self._has_room(count)
+            else None
         )
         if fields is None:
             return None

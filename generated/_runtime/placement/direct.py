@@ -153,10 +153,10 @@ class Direct(One):
         return last_owner(owners)
 
     def _row(self, row: object) -> Instance:
-        return Instance(present_row(row, self.data, type(self).__name__))
+        return Instance(present_row(row, self))
 
     def _rows_given(self, rows: ArrayLike) -> RowArray:
-        return present_rows(rows, self.data, type(self).__name__)
+        return present_rows(rows, self)
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         alive = self._entities.alive_many(owners)
@@ -196,22 +196,22 @@ class Direct(One):
         return self._destroy_rows(np.sort(dead))
 
 
-def present_row(row: object, data: OwnedRows, manager: str) -> int:
+def present_row(row: object, manager: Direct) -> int:
     """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
-    number = row_in_use(row, data, manager)
-    if data._entity_column[number] == 0:
+    number = row_in_use(row, manager)
+    if manager.data._entity_column[number] == 0:
         raise StaleInstanceError(
-            f"{manager}: row {number} is not in use: its entity has no instance"
+            f"{type(manager).__name__}: row {number} is not in use: its entity has no instance"
         )
     return number
 
 
-def present_rows(rows: ArrayLike, data: OwnedRows, manager: str) -> RowArray:
+def present_rows(rows: ArrayLike, manager: Direct) -> RowArray:
     """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
-    given = rows_in_use(rows, data, manager)
-    holes = data._entity_column[given] == 0
+    given = rows_in_use(rows, manager)
+    holes = manager.data._entity_column[given] == 0
     if holes.any():
-        present_row(int(given[holes.argmax()]), data, manager)
+        present_row(int(given[holes.argmax()]), manager)
     return given
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import pytest
 
 from ..package import EntityArray, EntityManager
@@ -45,6 +48,39 @@ class Cases(Members):
             (third,) = w.spawn(1, **{module: {}}).tolist()
             for e in (one, other, third):
                 assert same(w.archetypes.get(e, subject.row), subject.read({}))
+
+    def test_rows_are_taken_as_they_are(self) -> None:
+        """By all that makes rows; what is wrong changes nothing."""
+        for module, subject in self.members.items():
+            w = self.world()
+            row = subject.row(**subject.sample(1))
+            created = w.archetypes.create([subject.row], 2, **{module: row})
+            spawned = w.spawn(2, **{module: row})
+            added = w.spawn(4)
+            w.archetypes.add(added[0], row)
+            w.archetypes.add_many(added[1:3], row)
+            for e in (*created, *spawned, *added[:3]):
+                found = w.archetypes.get(e, subject.row)
+                assert same(found, subject.read(subject.sample(1)))
+            refused: list[tuple[Any, type[Exception]]] = [((1, 2), TypeError)]
+            refused += [
+                (subject.row(**{field.name: value}), error)
+                for field in subject.fields
+                for value, error in field.wrong()
+            ]
+            for given, error in refused:
+                for call in (
+                    partial(w.archetypes.add, added[3], given),
+                    partial(w.archetypes.add_many, added[3:], given),
+                    partial(w.archetypes.create, [subject.row], **{module: given}),
+                    partial(w.spawn, 2, **{module: given}),
+                ):
+                    with pytest.raises(error):
+                        call()
+            with pytest.raises(TypeError):
+                w.archetypes.add(added[3], row, no_such_field=1)
+            assert len(w.entities) == 8
+            assert w.components(added[3]) == ()
 
     def test_spawned_with_what_has_managers(self) -> None:
         w = self.world()
