@@ -41,6 +41,8 @@ class Manager(FixedParts, ABC):
     _NUMBERS: ClassVar[tuple[str, ...]] = ()
     _RELEASES: ClassVar[bool] = False
     """Whether callbacks are told of rows about to go."""
+    _IS_LIST: ClassVar[bool] = False
+    """Whether an entity may have several instances."""
     _locks: int
     data: Rows
 

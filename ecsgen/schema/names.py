@@ -80,7 +80,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
 # A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData", "Columns")
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData", "Columns", "Ref")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 

@@ -20,6 +20,8 @@ from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import per_class
 from ..placement.rows import first_missing, has_row, is_integer, missing
+from ..proxies.making import following, proxy_of
+from ..proxies.proxy import ProxyT
 from ..state import NO_SLOTS
 
 
@@ -62,6 +64,10 @@ class Owned(Manager):
     @abstractmethod
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+
+    @abstractmethod
+    def row(self, row: int, /) -> Any:
+        """Return a copy of a row; O(1)."""
 
     @abstractmethod
     def remove(self, entity: Entity, /) -> int:
@@ -111,6 +117,28 @@ class Owned(Manager):
         return StaleInstanceError(
             f"{error}; that is the entity {entity}; lookup(entity) gives its row"
         )
+
+    @per_class
+    def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        row = self.lookup(entity)
+        if row == NIL:
+            raise missing(type(self).__name__, entity)
+        return proxy_of(kind, self, entity, row)
+
+    def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
+        """Iterate over proxies of the present rows, which follow their entities; O(n)."""
+        data = self.data
+        rows = data._used_rows()
+        owners = data._entity_column[rows].tolist()
+        return following(kind, self, self.lookup, owners, rows.tolist())
+
+    def _copy_of(self, entity: Entity) -> Any:
+        """Return a copy of the entity's row, or None; O(1)."""
+        row = self.lookup(entity)
+        return None if row == NIL else self.row(row)
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""

@@ -14,6 +14,8 @@ from ..errors import EcsError
 from ..handles import NIL, Columns, Id, IdArray
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
+from ..proxies.making import following, proxy_of
+from ..proxies.proxy import ProxyT, resolved
 from ..state import NO_SLOTS
 
 
@@ -38,6 +40,17 @@ class Unowned(IdCalls):
     def __contains__(self, id: object) -> bool:
         """Return whether an id has an instance; O(1)."""
         return is_integer(id) and self.resolve(Id(index(id))) != NIL
+
+    def _proxy(self, kind: type[ProxyT], id: Id) -> ProxyT:
+        """Return a proxy of the row of an id, or raise StaleIdError; O(1)."""
+        id = Id(index(id))
+        return proxy_of(kind, self, id, resolved(self, id))
+
+    def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
+        """Iterate over proxies of the present rows, which follow their ids; O(n)."""
+        rows = self.data._used_rows()
+        ids = self.id_of_many(rows).tolist()
+        return following(kind, self, self.resolve, ids, rows.tolist())
 
     @abstractmethod
     def _append_many(self, count: int, columns: Columns) -> IdArray:
