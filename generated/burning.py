@@ -16,6 +16,7 @@ from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ._runtime.columns.buffers import Column
 from ._runtime.convert.base import Field
 from ._runtime.convert.objects import ObjectField
+from ._runtime.proxies.chunks import ChunkProxy
 
 COLUMNS: Final[tuple[Column, ...]] = ()
 CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {}
@@ -78,3 +79,11 @@ class BurningData(ChunkColumns):
     def _row(self, row: int) -> Burning:
         """Return a copy of a row."""
         return Burning()
+
+
+class BurningRef(ChunkProxy):
+    """Burning of an entity, which it follows."""
+
+    __slots__ = ()
+
+    _COMPONENT: ClassVar = Burning

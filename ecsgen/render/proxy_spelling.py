@@ -10,9 +10,7 @@ from ecsgen.render.cold import ColdField, SplitColdField
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 from ecsgen.render.split_spelling import SplitSpelling
-
-OWN_NAMES = frozenset(("id_of",))
-"""Methods of managers that an accessor by entity would have the name of: it is left out."""
+from ecsgen.schema.names import OWN_ACCESSORS
 
 
 def field_line(spelling: Spelling, manager: str) -> str:
@@ -35,9 +33,7 @@ def chunk_field_line(spelling: Spelling) -> str:
     kind = f"ProxyField[{spelling.read_type}, {spelling.write_type}]"
     is_plain = spelling.has_cells and not spelling.is_packed and not spelling.is_enum
     make = "cell" if is_plain else "of"
-    return call(
-        f"{spelling.name}: {kind} = ChunkValue.{make}", [literal(spelling.name)], 4
-    )
+    return call(f"{spelling.name}: {kind} = ChunkValue.{make}", [literal(spelling.name)], 4)
 
 
 def accessor_lines(fields: Sequence[Spelling], owned: bool) -> list[str]:
@@ -46,7 +42,7 @@ def accessor_lines(fields: Sequence[Spelling], owned: bool) -> list[str]:
     lines = []
     for spelling in fields:
         for make, name in ((by, spelling.name), (f"set_{by}", f"set_{spelling.name}")):
-            if f"{name}_of" not in OWN_NAMES:
+            if f"{name}_of" not in OWN_ACCESSORS:
                 lines.append(call(f"{name}_of = RowField.{make}", [name], 4))
     return lines
 

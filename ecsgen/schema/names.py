@@ -30,7 +30,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
-        "CapacityError BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk"
+        "CapacityError BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk EntityView"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -67,6 +67,11 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
         "WORD_BITS WideSignedWorld WorldBase WorldManager "
         "FixedParts UniqueQueryColumn"
+    ),
+    "what their runtime defines for one row or entity at a time": _words(
+        "ArrayField CellView ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
+        "EntityProxy EntityViewBase EntityWorld GivenRows IdProxy LateRow ManagedPart "
+        "ManagedProxy PLAIN ProxyField ProxyT RowField RowHolder RowProxy AddedRows SeveralRows"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -117,6 +122,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "memoryview isinstance next iter zip"
     ),
 }
+# A field `id` has no accessor by entity: its name is that of a method.
+OWN_ACCESSORS: Final = frozenset(("id_of",))
 # Annotations in a class body would find the field's accessor instead of the class.
 RESERVED_FIELD_NAMES: Final = (
     frozenset().union(*FIELD_GROUPS.values()) | RESERVED_CLASS_NAMES | KEYWORDS
@@ -127,7 +134,7 @@ RESERVED_PREFIXES: Final = ("set_",)
 
 WORLD_NAMES: Final = _words(
     "entities spawn destroy destroy_many gc collect components empty_entities signature "
-    "signatures archetypes self n np"
+    "signatures archetypes create get self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 
@@ -137,6 +144,7 @@ MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     | frozenset(
         ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
     ),
+    "methods of views of entities": frozenset(("add", "remove")),
     "functions that the world calls": frozenset(("known_fields",)),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(

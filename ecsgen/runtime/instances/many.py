@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -119,6 +119,9 @@ class Many(Mapped):
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows until a structural change; O(n)."""
         return standing(kind, self, self.data._used_rows().tolist())
+
+    def _copies_of(self, entity: Entity) -> Iterator[Any]:
+        return map(self.row, self.instances(entity))
 
     @per_class
     def _rows_from(self, first: int) -> RowArray:

@@ -135,6 +135,16 @@ class Owned(Manager):
         owners = data._entity_column[rows].tolist()
         return following(kind, self, self.lookup, owners, rows.tolist())
 
+    def _check_row(self, row: tuple[Any, ...]) -> None:
+        """Raise if a value of a row does not fit its field."""
+        for (field, _), value in zip(self._FIELDS.values(), row, strict=True):
+            field.one(value)
+
+    def _copies_of(self, entity: Entity) -> Iterator[Any]:
+        """Iterate over copies of the entity's rows."""
+        row = self.lookup(entity)
+        return map(self.row, [] if row == NIL else self._rows_with(row).tolist())
+
     def _copy_of(self, entity: Entity) -> Any:
         """Return a copy of the entity's row, or None; O(1)."""
         row = self.lookup(entity)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..handles import NIL
 from .arrays import CellView, array_writer, whole_cell
-from .cells import ProxyField, field_property
+from .cells import ProxyField, field_property, late_writer
 from .proxy import ManagedProxy, RowProxy
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
@@ -99,6 +99,8 @@ class ColdArray:
             cell.flags.writeable = False
             return cell
 
-        field = field_property(get, array_writer(scalar, write, get), write.__doc__)
+        field = field_property(
+            get, array_writer(scalar, late_writer(write), get), write.__doc__
+        )
         typed: ProxyField[NDArray[_ScalarT], ArrayLike] = field
         return typed

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import index
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -14,8 +14,11 @@ from ..entities.manager import EntityManager
 from ..errors import BrokenManagerError
 from ..handles import Columns, Entity, EntityArray, RowClass
 from ..parts import FixedParts
+from .own import own_managers
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
+
+_ManagerT = TypeVar("_ManagerT")
 
 SpawnFields: TypeAlias = Mapping[RowClass, Mapping[str, Any] | None]
 """The columns of each component that is given, by field; None for the others."""
@@ -44,9 +47,29 @@ class WorldBase(FixedParts):
     __slots__ = ("_collecting", "_managers")
 
     entities: EntityManager
+    _KINDS: ClassVar[Mapping[str, type[Any]]] = {}
+    """The class of each manager, by the attribute that it is."""
+    _OWN: ClassVar[Mapping[type[Any], type[Any]]] = {}
+    """The subclasses that stand for some of them."""
     _managers: dict[RowClass, WorldManager]
     """Those whose rows belong to entities, by row class."""
     _collecting: tuple[CollectingManager, ...]
+
+    def __init_subclass__(
+        cls, managers: Mapping[str, type[Any]] | None = None, **options: Any
+    ) -> None:
+        """Let classes of one's own stand for managers: `class Mine(World, managers={…})`.
+
+        Raises:
+            TypeError: no such component, or not a subclass of its manager.
+        """
+        super().__init_subclass__(**options)
+        if managers is not None:
+            cls._OWN = {**cls._OWN, **own_managers(cls.__name__, cls._KINDS, managers)}
+
+    def _kind(self, manager: type[_ManagerT]) -> type[_ManagerT]:
+        """Return the class that stands for a manager's."""
+        return self._OWN.get(manager, manager)
 
     def spawn(self, n: int) -> EntityArray:
         """Create n entities; O(n). CapacityError when fewer indices are left."""
@@ -104,6 +127,12 @@ class WorldBase(FixedParts):
             return self.entities.create_many(n)
         parts = self._checked(n, chosen)
         borrowed = [value for fields in chosen.values() for value in fields.values()]
+        return self._spawn_parts(n, parts, borrowed)
+
+    def _spawn_parts(
+        self, n: int, parts: Sequence[SpawnPart], borrowed: Iterable[object]
+    ) -> EntityArray:
+        """Create n entities with checked rows. `borrowed`: the caller's arguments."""
         entities = self.entities.create_many(n)
         if n == 0:
             return entities

@@ -15,6 +15,8 @@ from ..callbacks import Subscription
 from ..entities.arrays import as_entities
 from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import locked, missing
+from ..proxies.chunks import chunk_proxy
+from ..proxies.proxy import ProxyT
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase
 from .rows import Archetype
@@ -190,6 +192,10 @@ class ArchetypeView(Generic[ChunkT]):
             raise missing(component.__name__, entity)
         chunk, row = archetype.at(position)
         return chunk._parts[number], row
+
+    def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
+        """Return a proxy of a live entity's row; MissingInstanceError without one. O(1)."""
+        return chunk_proxy(kind, self, entity)
 
     def _get(self, entity: Entity, component: RowClass) -> Any:
         columns, row = self._find(entity, component)

@@ -21,6 +21,8 @@ _IMMUTABLE: Final = frozenset((bool, int, float))
 class Converter(Protocol):
     """What turns the values of a field into what its column stores."""
 
+    def one(self, value: Any) -> Any: ...
+
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
     ) -> NDArray[Any]: ...

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, NDArray
 
 from ..handles import Instance
-from .cells import LateRow, ProxyField, field_property, row_of
+from .cells import ProxyField, field_property, late_writer
 from .proxy import ManagedProxy, RowProxy
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
@@ -42,7 +42,7 @@ class ArrayField:
                 self._find()
             return show(manager.data, self._row)
 
-        put = array_writer(scalar, write, get)
+        put = array_writer(scalar, late_writer(write), get)
         field: ProxyField[NDArray[_ScalarT], ArrayLike]
         field = field_property(get, put, write.__doc__)
         return field
@@ -83,10 +83,10 @@ def column_cell(name: str) -> CellView:
 
 def array_writer(
     scalar: type[np.generic],
-    write: Callable[[Any, int, Any], None],
+    write: Callable[[Any, Any], None],
     show: Callable[[Any], NDArray[Any]],
 ) -> Callable[[RowProxy, Any], None]:
-    """Return what writes a shaped field of numbers by its setter.
+    """Return what writes a shaped field of numbers; `write` checks the value.
 
     Numbers that lie in the same buffer already are not checked again: those of the view that `+=`
     hands back.
@@ -98,7 +98,7 @@ def array_writer(
             if value.base is cell.base and value.shape == cell.shape:
                 cell[...] = value
                 return
-        write(self._manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
+        write(self, value)
 
     return put
 

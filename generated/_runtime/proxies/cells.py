@@ -95,7 +95,9 @@ class RowField:
                 raise missing(type(self).__name__, entity)
             return read(self, row)
 
-        method: Callable[[_ManagerT, Entity], _ReadT] = _method(field_of, read, f"{read.__name__}_of", "an entity")
+        method: Callable[[_ManagerT, Entity], _ReadT] = _method(
+            field_of, read, f"{read.__name__}_of", "an entity"
+        )
         return method
 
     @staticmethod
@@ -110,7 +112,9 @@ class RowField:
                 raise stale_id(type(self).__name__, id)
             return read(self, row)
 
-        method: Callable[[_ManagerT, Id], _ReadT] = _method(field_of, read, f"{read.__name__}_of", "an id")
+        method: Callable[[_ManagerT, Id], _ReadT] = _method(
+            field_of, read, f"{read.__name__}_of", "an id"
+        )
         return method
 
     @staticmethod
@@ -127,7 +131,9 @@ class RowField:
                 row = LateRow(self.require, entity)
             write(self, row, value)
 
-        method: Callable[[_ManagerT, Entity, _WriteT], None] = _method(set_field_of, write, f"{write.__name__}_of", "an entity")
+        method: Callable[[_ManagerT, Entity, _WriteT], None] = _method(
+            set_field_of, write, f"{write.__name__}_of", "an entity"
+        )
         return method
 
     @staticmethod
@@ -144,8 +150,21 @@ class RowField:
                 row = LateRow(partial(resolved, self), id)
             write(self, row, value)
 
-        method: Callable[[_ManagerT, Id, _WriteT], None] = _method(set_field_of, write, f"{write.__name__}_of", "an id")
+        method: Callable[[_ManagerT, Id, _WriteT], None] = _method(
+            set_field_of, write, f"{write.__name__}_of", "an id"
+        )
         return method
+
+
+def late_writer(
+    write: Callable[[Any, int, Any], None],
+) -> Callable[[ManagedProxy, Any], None]:
+    """Return what writes a proxy's value by a setter, which looks for the row when it is ready."""
+
+    def put(self: ManagedProxy, value: Any) -> None:
+        write(self._manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
+
+    return put
 
 
 def field_property(

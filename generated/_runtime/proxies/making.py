@@ -33,7 +33,9 @@ def following(
     Those that go before their turn are skipped.
     """
     version = manager.data._version
-    return _following(kind, manager, find, list(zip(owners, rows, strict=True)), version)
+    return _following(
+        kind, manager, find, list(zip(owners, rows, strict=True)), version
+    )
 
 
 def _following(
