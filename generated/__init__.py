@@ -1,5 +1,6 @@
 """Game: generated component managers, each with its columns in one buffer."""
 
+from ._runtime.columns.field_info import FieldInfo
 from ._runtime.errors import (
     BrokenManagerError,
     CapacityError,
@@ -83,6 +84,7 @@ __all__ = [
     "EntityView",
     "EveryType",
     "EveryTypeManager",
+    "FieldInfo",
     "Footprint",
     "FootprintManager",
     "Game",

@@ -35,6 +35,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField, IntField
@@ -81,7 +82,7 @@ LOOT_CELL: Final = _LOOT.one(LOOT_DEFAULT)
 MIN_DROPS_DEFAULT: Final = 0
 MAX_DROPS_DEFAULT: Final = 1
 CHANCE_OF_DROP_DEFAULT: Final = 0.5
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "animation": (_ANIMATION, ANIMATION_DEFAULT),
     "energy": (_ENERGY, ENERGY_DEFAULT),
     "goal": (_GOAL, GOAL_DEFAULT),
@@ -90,30 +91,57 @@ FIELDS: Final[FieldTable] = {
     "max_drops": (_MAX_DROPS, MAX_DROPS_DEFAULT),
     "chance_of_drop": (_CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _ANIMATION,
+        "Animation",
+        ANIMATION_DEFAULT,
+        ("hot",),
+        doc="The animation being played.",
+    ),
+    field_info(
+        _ENERGY, "f64", ENERGY_DEFAULT, ("hot",), doc="Energy left to act with."
+    ),
+    field_info(_GOAL, "f32[2]", GOAL_DEFAULT, ("hot",), "m", "Where it is going."),
+    field_info(_LOOT, "Loot", LOOT_DEFAULT, ("cold",), doc="What it drops."),
+    field_info(
+        _MIN_DROPS, "u8", MIN_DROPS_DEFAULT, ("cold",), doc="Fewest items dropped."
+    ),
+    field_info(
+        _MAX_DROPS, "u8", MAX_DROPS_DEFAULT, ("cold",), doc="Most items dropped."
+    ),
+    field_info(
+        _CHANCE_OF_DROP,
+        "f64",
+        CHANCE_OF_DROP_DEFAULT,
+        ("cold",),
+        doc="Chance of dropping anything, 0 to 1.",
+    ),
+)
 
 
 class AiState(NamedTuple):
     """One row of a AiStateManager, copied out."""
 
-    animation: Animation
+    animation: Animation = ANIMATION_DEFAULT
     """The animation being played."""
 
-    energy: float
+    energy: float = ENERGY_DEFAULT
     """Energy left to act with."""
 
-    goal: tuple[float, float]
+    goal: tuple[float, float] = GOAL_DEFAULT
     """Where it is going. [m]"""
 
-    loot: Loot
+    loot: Loot = LOOT_DEFAULT
     """What it drops."""
 
-    min_drops: int
+    min_drops: int = MIN_DROPS_DEFAULT
     """Fewest items dropped."""
 
-    max_drops: int
+    max_drops: int = MAX_DROPS_DEFAULT
     """Most items dropped."""
 
-    chance_of_drop: float
+    chance_of_drop: float = CHANCE_OF_DROP_DEFAULT
     """Chance of dropping anything, 0 to 1."""
 
 
@@ -313,6 +341,7 @@ class AiStateData(GroupedRows):
     MANAGER: ClassVar = "AiStateManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 36
+    FIELDS: ClassVar = FIELDS
 
     @property
     def animation(self) -> NDArray[np.uint8]:
@@ -445,9 +474,10 @@ class AiStateManager(Grouped, Sparse, One, Gc):
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     _ROWS: ClassVar = AiStateData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = (
         "animation",
         "energy",

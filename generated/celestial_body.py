@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
@@ -70,7 +71,7 @@ ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 RADIUS_DEFAULT: Final = 0.0
 NAME_DEFAULT: Final = ""
 NAME_CELL: Final = _NAME.one(NAME_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "gm": (_GM, GM_DEFAULT),
     "position": (_POSITION, POSITION_DEFAULT),
     "velocity": (_VELOCITY, VELOCITY_DEFAULT),
@@ -78,6 +79,44 @@ FIELDS: Final[FieldTable] = {
     "radius": (_RADIUS, RADIUS_DEFAULT),
     "name": (_NAME, NAME_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _GM,
+        "f64",
+        GM_DEFAULT,
+        ("hot",),
+        "m^3/s^2",
+        "Mass times the constant of gravitation.",
+    ),
+    field_info(
+        _POSITION,
+        "f64[3]",
+        POSITION_DEFAULT,
+        ("hot",),
+        "m",
+        "Place from the system's centre of mass, ecliptic of J2000.",
+    ),
+    field_info(
+        _VELOCITY,
+        "f64[3]",
+        VELOCITY_DEFAULT,
+        ("hot",),
+        "m/s",
+        "Change of place per second.",
+    ),
+    field_info(
+        _ACCELERATION,
+        "f64[3]",
+        ACCELERATION_DEFAULT,
+        ("hot",),
+        "m/s^2",
+        "What gravity does to the velocity, per second.",
+    ),
+    field_info(
+        _RADIUS, "f64", RADIUS_DEFAULT, ("cold",), "m", "Mean radius of the body."
+    ),
+    field_info(_NAME, "str[16]", NAME_DEFAULT, ("cold",), doc="What it is called."),
+)
 KICK_DT_ARGUMENT: Final = FloatField("CelestialBody.kick.dt", "f64")
 DRIFT_DT_ARGUMENT: Final = FloatField("CelestialBody.drift.dt", "f64")
 
@@ -85,22 +124,22 @@ DRIFT_DT_ARGUMENT: Final = FloatField("CelestialBody.drift.dt", "f64")
 class CelestialBody(NamedTuple):
     """One row of a CelestialBodyManager, copied out."""
 
-    gm: float
+    gm: float = GM_DEFAULT
     """Mass times the constant of gravitation. [m^3/s^2]"""
 
-    position: tuple[float, float, float]
+    position: tuple[float, float, float] = POSITION_DEFAULT
     """Place from the system's centre of mass, ecliptic of J2000. [m]"""
 
-    velocity: tuple[float, float, float]
+    velocity: tuple[float, float, float] = VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    acceleration: tuple[float, float, float]
+    acceleration: tuple[float, float, float] = ACCELERATION_DEFAULT
     """What gravity does to the velocity, per second. [m/s^2]"""
 
-    radius: float
+    radius: float = RADIUS_DEFAULT
     """Mean radius of the body. [m]"""
 
-    name: str
+    name: str = NAME_DEFAULT
     """What it is called."""
 
 
@@ -156,6 +195,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     MANAGER: ClassVar = "CelestialBodyManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 112
+    FIELDS: ClassVar = FIELDS
 
     def _kick_blocks(self) -> Blocks:
         """Cut the columns of `kick` into blocks; good until they move or n changes."""
@@ -308,8 +348,9 @@ class CelestialBodyManager(Sparse, One, Gc):
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = CelestialBodyData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("gm", "radius", "name")
     data: CelestialBodyData
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
@@ -41,15 +42,20 @@ COLUMNS: Final = (
 )
 _STORED: Final = FloatField("Energy.stored", "f32")
 STORED_DEFAULT: Final = 1.0
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "stored": (_STORED, STORED_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _STORED, "f32", STORED_DEFAULT, ("hot",), doc="Used up by living and moving."
+    ),
+)
 
 
 class Energy(NamedTuple):
     """One row of a EnergyManager, copied out."""
 
-    stored: float
+    stored: float = STORED_DEFAULT
     """Used up by living and moving."""
 
 
@@ -81,6 +87,7 @@ class EnergyData(OwnedRows):
     MANAGER: ClassVar = "EnergyManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 12
+    FIELDS: ClassVar = FIELDS
 
     @property
     def stored(self) -> NDArray[np.float32]:
@@ -119,8 +126,9 @@ class EnergyManager(Sparse, One, Gc):
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = EnergyData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("stored",)
     data: EnergyData
 

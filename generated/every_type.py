@@ -54,6 +54,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
@@ -170,7 +171,7 @@ TITLE_DEFAULT: Final = "Gr\xfc\xdfe"
 TITLE_CELL: Final = _TITLE.one(TITLE_DEFAULT)
 DIGEST_DEFAULT: Final = b"\xde\xad"
 MAGIC_DEFAULT: Final = b"ECS"
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "flag": (_FLAG, FLAG_DEFAULT),
     "tiny": (_TINY, TINY_DEFAULT),
     "small": (_SMALL, SMALL_DEFAULT),
@@ -197,84 +198,149 @@ FIELDS: Final[FieldTable] = {
     "payload": (_PAYLOAD, None),
     "note": (_NOTE, None),
 }
+FIELDS: Final = (
+    field_info(_FLAG, "bool", FLAG_DEFAULT, ("hot",), doc="Truth."),
+    field_info(_TINY, "i8", TINY_DEFAULT, ("hot",), doc="Smallest signed integer."),
+    field_info(_SMALL, "i16", SMALL_DEFAULT, ("hot",), doc="Short signed integer."),
+    field_info(
+        _MEDIUM, "i32", MEDIUM_DEFAULT, ("hot", "render"), doc="Signed integer."
+    ),
+    field_info(_LARGE, "i64", LARGE_DEFAULT, ("hot",), doc="Long signed integer."),
+    field_info(_BYTE, "u8", BYTE_DEFAULT, ("hot",), doc="Smallest unsigned integer."),
+    field_info(_WORD, "u16", WORD_DEFAULT, ("hot",), doc="Short unsigned integer."),
+    field_info(
+        _DOUBLE_WORD, "u32", DOUBLE_WORD_DEFAULT, ("hot",), doc="Unsigned integer."
+    ),
+    field_info(
+        _QUAD_WORD, "u64", QUAD_WORD_DEFAULT, ("hot",), doc="Long unsigned integer."
+    ),
+    field_info(_SINGLE, "f32", SINGLE_DEFAULT, ("hot",), "m", "Single precision."),
+    field_info(_DOUBLE, "f64", DOUBLE_DEFAULT, ("hot",), "s", "Double precision."),
+    field_info(
+        _VECTOR, "f32[3]", VECTOR_DEFAULT, ("hot", "render"), "m", "Three of a kind."
+    ),
+    field_info(_MATRIX, "f64[2,3]", MATRIX_DEFAULT, ("hot",), doc="Two rows of three."),
+    field_info(
+        _ONES,
+        "i16[2,2]",
+        ONES_DEFAULT,
+        ("cold",),
+        doc="A scalar fills the whole shape.",
+    ),
+    field_info(_SWITCHES, "bool[2]", SWITCHES_DEFAULT, ("hot",), doc="Several truths."),
+    field_info(
+        _MODE, "Mode", MODE_DEFAULT, ("hot",), doc="An enum by the name of its member."
+    ),
+    field_info(_MODES, "Mode[2]", MODES_DEFAULT, ("hot",), doc="Several enums."),
+    field_info(_ACCESS, "Access", ACCESS_DEFAULT, ("render", "cold"), doc="Flags."),
+    field_info(_TARGET, "entity", TARGET_DEFAULT, ("hot",), doc="Another entity."),
+    field_info(
+        _TARGETS, "entity[2]", TARGETS_DEFAULT, ("hot",), doc="Two other entities."
+    ),
+    field_info(
+        _TITLE,
+        "str[16]",
+        TITLE_DEFAULT,
+        ("cold",),
+        doc="Text of at most 16 UTF-8 bytes.",
+    ),
+    field_info(
+        _DIGEST,
+        "bytes[4]",
+        DIGEST_DEFAULT.ljust(4, b"\0"),
+        ("cold",),
+        doc="Four bytes.",
+    ),
+    field_info(
+        _MAGIC,
+        "bytes[4]",
+        MAGIC_DEFAULT.ljust(4, b"\0"),
+        ("hot",),
+        doc="ASCII text, padded with a zero byte.",
+    ),
+    field_info(_PAYLOAD, "object", None, ("hot",), doc="Any Python object."),
+    field_info(_NOTE, "object", None, ("cold",), doc="Any Python object."),
+)
 
 
 class EveryType(NamedTuple):
     """One row of a EveryTypeManager, copied out."""
 
-    flag: bool
+    flag: bool = FLAG_DEFAULT
     """Truth."""
 
-    tiny: int
+    tiny: int = TINY_DEFAULT
     """Smallest signed integer."""
 
-    small: int
+    small: int = SMALL_DEFAULT
     """Short signed integer."""
 
-    medium: int
+    medium: int = MEDIUM_DEFAULT
     """Signed integer."""
 
-    large: int
+    large: int = LARGE_DEFAULT
     """Long signed integer."""
 
-    byte: int
+    byte: int = BYTE_DEFAULT
     """Smallest unsigned integer."""
 
-    word: int
+    word: int = WORD_DEFAULT
     """Short unsigned integer."""
 
-    double_word: int
+    double_word: int = DOUBLE_WORD_DEFAULT
     """Unsigned integer."""
 
-    quad_word: int
+    quad_word: int = QUAD_WORD_DEFAULT
     """Long unsigned integer."""
 
-    single: float
+    single: float = SINGLE_DEFAULT
     """Single precision. [m]"""
 
-    double: float
+    double: float = DOUBLE_DEFAULT
     """Double precision. [s]"""
 
-    vector: tuple[float, float, float]
+    vector: tuple[float, float, float] = VECTOR_DEFAULT
     """Three of a kind. [m]"""
 
-    matrix: tuple[tuple[float, float, float], tuple[float, float, float]]
+    matrix: tuple[tuple[float, float, float], tuple[float, float, float]] = (
+        MATRIX_DEFAULT
+    )
     """Two rows of three."""
 
-    ones: tuple[tuple[int, int], tuple[int, int]]
+    ones: tuple[tuple[int, int], tuple[int, int]] = ONES_DEFAULT
     """A scalar fills the whole shape."""
 
-    switches: tuple[bool, bool]
+    switches: tuple[bool, bool] = SWITCHES_DEFAULT
     """Several truths."""
 
-    mode: Mode
+    mode: Mode = MODE_DEFAULT
     """An enum by the name of its member."""
 
-    modes: tuple[Mode, Mode]
+    modes: tuple[Mode, Mode] = MODES_DEFAULT
     """Several enums."""
 
-    access: Access
+    access: Access = ACCESS_DEFAULT
     """Flags."""
 
-    target: Entity
+    target: Entity = TARGET_DEFAULT
     """Another entity."""
 
-    targets: tuple[Entity, Entity]
+    targets: tuple[Entity, Entity] = TARGETS_DEFAULT
     """Two other entities."""
 
-    title: str
+    title: str = TITLE_DEFAULT
     """Text of at most 16 UTF-8 bytes."""
 
-    digest: bytes
+    digest: bytes = DIGEST_DEFAULT.ljust(4, b"\0")
     """Four bytes."""
 
-    magic: bytes
+    magic: bytes = MAGIC_DEFAULT.ljust(4, b"\0")
     """ASCII text, padded with a zero byte."""
 
-    payload: Any
+    payload: Any = None
     """Any Python object."""
 
-    note: Any
+    note: Any = None
     """Any Python object."""
 
 
@@ -418,6 +484,7 @@ class EveryTypeData(OwnedRows):
     OBJECTS: ClassVar = ("_payload_column", "_note_column")
     _payload_column: NDArray[np.object_]
     _note_column: NDArray[np.object_]
+    FIELDS: ClassVar = FIELDS
 
     @property
     def flag(self) -> NDArray[np.bool_]:
@@ -806,9 +873,10 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = EveryTypeData
     _CAPACITY: ClassVar = 64
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = (
         "flag",
         "tiny",

@@ -35,6 +35,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.layout import INDEX_MASK
@@ -68,11 +69,29 @@ PLACE_DEFAULT: Final = (0.0, 0.0)
 PLACE_WORD: Final = word(_PLACE, PLACE_DEFAULT)
 HEADING_DEFAULT: Final = 0.0
 DEPTH_DEFAULT: Final = 1.0
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "place": (_PLACE, PLACE_DEFAULT),
     "heading": (_HEADING, HEADING_DEFAULT),
     "depth": (_DEPTH, DEPTH_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_PLACE, "f32[2]", PLACE_DEFAULT, ("hot",), "m", "Where it is."),
+    field_info(
+        _HEADING,
+        "f32",
+        HEADING_DEFAULT,
+        ("hot",),
+        "rad",
+        "Where whoever left it was going.",
+    ),
+    field_info(
+        _DEPTH,
+        "f32",
+        DEPTH_DEFAULT,
+        ("hot",),
+        doc="What the weather has left of it, 0 to 1.",
+    ),
+)
 FADE_DT_ARGUMENT: Final = FloatField("Footprint.fade.dt", "f32")
 FADE_WEAR_ARGUMENT: Final = FloatField("Footprint.fade.wear", "f32")
 
@@ -80,13 +99,13 @@ FADE_WEAR_ARGUMENT: Final = FloatField("Footprint.fade.wear", "f32")
 class Footprint(NamedTuple):
     """One row of a FootprintManager, copied out."""
 
-    place: tuple[float, float]
+    place: tuple[float, float] = PLACE_DEFAULT
     """Where it is. [m]"""
 
-    heading: float
+    heading: float = HEADING_DEFAULT
     """Where whoever left it was going. [rad]"""
 
-    depth: float
+    depth: float = DEPTH_DEFAULT
     """What the weather has left of it, 0 to 1."""
 
 
@@ -134,6 +153,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
     MANAGER: ClassVar = "FootprintManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 40
+    FIELDS: ClassVar = FIELDS
     _RING: ClassVar = 4096
 
     def _fade_blocks(self) -> Blocks:
@@ -222,8 +242,9 @@ class FootprintManager(Many, Sparse, Ring):
 
     __slots__ = ("_entities", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = FootprintData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("heading", "depth")
     data: FootprintData
 

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
@@ -50,15 +51,18 @@ COLUMNS: Final = (
 )
 _BORN: Final = IntField("Kin.born", "i32")
 BORN_DEFAULT: Final = 0
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "born": (_BORN, BORN_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_BORN, "i32", BORN_DEFAULT, ("hot",), doc="The tick of its birth."),
+)
 
 
 class Kin(NamedTuple):
     """One row of a KinManager, copied out."""
 
-    born: int
+    born: int = BORN_DEFAULT
     """The tick of its birth."""
 
 
@@ -103,6 +107,7 @@ class KinData(OwnedRows, FamilyRows):
     MANAGER: ClassVar = "KinManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    FIELDS: ClassVar = FIELDS
 
     @property
     def born(self) -> NDArray[np.int32]:
@@ -153,8 +158,9 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
 
     __slots__ = ("_entities", "_levels", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = KinData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("born",)
     data: KinData
 

@@ -32,6 +32,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField, IntField
@@ -70,12 +71,29 @@ VELOCITY_WORD: Final = word(_VELOCITY, VELOCITY_DEFAULT)
 LIFE_DEFAULT: Final = 1.0
 COLOUR_DEFAULT: Final = (255, 255, 255, 255)
 COLOUR_WORD: Final = word(_COLOUR, COLOUR_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "position": (_POSITION, POSITION_DEFAULT),
     "velocity": (_VELOCITY, VELOCITY_DEFAULT),
     "life": (_LIFE, LIFE_DEFAULT),
     "colour": (_COLOUR, COLOUR_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _POSITION, "f32[2]", POSITION_DEFAULT, ("hot",), "m", "Place in the plane."
+    ),
+    field_info(
+        _VELOCITY,
+        "f32[2]",
+        VELOCITY_DEFAULT,
+        ("hot",),
+        "m/s",
+        "Change of place per second.",
+    ),
+    field_info(_LIFE, "f32", LIFE_DEFAULT, ("hot",), "s", "Time that it has left."),
+    field_info(
+        _COLOUR, "u8[4]", COLOUR_DEFAULT, ("cold",), doc="Red, green, blue and opacity."
+    ),
+)
 SIMULATE_DT_ARGUMENT: Final = FloatField("Particle.simulate.dt", "f32")
 SIMULATE_GRAVITY_ARGUMENT: Final = FloatField("Particle.simulate.gravity", "f32")
 
@@ -83,16 +101,16 @@ SIMULATE_GRAVITY_ARGUMENT: Final = FloatField("Particle.simulate.gravity", "f32"
 class Particle(NamedTuple):
     """One row of a ParticleManager, copied out."""
 
-    position: tuple[float, float]
+    position: tuple[float, float] = POSITION_DEFAULT
     """Place in the plane. [m]"""
 
-    velocity: tuple[float, float]
+    velocity: tuple[float, float] = VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    life: float
+    life: float = LIFE_DEFAULT
     """Time that it has left. [s]"""
 
-    colour: tuple[int, int, int, int]
+    colour: tuple[int, int, int, int] = COLOUR_DEFAULT
     """Red, green, blue and opacity."""
 
 
@@ -144,6 +162,7 @@ class ParticleData(OwnedRows, KernelRows):
     MANAGER: ClassVar = "ParticleManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 32
+    FIELDS: ClassVar = FIELDS
 
     def _simulate_blocks(self) -> Blocks:
         """Cut the columns of `simulate` into blocks; good until they move or n changes."""
@@ -257,8 +276,9 @@ class ParticleManager(Sparse, One, Gc):
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = ParticleData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("life",)
     data: ParticleData
 

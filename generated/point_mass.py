@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
@@ -67,32 +68,57 @@ VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
 ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 LABEL_DEFAULT: Final = ""
 LABEL_CELL: Final = _LABEL.one(LABEL_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "mass": (_MASS, MASS_DEFAULT),
     "position": (_POSITION, POSITION_DEFAULT),
     "velocity": (_VELOCITY, VELOCITY_DEFAULT),
     "acceleration": (_ACCELERATION, ACCELERATION_DEFAULT),
     "label": (_LABEL, LABEL_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_MASS, "f32", MASS_DEFAULT, ("hot",), "kg", "Mass of the object."),
+    field_info(
+        _POSITION, "f32[3]", POSITION_DEFAULT, ("hot",), "m", "Place in world space."
+    ),
+    field_info(
+        _VELOCITY,
+        "f32[3]",
+        VELOCITY_DEFAULT,
+        ("hot",),
+        "m/s",
+        "Change of place per second.",
+    ),
+    field_info(
+        _ACCELERATION,
+        "f32[3]",
+        ACCELERATION_DEFAULT,
+        ("hot",),
+        "m/s^2",
+        "Change of velocity per second.",
+    ),
+    field_info(
+        _LABEL, "str[24]", LABEL_DEFAULT, ("cold",), doc="A name for debugging."
+    ),
+)
 SIMULATE_DT_ARGUMENT: Final = FloatField("PointMass.simulate.dt", "f32")
 
 
 class PointMass(NamedTuple):
     """One row of a PointMassManager, copied out."""
 
-    mass: float
+    mass: float = MASS_DEFAULT
     """Mass of the object. [kg]"""
 
-    position: tuple[float, float, float]
+    position: tuple[float, float, float] = POSITION_DEFAULT
     """Place in world space. [m]"""
 
-    velocity: tuple[float, float, float]
+    velocity: tuple[float, float, float] = VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    acceleration: tuple[float, float, float]
+    acceleration: tuple[float, float, float] = ACCELERATION_DEFAULT
     """Change of velocity per second. [m/s^2]"""
 
-    label: str
+    label: str = LABEL_DEFAULT
     """A name for debugging."""
 
 
@@ -168,6 +194,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "PointMassManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 72
+    FIELDS: ClassVar = FIELDS
 
     def _simulate_blocks(self) -> Blocks:
         """Cut the columns of `simulate` into blocks; good until they move or n changes."""
@@ -283,8 +310,9 @@ class PointMassManager(Hash, One, Gc):
 
     __slots__ = ("_entities", "_rng", "_rows")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = PointMassData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("mass", "label")
     data: PointMassData
 

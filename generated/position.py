@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
@@ -46,15 +47,16 @@ COLUMNS: Final = (
 _VALUE: Final = FloatField("Position.value", "f32", (3,))
 VALUE_STRUCT: Final = Struct("=3f")
 VALUE_DEFAULT: Final = (0.0, 0.0, 0.0)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "value": (_VALUE, VALUE_DEFAULT),
 }
+FIELDS: Final = (field_info(_VALUE, "f32[3]", VALUE_DEFAULT, ("hot",), "m"),)
 
 
 class Position(NamedTuple):
     """One row of a PositionManager, copied out."""
 
-    value: tuple[float, float, float]
+    value: tuple[float, float, float] = VALUE_DEFAULT
     """The value. [m]"""
 
 
@@ -127,6 +129,7 @@ class PositionData(GroupedRows, JoinedRows):
     MANAGER: ClassVar = "PositionManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 20
+    FIELDS: ClassVar = FIELDS
 
     @property
     def value(self) -> NDArray[np.float32]:
@@ -166,9 +169,10 @@ class PositionManager(Grouped, Sparse, One, Gc):
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "bodies"
     _ROWS: ClassVar = PositionData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     data: PositionData
 
     def value(self, row: int, /) -> tuple[float, float, float]:

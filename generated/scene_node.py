@@ -34,6 +34,7 @@ from ._runtime.columns.buffers import (
     nested,
     put_cells,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
@@ -86,10 +87,26 @@ WORLD_DEFAULT: Final = (
     (0.0, 0.0, 0.0, 1.0),
 )
 WORLD_CELL: Final = _WORLD.one(WORLD_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "local": (_LOCAL, LOCAL_DEFAULT),
     "world": (_WORLD, WORLD_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _LOCAL,
+        "f32[4,4]",
+        LOCAL_DEFAULT,
+        ("hot",),
+        doc="Matrix from the node's space to its parent's.",
+    ),
+    field_info(
+        _WORLD,
+        "f32[4,4]",
+        WORLD_DEFAULT,
+        ("hot",),
+        doc="Matrix from the node's space to the world's.",
+    ),
+)
 WORLD_ABOVE_ROOTS: Final = np.array(
     (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0),
     np.float32,
@@ -99,10 +116,10 @@ WORLD_ABOVE_ROOTS: Final = np.array(
 class SceneNode(NamedTuple):
     """One row of a SceneNodeManager, copied out."""
 
-    local: tuple[tuple[float, ...], ...]
+    local: tuple[tuple[float, ...], ...] = LOCAL_DEFAULT
     """Matrix from the node's space to its parent's."""
 
-    world: tuple[tuple[float, ...], ...]
+    world: tuple[tuple[float, ...], ...] = WORLD_DEFAULT
     """Matrix from the node's space to the world's."""
 
 
@@ -145,6 +162,7 @@ class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
     MANAGER: ClassVar = "SceneNodeManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 152
+    FIELDS: ClassVar = FIELDS
 
     def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> Blocks:
         """Cut the columns of `place` into blocks; good for one version."""
@@ -225,8 +243,9 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
 
     __slots__ = ("_entities", "_levels", "_released", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = SceneNodeData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     data: SceneNodeData
 
     def local(self, row: int, /) -> tuple[tuple[float, ...], ...]:

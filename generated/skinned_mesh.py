@@ -35,6 +35,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, IntField
 from ._runtime.convert.objects import ObjectField
@@ -76,7 +77,7 @@ SHADER_DEFAULT: Final = 0
 MATERIAL_DEFAULT: Final = 0
 BONE_COUNT_DEFAULT: Final = 1
 VISIBLE_DEFAULT: Final = True
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "vertex_buffers": (_VERTEX_BUFFERS, VERTEX_BUFFERS_DEFAULT),
     "index_buffer": (_INDEX_BUFFER, INDEX_BUFFER_DEFAULT),
     "shader": (_SHADER, SHADER_DEFAULT),
@@ -85,30 +86,67 @@ FIELDS: Final[FieldTable] = {
     "visible": (_VISIBLE, VISIBLE_DEFAULT),
     "resource": (_RESOURCE, None),
 }
+FIELDS: Final = (
+    field_info(
+        _VERTEX_BUFFERS,
+        "u32[2]",
+        VERTEX_BUFFERS_DEFAULT,
+        ("hot",),
+        doc="Handles of the double-buffered skinned vertices.",
+    ),
+    field_info(
+        _INDEX_BUFFER,
+        "u32",
+        INDEX_BUFFER_DEFAULT,
+        ("hot",),
+        doc="Handle of the index buffer.",
+    ),
+    field_info(_SHADER, "u32", SHADER_DEFAULT, ("hot",), doc="Handle of the shader."),
+    field_info(
+        _MATERIAL, "u32", MATERIAL_DEFAULT, ("hot",), doc="Handle of the material."
+    ),
+    field_info(
+        _BONE_COUNT, "u16", BONE_COUNT_DEFAULT, ("hot",), doc="Bones in the palette."
+    ),
+    field_info(
+        _VISIBLE,
+        "bool",
+        VISIBLE_DEFAULT,
+        ("hot",),
+        doc="Whether the renderer draws it.",
+    ),
+    field_info(
+        _RESOURCE,
+        "object",
+        None,
+        ("hot",),
+        doc="The external resource, released with the instance.",
+    ),
+)
 
 
 class SkinnedMesh(NamedTuple):
     """One row of a SkinnedMeshManager, copied out."""
 
-    vertex_buffers: tuple[int, int]
+    vertex_buffers: tuple[int, int] = VERTEX_BUFFERS_DEFAULT
     """Handles of the double-buffered skinned vertices."""
 
-    index_buffer: int
+    index_buffer: int = INDEX_BUFFER_DEFAULT
     """Handle of the index buffer."""
 
-    shader: int
+    shader: int = SHADER_DEFAULT
     """Handle of the shader."""
 
-    material: int
+    material: int = MATERIAL_DEFAULT
     """Handle of the material."""
 
-    bone_count: int
+    bone_count: int = BONE_COUNT_DEFAULT
     """Bones in the palette."""
 
-    visible: bool
+    visible: bool = VISIBLE_DEFAULT
     """Whether the renderer draws it."""
 
-    resource: Any
+    resource: Any = None
     """The external resource, released with the instance."""
 
 
@@ -275,6 +313,7 @@ class SkinnedMeshData(GroupedRows):
     ROW_BYTES: ClassVar = 31
     OBJECTS: ClassVar = ("_resource_column",)
     _resource_column: NDArray[np.object_]
+    FIELDS: ClassVar = FIELDS
 
     @property
     def vertex_buffers(self) -> NDArray[np.uint32]:
@@ -408,9 +447,10 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         "_sparse_cells",
     )
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     _ROWS: ClassVar = SkinnedMeshData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = (
         "index_buffer",
         "shader",

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, FloatField
 from ._runtime.convert.text import TextField
@@ -67,7 +68,7 @@ PITCH_DEFAULT: Final = 1.0
 OFFSET_DEFAULT: Final = (0.0, 0.0, 0.0)
 ELAPSED_DEFAULT: Final = 0.0
 LOOPING_DEFAULT: Final = False
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "clip": (_CLIP, CLIP_DEFAULT),
     "volume": (_VOLUME, VOLUME_DEFAULT),
     "pitch": (_PITCH, PITCH_DEFAULT),
@@ -75,27 +76,57 @@ FIELDS: Final[FieldTable] = {
     "elapsed": (_ELAPSED, ELAPSED_DEFAULT),
     "looping": (_LOOPING, LOOPING_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _CLIP, "str[40]", CLIP_DEFAULT, ("cold",), doc="Name of the sound to play."
+    ),
+    field_info(_VOLUME, "f32", VOLUME_DEFAULT, ("hot",), doc="Loudness, 0 to 1."),
+    field_info(_PITCH, "f32", PITCH_DEFAULT, ("hot",), doc="Playing speed."),
+    field_info(
+        _OFFSET,
+        "f32[3]",
+        OFFSET_DEFAULT,
+        ("hot",),
+        "m",
+        "Place relative to the entity.",
+    ),
+    field_info(
+        _ELAPSED,
+        "f32",
+        ELAPSED_DEFAULT,
+        ("hot",),
+        "s",
+        "How much of the clip has been played.",
+    ),
+    field_info(
+        _LOOPING,
+        "bool",
+        LOOPING_DEFAULT,
+        ("hot",),
+        doc="Whether it starts again at the end.",
+    ),
+)
 
 
 class SoundSource(NamedTuple):
     """One row of a SoundSourceManager, copied out."""
 
-    clip: str
+    clip: str = CLIP_DEFAULT
     """Name of the sound to play."""
 
-    volume: float
+    volume: float = VOLUME_DEFAULT
     """Loudness, 0 to 1."""
 
-    pitch: float
+    pitch: float = PITCH_DEFAULT
     """Playing speed."""
 
-    offset: tuple[float, float, float]
+    offset: tuple[float, float, float] = OFFSET_DEFAULT
     """Place relative to the entity. [m]"""
 
-    elapsed: float
+    elapsed: float = ELAPSED_DEFAULT
     """How much of the clip has been played. [s]"""
 
-    looping: bool
+    looping: bool = LOOPING_DEFAULT
     """Whether it starts again at the end."""
 
 
@@ -152,6 +183,7 @@ class SoundSourceData(LinkedRows):
     MANAGER: ClassVar = "SoundSourceManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 81
+    FIELDS: ClassVar = FIELDS
 
     @property
     def volume(self) -> NDArray[np.float32]:
@@ -272,8 +304,9 @@ class SoundSourceManager(Many, Hash):
 
     __slots__ = ("_entities", "_rows")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = SoundSourceData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("clip", "volume", "pitch", "elapsed", "looping")
     data: SoundSourceData
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
@@ -59,23 +60,39 @@ _VELOCITY_Y: Final = FloatField("Spark.velocity_y", "f32")
 POSITION_DEFAULT: Final = (0.0, 0.0)
 VELOCITY_DEFAULT: Final = (0.0, 0.0)
 HEAT_DEFAULT: Final = 1.0
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "position": (_POSITION, POSITION_DEFAULT),
     "velocity": (_VELOCITY, VELOCITY_DEFAULT),
     "heat": (_HEAT, HEAT_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _POSITION, "f32[2]", POSITION_DEFAULT, ("hot",), "m", "Place in the plane."
+    ),
+    field_info(
+        _VELOCITY,
+        "f32[2]",
+        VELOCITY_DEFAULT,
+        ("hot",),
+        "m/s",
+        "Change of place per second.",
+    ),
+    field_info(
+        _HEAT, "f32", HEAT_DEFAULT, ("hot",), doc="What is left of its glow, 0 to 1."
+    ),
+)
 
 
 class Spark(NamedTuple):
     """One row of a SparkManager, copied out."""
 
-    position: tuple[float, float]
+    position: tuple[float, float] = POSITION_DEFAULT
     """Place in the plane. [m]"""
 
-    velocity: tuple[float, float]
+    velocity: tuple[float, float] = VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    heat: float
+    heat: float = HEAT_DEFAULT
     """What is left of its glow, 0 to 1."""
 
 
@@ -204,6 +221,7 @@ class SparkData(PartitionedRows, IdRows):
     MANAGER: ClassVar = "SparkManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 32
+    FIELDS: ClassVar = FIELDS
 
     @property
     def active(self) -> SparkActiveData:
@@ -309,9 +327,10 @@ class SparkManager(Partition, Unowned, Ids):
 
     __slots__ = ("_failures",)
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = SparkData
     _CAPACITY: ClassVar = 1024
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("heat",)
     data: SparkData
 

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField, HandleField
@@ -79,31 +80,46 @@ STRENGTH_DEFAULT: Final = 1.0
 REMAINING_DEFAULT: Final = 5.0
 CASTER_DEFAULT: Final = NULL_ENTITY
 ICON_DEFAULT: Final = Id(0)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "effect": (_EFFECT, EFFECT_DEFAULT),
     "strength": (_STRENGTH, STRENGTH_DEFAULT),
     "remaining": (_REMAINING, REMAINING_DEFAULT),
     "caster": (_CASTER, CASTER_DEFAULT),
     "icon": (_ICON, ICON_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_EFFECT, "Effect", EFFECT_DEFAULT, ("hot",), doc="What it does."),
+    field_info(_STRENGTH, "f32", STRENGTH_DEFAULT, ("hot",), doc="How much of it."),
+    field_info(
+        _REMAINING, "f32", REMAINING_DEFAULT, ("hot",), "s", "Time until it wears off."
+    ),
+    field_info(_CASTER, "entity", CASTER_DEFAULT, ("cold",), doc="Who is to blame."),
+    field_info(
+        _ICON,
+        "id<Texture>",
+        ICON_DEFAULT,
+        ("cold",),
+        doc="What shows it on the screen.",
+    ),
+)
 
 
 class StatusEffect(NamedTuple):
     """One row of a StatusEffectManager, copied out."""
 
-    effect: Effect
+    effect: Effect = EFFECT_DEFAULT
     """What it does."""
 
-    strength: float
+    strength: float = STRENGTH_DEFAULT
     """How much of it."""
 
-    remaining: float
+    remaining: float = REMAINING_DEFAULT
     """Time until it wears off. [s]"""
 
-    caster: Entity
+    caster: Entity = CASTER_DEFAULT
     """Who is to blame."""
 
-    icon: Id
+    icon: Id = ICON_DEFAULT
     """What shows it on the screen."""
 
 
@@ -186,6 +202,7 @@ class StatusEffectData(LinkedRows, IdRows):
     MANAGER: ClassVar = "StatusEffectManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 53
+    FIELDS: ClassVar = FIELDS
 
     @property
     def effect(self) -> NDArray[np.uint8]:
@@ -297,8 +314,9 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = StatusEffectData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("effect", "strength", "remaining", "caster", "icon")
     data: StatusEffectData
 

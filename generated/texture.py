@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.unique import Unique, UniqueRows, read_only
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
@@ -60,31 +61,48 @@ WIDTH_DEFAULT: Final = 1
 HEIGHT_DEFAULT: Final = 1
 FILE_DEFAULT: Final = ""
 FILE_CELL: Final = _FILE.one(FILE_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "device_handle": (_DEVICE_HANDLE, DEVICE_HANDLE_DEFAULT),
     "width": (_WIDTH, WIDTH_DEFAULT),
     "height": (_HEIGHT, HEIGHT_DEFAULT),
     "file": (_FILE, FILE_DEFAULT),
     "staging": (_STAGING, None),
 }
+FIELDS: Final = (
+    field_info(
+        _DEVICE_HANDLE,
+        "u64",
+        DEVICE_HANDLE_DEFAULT,
+        ("hot",),
+        doc="What the graphics card calls it.",
+    ),
+    field_info(_WIDTH, "u16", WIDTH_DEFAULT, ("hot",), "px", "Columns of pixels."),
+    field_info(_HEIGHT, "u16", HEIGHT_DEFAULT, ("hot",), "px", "Rows of pixels."),
+    field_info(
+        _FILE, "str[64]", FILE_DEFAULT, ("cold",), doc="Where it was loaded from."
+    ),
+    field_info(
+        _STAGING, "object", None, ("cold",), doc="The pixels that wait to be uploaded."
+    ),
+)
 
 
 class Texture(NamedTuple):
     """One row of a TextureManager, copied out."""
 
-    device_handle: int
+    device_handle: int = DEVICE_HANDLE_DEFAULT
     """What the graphics card calls it."""
 
-    width: int
+    width: int = WIDTH_DEFAULT
     """Columns of pixels. [px]"""
 
-    height: int
+    height: int = HEIGHT_DEFAULT
     """Rows of pixels. [px]"""
 
-    file: str
+    file: str = FILE_DEFAULT
     """Where it was loaded from."""
 
-    staging: Any
+    staging: Any = None
     """The pixels that wait to be uploaded."""
 
 
@@ -141,6 +159,7 @@ class TextureData(UniqueRows, IdRows):
     ROW_BYTES: ClassVar = 88
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]
+    FIELDS: ClassVar = FIELDS
     UNIQUE: ClassVar = {"file": _FILE}
 
     @property
@@ -241,8 +260,9 @@ class TextureManager(Unique, Unowned, Ids, Release):
 
     __slots__ = ("_failures", "_released")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = TextureData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("device_handle", "width", "height", "file")
     data: TextureData
 

@@ -33,6 +33,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, FloatField, IntField
 from ._runtime.destroy.gc import Gc
@@ -73,27 +74,47 @@ WALK_COST_DEFAULT: Final = 1
 FLOW_DEFAULT: Final = (0.0, 0.0)
 FLOW_WORD: Final = word(_FLOW, FLOW_DEFAULT)
 EXPLORED_DEFAULT: Final = False
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "height": (_HEIGHT, HEIGHT_DEFAULT),
     "walk_cost": (_WALK_COST, WALK_COST_DEFAULT),
     "flow": (_FLOW, FLOW_DEFAULT),
     "explored": (_EXPLORED, EXPLORED_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_HEIGHT, "f32", HEIGHT_DEFAULT, ("hot",), "m", "Height above the sea."),
+    field_info(
+        _WALK_COST,
+        "u8",
+        WALK_COST_DEFAULT,
+        ("hot",),
+        doc="Effort of crossing it; 255 is impassable.",
+    ),
+    field_info(
+        _FLOW, "f32[2]", FLOW_DEFAULT, ("hot",), doc="Direction towards the goal."
+    ),
+    field_info(
+        _EXPLORED,
+        "bool",
+        EXPLORED_DEFAULT,
+        ("cold",),
+        doc="Whether the player has seen it.",
+    ),
+)
 
 
 class Tile(NamedTuple):
     """One row of a TileManager, copied out."""
 
-    height: float
+    height: float = HEIGHT_DEFAULT
     """Height above the sea. [m]"""
 
-    walk_cost: int
+    walk_cost: int = WALK_COST_DEFAULT
     """Effort of crossing it; 255 is impassable."""
 
-    flow: tuple[float, float]
+    flow: tuple[float, float] = FLOW_DEFAULT
     """Direction towards the goal."""
 
-    explored: bool
+    explored: bool = EXPLORED_DEFAULT
     """Whether the player has seen it."""
 
 
@@ -143,6 +164,7 @@ class TileData(DirectIdRows, ReservedRows):
     MANAGER: ClassVar = "TileManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 26
+    FIELDS: ClassVar = FIELDS
 
     @property
     def height(self) -> NDArray[np.float32]:
@@ -223,9 +245,10 @@ class TileManager(DirectIds, Gc):
 
     __slots__ = ("_entities", "_rng")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = TileData
     _CAPACITY: ClassVar = 4096
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     data: TileData
 
     def height(self, row: int, /) -> float:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
@@ -64,23 +65,39 @@ SCALE_STRUCT: Final = Struct("=3f")
 TRANSLATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 ROTATION_DEFAULT: Final = (0.0, 0.0, 0.0, 1.0)
 SCALE_DEFAULT: Final = (1.0, 1.0, 1.0)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "translation": (_TRANSLATION, TRANSLATION_DEFAULT),
     "rotation": (_ROTATION, ROTATION_DEFAULT),
     "scale": (_SCALE, SCALE_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _TRANSLATION,
+        "f32[3]",
+        TRANSLATION_DEFAULT,
+        ("hot",),
+        "m",
+        "Place of the origin.",
+    ),
+    field_info(
+        _ROTATION, "f32[4]", ROTATION_DEFAULT, ("hot",), doc="Unit quaternion, x y z w."
+    ),
+    field_info(
+        _SCALE, "f32[3]", SCALE_DEFAULT, ("hot",), doc="Factor along each axis."
+    ),
+)
 
 
 class Transform(NamedTuple):
     """One row of a TransformManager, copied out."""
 
-    translation: tuple[float, float, float]
+    translation: tuple[float, float, float] = TRANSLATION_DEFAULT
     """Place of the origin. [m]"""
 
-    rotation: tuple[float, float, float, float]
+    rotation: tuple[float, float, float, float] = ROTATION_DEFAULT
     """Unit quaternion, x y z w."""
 
-    scale: tuple[float, float, float]
+    scale: tuple[float, float, float] = SCALE_DEFAULT
     """Factor along each axis."""
 
 
@@ -136,6 +153,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "TransformManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 48
+    FIELDS: ClassVar = FIELDS
 
     def _straighten_blocks(self) -> Blocks:
         """Cut the columns of `straighten` into blocks; good until they move or n changes."""
@@ -216,8 +234,9 @@ class TransformManager(Direct, Gc):
 
     __slots__ = ("_entities", "_rng")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = TransformData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     data: TransformData
 
     def translation(self, row: int, /) -> tuple[float, float, float]:

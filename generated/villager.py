@@ -42,6 +42,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField
@@ -83,7 +84,7 @@ CHANCE_OF_DROP_DEFAULT: Final = 0.1
 HOME_DEFAULT: Final = (0.0, 0.0)
 NICKNAME_DEFAULT: Final = ""
 NICKNAME_CELL: Final = _NICKNAME.one(NICKNAME_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "energy": (_ENERGY, ENERGY_DEFAULT),
     "goal": (_GOAL, GOAL_DEFAULT),
     "loot": (_LOOT, LOOT_DEFAULT),
@@ -91,6 +92,32 @@ FIELDS: Final[FieldTable] = {
     "home": (_HOME, HOME_DEFAULT),
     "nickname": (_NICKNAME, NICKNAME_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _ENERGY, "f64", ENERGY_DEFAULT, ("hot",), doc="Energy left to act with."
+    ),
+    field_info(_GOAL, "f32[2]", GOAL_DEFAULT, ("hot",), "m", "Where it is going."),
+    field_info(
+        _LOOT, "Loot", LOOT_DEFAULT, ("cold",), doc="What it drops when it dies."
+    ),
+    field_info(
+        _CHANCE_OF_DROP,
+        "f32",
+        CHANCE_OF_DROP_DEFAULT,
+        ("cold",),
+        doc="Chance of dropping it, 0 to 1.",
+    ),
+    field_info(
+        _HOME, "f32[2]", HOME_DEFAULT, ("cold",), "m", "Where it carries it to."
+    ),
+    field_info(
+        _NICKNAME,
+        "str[16]",
+        NICKNAME_DEFAULT,
+        ("cold",),
+        doc="What its neighbours call it.",
+    ),
+)
 COLD_COLUMNS: Final = (
     Column("row", np.dtype(np.uint32), (), 4, ("cold",), 0),
     Column("loot", np.dtype(np.uint8), (), 1, ("cold",), 4),
@@ -119,22 +146,22 @@ COLD_DEFAULTS: Final[dict[str, NDArray[Any]]] = {
 class Villager(NamedTuple):
     """One row of a VillagerManager, copied out."""
 
-    energy: float
+    energy: float = ENERGY_DEFAULT
     """Energy left to act with."""
 
-    goal: tuple[float, float]
+    goal: tuple[float, float] = GOAL_DEFAULT
     """Where it is going. [m]"""
 
-    loot: Loot
+    loot: Loot = LOOT_DEFAULT
     """What it drops when it dies."""
 
-    chance_of_drop: float
+    chance_of_drop: float = CHANCE_OF_DROP_DEFAULT
     """Chance of dropping it, 0 to 1."""
 
-    home: tuple[float, float]
+    home: tuple[float, float] = HOME_DEFAULT
     """Where it carries it to. [m]"""
 
-    nickname: str
+    nickname: str = NICKNAME_DEFAULT
     """What its neighbours call it."""
 
 
@@ -350,6 +377,7 @@ class VillagerData(GroupedRows, IndirectRows):
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    FIELDS: ClassVar = FIELDS
     _COLD: ClassVar = VillagerColdData
     _cold: VillagerColdData
 
@@ -426,10 +454,11 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     LAYOUT_COLD: ClassVar = COLD_COLUMNS
     _ROWS: ClassVar = VillagerData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")
     data: VillagerData
 

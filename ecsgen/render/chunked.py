@@ -64,16 +64,6 @@ class ChunkedSpelling(ComponentSpelling):
         return "\n".join(["COLUMNS: Final = (", *lines, ")"])
 
     @property
-    def converters_lines(self) -> str:
-        """The constant of the fields' converters, by name."""
-        items = [f"{literal(f.name)}: {f.constant}" for f in self.fields]
-        head = "CONVERTERS: Final[Mapping[str, Field | ObjectField]] = "
-        line = f"{head}{{{', '.join(items)}}}"
-        if len(line) <= WIDTH:
-            return line
-        return "\n".join([f"{head}{{", *(f"    {item}," for item in items), "}"])
-
-    @property
     def checked_line(self) -> str:
         """The statement that returns the checked fields of one row."""
         return collection("return ", [f.name if f.is_object else f.local for f in self.fields], 8)

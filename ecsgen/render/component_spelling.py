@@ -10,7 +10,7 @@ from ecsgen.model import Base, Component
 from ecsgen.model.columns import field_columns
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
-from ecsgen.render.calls import collection, signature
+from ecsgen.render.calls import call, collection, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.proxy_spelling import accessor_lines, field_line
 from ecsgen.render.quoting import WIDTH, literal
@@ -115,6 +115,16 @@ class ComponentSpelling:
     def is_packed(self) -> bool:
         """Whether rows move into holes."""
         return self.component.lookup != "direct"
+
+    @property
+    def infos_lines(self) -> str:
+        """The constant of what the schema says of each field."""
+        infos = [field.info_arguments for field in self.fields]
+        one = call("field_info", infos[0], 0)
+        if len(infos) == 1 and len(one) + len("FIELDS: Final = (,)") <= WIDTH:
+            return f"FIELDS: Final = ({one},)"
+        lines = [call("field_info", arguments, 4, ",") for arguments in infos]
+        return "\n".join(["FIELDS: Final = (", *lines, ")"])
 
     # --- classes ---------------------------------------------------------------------------------
 

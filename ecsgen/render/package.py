@@ -31,6 +31,7 @@ EXPORTED = (
     "EcsError",
     "Entity",
     "EntityArray",
+    "FieldInfo",
     "HierarchyError",
     "Id",
     "Instance",

@@ -37,6 +37,22 @@ def literal(value: Default) -> str:
     return repr(value)
 
 
+def split_literal(text: str, indent: int) -> str:
+    """Return text as a literal; what is too long for a line as one string per line."""
+    whole = literal(text)
+    if indent + len(whole) < WIDTH:
+        return whole
+    parts = textwrap.wrap(
+        text,
+        WIDTH // 2,
+        drop_whitespace=False,
+        replace_whitespace=False,
+        expand_tabs=False,
+        break_on_hyphens=False,
+    )
+    return f"\n{' ' * indent}".join(map(literal, parts))
+
+
 def _float(value: float) -> str:
     if math.isnan(value):
         return 'float("nan")'

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from .broken import break_down
 from .callbacks import Dispatch
 from .columns.buffers import Column
+from .columns.field_info import FieldInfo
 from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StaleInstanceError, StructureLockedError
@@ -34,9 +35,11 @@ class Manager(FixedParts, ABC):
 
     LAYOUT: ClassVar[tuple[Column, ...]]
     """Where each column lies in the buffer."""
+    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
+    """What the schema says of each field, in its order."""
     _ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
-    _FIELDS: ClassVar[FieldTable] = {}
+    _CONVERTERS: ClassVar[FieldTable] = {}
     _PARTS: ClassVar[tuple[str, ...]] = ("data",)
     _NUMBERS: ClassVar[tuple[str, ...]] = ()
     _RELEASES: ClassVar[bool] = False
@@ -186,7 +189,7 @@ class Manager(FixedParts, ABC):
         buffer = self.data._buffer
         return {
             name: field.many(given.get(name, default), count, buffer)
-            for name, (field, default) in self._FIELDS.items()
+            for name, (field, default) in self._CONVERTERS.items()
         }
 
     @property

@@ -30,7 +30,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
-        "CapacityError BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk EntityView"
+        "CapacityError BrokenManagerError StaleViewWarning FieldInfo Archetypes ArchetypeChunk "
+        "EntityView"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -40,7 +41,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "constants of its modules": _words(
         "COLD_COLUMNS COLD_DEFAULT COLD_DEFAULTS COLD_ROW_BYTES COLD_STRUCT COLUMNS MANAGER "
-        "ROW_BYTES SORT_KEYS CONVERTERS CHUNK_BYTES PARTS"
+        "ROW_BYTES SORT_KEYS CONVERTERS FIELDS CHUNK_BYTES PARTS"
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
@@ -93,7 +94,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "methods of managers": _words(
         "create create_many ensure lookup lookup_many require require_many has has_many destroy "
         "destroy_many remove remove_many entity entities row data capacity nbytes reserve "
-        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD"
+        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD FIELDS"
     ),
     "methods of policies": _words(
         "gc collect on_release first next previous instances count count_many id_of id_of_many "

@@ -22,6 +22,7 @@ from .buffers import (
     warn_if_viewed,
     whole_rows,
 )
+from .field_info import FieldInfo
 
 
 class Rows(ABC):
@@ -35,6 +36,7 @@ class Rows(ABC):
 
     MANAGER: ClassVar[str]
     LAYOUT: ClassVar[tuple[Column, ...]]
+    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
     ROW_BYTES: ClassVar[int]
     OBJECTS: ClassVar[tuple[str, ...]] = ()
     """The attributes of columns of Python objects, which lie beside the buffer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ class ObjectField:
     """Any objects, never looked into."""
 
     __slots__ = ("name",)
+
+    dtype: ClassVar[None] = None
+    shape: ClassVar[tuple[int, ...]] = ()
+    enum: ClassVar[None] = None
 
     def __init__(self, name: str) -> None:
         self.name = name

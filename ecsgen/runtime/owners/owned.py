@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
+from ..convert.base import check_values
 from ..entities.arrays import as_entities
 from ..entities.manager import EntityManager
 from ..entities.shown import entity_name
@@ -137,8 +138,7 @@ class Owned(Manager):
 
     def _check_row(self, row: tuple[Any, ...]) -> None:
         """Raise if a value of a row does not fit its field."""
-        for (field, _), value in zip(self._FIELDS.values(), row, strict=True):
-            field.one(value)
+        check_values(self._CONVERTERS, row)
 
     def _copies_of(self, entity: Entity) -> Iterator[Any]:
         """Iterate over copies of the entity's rows."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..convert.base import check_values
 from ..entities.arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement.rows import first_present
@@ -53,9 +54,8 @@ class ArchetypeHolder:
 
     def _check_row(self, row: tuple[Any, ...], /) -> None:
         store = self._store
-        fields = store._table.parts[store._number(self._component)]._FIELDS
-        for field, value in zip(fields.values(), row, strict=True):
-            field.one(value)
+        part = store._table.parts[store._number(self._component)]
+        check_values(part._CONVERTERS, row)
 
 
 class SpawnedRows:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, NDArray
 
-from ..handles import Instance
 from .cells import ProxyField, field_property, late_writer
 from .proxy import ManagedProxy, RowProxy
 

@@ -12,7 +12,7 @@ from operator import attrgetter
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeVar, cast, overload
 
-from ..handles import NIL, Entity, Id, Instance
+from ..handles import NIL, Entity, Id
 from ..ids.slots import stale_id
 from ..per_class import with_own_code
 from ..placement.rows import missing

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import memory, structure, values
+from . import memory, reflection, structure, values
 
 
-class Cases(memory.Cases, structure.Cases, values.Cases):
-    """Memory, structure and values."""
+class Cases(memory.Cases, reflection.Cases, structure.Cases, values.Cases):
+    """Memory, what components say of themselves, structure and values."""

@@ -14,12 +14,20 @@ import numpy as np
 import pytest
 
 from ..package import DuplicateInstanceError, StructureLockedError
+from ..reflection import check_fields
 from ..subject import reborn, same
 from .base import Members
 
 
 class Cases(Members):
     """Chunks: which there are, what they hold, when they change."""
+
+    def test_fields_are_those_of_the_schema(self) -> None:
+        w = self.world()
+        self.created(w, self.members, 1)
+        (chunk,) = w.archetypes.chunks()
+        for module, subject in self.members.items():
+            check_fields(subject, getattr(chunk, module).FIELDS)
 
     def test_one_buffer_for_each_chunk(self) -> None:
         w = self.world()

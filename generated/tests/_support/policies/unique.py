@@ -120,6 +120,10 @@ class Subject(subject.Subject):
         _KINDS[plain] = filled
         object.__setattr__(self, "manager", filled)
 
+    @property
+    def every(self) -> tuple[fields.Field, ...]:
+        return self.fields + self.unique
+
     def hidden(self) -> dict[str, Any]:
         """Return what a row shows of the unique fields."""
         return {f.name: f.read(f.default) for f in self.unique}
