@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ..subject import same
-from .base import Members
+from . import proxies
 
 
-class Cases(Members):
+class Cases(proxies.Cases):
     """Rows and columns of components in chunks, one thing at a time."""
 
     def test_rows_read_back(self) -> None:
