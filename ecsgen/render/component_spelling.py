@@ -182,6 +182,13 @@ class ComponentSpelling:
         return self.aliases.get(base, base)
 
     @property
+    def rows_note(self) -> str:
+        """What the docstring of `rows` says of changes meanwhile."""
+        if self.component.instances == "many":
+            return "A structural change ends the loop with StaleInstanceError."
+        return "Those that go before their turn are skipped."
+
+    @property
     def proxy_fields(self) -> list[str]:
         """The statements that make the attributes of a proxy."""
         return [field_line(spelling, self.manager) for spelling in self.fields]

@@ -14,7 +14,7 @@ from ..placement.rows import is_integer
 from .base import WorldBase
 from .spawning import SeveralRows, SpawnPart, append_parts, own_columns
 
-RowT = TypeVar("RowT", bound=tuple[Any, ...])
+_RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
 GivenRows: TypeAlias = Mapping[RowClass, Sequence[tuple[Any, ...]]]
 """Rows by their class."""
@@ -67,7 +67,7 @@ class EntityWorld(WorldBase):
         entities = self._spawn_parts(1, self._new_parts(given), rows)
         return Entity(int(entities[0]))
 
-    def get(self, entity: Entity, component: type[RowT], /) -> RowT | None:
+    def get(self, entity: Entity, component: type[_RowT], /) -> _RowT | None:
         """Return a copy of the entity's row of a component, the first one's; None without; O(1).
 
         Raises:
@@ -75,7 +75,7 @@ class EntityWorld(WorldBase):
             TypeError: not the row class of a component that entities can have.
         """
         entity = self.entities.require(entity)
-        found: RowT | None = self._holder(component)._copy_of(entity)
+        found: _RowT | None = self._holder(component)._copy_of(entity)
         return found
 
     def _rows_of(self, entity: Entity) -> Iterator[Any]:
