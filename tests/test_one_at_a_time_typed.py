@@ -131,7 +131,7 @@ def test_accessors_by_entity_have_types() -> None:
         w.particle.set_life_of(e, "3")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"Particle\.life"):
         w.particle[e].life = "3"  # type: ignore[assignment]
-    with pytest.raises(AttributeError, match="did you mean 'life'"):
+    with pytest.raises(AttributeError, match="'lif'"):
         _ = w.particle[e].lif  # type: ignore[attr-defined]
     with pytest.raises(AttributeError):
         w.particle[e].lif = 3  # type: ignore[attr-defined]

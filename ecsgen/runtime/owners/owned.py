@@ -21,7 +21,7 @@ from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import per_class
 from ..placement.rows import first_missing, has_row, is_integer, missing
-from ..proxies.making import following, proxy_of
+from ..proxies.making import following, new_proxy
 from ..proxies.proxy import ProxyT
 from ..state import NO_SLOTS
 
@@ -127,7 +127,12 @@ class Owned(Manager):
         row = self.lookup(entity)
         if row == NIL:
             raise missing(type(self).__name__, entity)
-        return proxy_of(kind, self, entity, row)
+        proxy = new_proxy(kind)  # set here: a function for it would cost as much again
+        proxy._manager = self
+        proxy._owner = entity
+        proxy._row = row
+        proxy._version = self.data._version
+        return proxy
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows, which follow their entities; O(n)."""

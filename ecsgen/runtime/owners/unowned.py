@@ -14,7 +14,7 @@ from ..errors import EcsError
 from ..handles import NIL, Columns, Id, IdArray
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
-from ..proxies.making import following, proxy_of
+from ..proxies.making import following, new_proxy
 from ..proxies.proxy import ProxyT, resolved
 from ..state import NO_SLOTS
 
@@ -44,7 +44,12 @@ class Unowned(IdCalls):
     def _proxy(self, kind: type[ProxyT], id: Id) -> ProxyT:
         """Return a proxy of the row of an id, or raise StaleIdError; O(1)."""
         id = Id(index(id))
-        return proxy_of(kind, self, id, resolved(self, id))
+        proxy = new_proxy(kind)
+        proxy._manager = self
+        proxy._owner = id
+        proxy._row = resolved(self, id)
+        proxy._version = self.data._version
+        return proxy
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows, which follow their ids; O(n)."""

@@ -91,8 +91,10 @@ def array_writer(
     hands back.
     """
 
+    dtype = np.dtype(scalar)
+
     def put(self: RowProxy, value: Any) -> None:
-        if type(value) is np.ndarray and value.dtype == scalar:
+        if type(value) is np.ndarray and value.dtype == dtype:
             cell = show(self)
             if value.base is cell.base and value.shape == cell.shape:
                 cell[...] = value

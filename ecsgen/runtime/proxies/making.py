@@ -1,24 +1,14 @@
-"""Makes proxies: of one row, and of all."""
+"""Makes proxies of all rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 from ..handles import NIL, Instance
 from .proxy import ProxyT, rows_changed
 
-_new = object.__new__
-
-
-def proxy_of(kind: type[ProxyT], manager: Any, owner: Any, row: Instance) -> ProxyT:
-    """Return a proxy of a manager's row; O(1)."""
-    proxy = _new(kind)
-    proxy._manager = manager
-    proxy._owner = owner
-    proxy._row = row
-    proxy._version = manager.data._version
-    return proxy
+new_proxy: Final = object.__new__
 
 
 def following(
@@ -42,20 +32,21 @@ def _following(
     kind: type[ProxyT],
     manager: Any,
     find: Callable[[Any], Instance],
-    pairs: list[tuple[Any, Instance]],
+    pairs: Iterable[tuple[Any, Instance]],
     version: int,
 ) -> Iterator[ProxyT]:
     data = manager.data
     for owner, row in pairs:
-        if data._version != version:
+        now = data._version
+        if now != version:
             row = find(owner)
             if row == NIL:
                 continue
-        proxy = _new(kind)
+        proxy = new_proxy(kind)
         proxy._manager = manager
         proxy._owner = owner
         proxy._row = row
-        proxy._version = data._version
+        proxy._version = now
         yield proxy
 
 
@@ -73,7 +64,7 @@ def _standing(
     for row in rows:
         if data._version != version:
             raise rows_changed(type(manager).__name__)
-        proxy = _new(kind)
+        proxy = new_proxy(kind)
         proxy._manager = manager
         proxy._owner = None
         proxy._row = row

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from ..columns.field_names import nearest_name
 from ..entities.shown import entity_name
 from ..errors import EcsError, StaleInstanceError
 from ..handles import NIL, Entity, Id, Instance
@@ -46,11 +45,6 @@ class RowProxy:
             return f"<{self._copied()!r} of {self._whose()}>"
         except EcsError as error:
             return f"<{type(self).__name__}: {error}>"
-
-    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise unknown_name(self, name)
 
 
 class ManagedProxy(RowProxy):
@@ -128,12 +122,3 @@ def resolved(manager: Any, id: Id) -> Instance:
 def rows_changed(manager: str) -> StaleInstanceError:
     """Return the error of rows that cannot be found again."""
     return StaleInstanceError(f"{manager}: rows were added, removed or moved meanwhile")
-
-
-def unknown_name(whole: object, name: str) -> AttributeError:
-    """Return the error of an attribute that a proxy or a view of an entity does not have."""
-    kind = type(whole)
-    near = nearest_name(name, [n for n in dir(kind) if not n.startswith("_")])
-    hint = f"; did you mean {near!r}?" if near else ""
-    message = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
-    return AttributeError(message, name=name, obj=whole)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, overload
 
+from ..columns.field_names import nearest_name
 from ..entities.shown import entity_name
 from ..handles import Entity
-from ..proxies.proxy import ProxyT, unknown_name
+from ..proxies.proxy import ProxyT
 from .entities import EntityWorld
 
 
@@ -80,7 +81,16 @@ class EntityViewBase:
     if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise unknown_name(self, name)
+            raise _unknown_component(self, name)
+
+
+def _unknown_component(view: EntityViewBase, name: str) -> AttributeError:
+    """Return the error of an attribute that views of entities do not have."""
+    kind = type(view)
+    near = nearest_name(name, [n for n in dir(kind) if not n.startswith("_")])
+    hint = f"; did you mean {near!r}?" if near else ""
+    message = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
+    return AttributeError(message, name=name, obj=view)
 
 
 class ManagedPart(Generic[ProxyT]):
