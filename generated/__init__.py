@@ -52,7 +52,7 @@ from .transform import Transform, TransformManager
 from .velocity import Velocity, VelocityManager
 from .villager import Villager, VillagerManager
 from .weapon import Weapon
-from .world import ActorsGroup, BodiesGroup, Game, Signature, World
+from .world import ActorsGroup, BodiesGroup, EntityView, Game, Signature, World
 
 __all__ = [
     "NIL",
@@ -81,6 +81,7 @@ __all__ = [
     "Entity",
     "EntityArray",
     "EntityManager",
+    "EntityView",
     "EveryType",
     "EveryTypeManager",
     "FieldInfo",

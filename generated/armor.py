@@ -25,6 +25,8 @@ from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import IntField
+from ._runtime.proxies.cells import ProxyField
+from ._runtime.proxies.chunks import ChunkProxy, ChunkValue
 from .enums import Element
 
 COLUMNS: Final = (
@@ -191,3 +193,14 @@ class ArmorData(ChunkColumns):
     def _row(self, row: int) -> Armor:
         """Return a copy of a row."""
         return Armor(self._points_cells[row], Element(self._element_cells[row]))
+
+
+class ArmorRef(ChunkProxy):
+    """Armor of an entity, which it follows."""
+
+    __slots__ = ()
+
+    _COMPONENT: ClassVar = Armor
+
+    points: ProxyField[int, int] = ChunkValue.cell("points")
+    element: ProxyField[Element, Element | int] = ChunkValue.of("element")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ._runtime.columns.buffers import Column
+from ._runtime.proxies.chunks import ChunkProxy
 
 COLUMNS: Final[tuple[Column, ...]] = ()
 
@@ -74,3 +75,11 @@ class BurningData(ChunkColumns):
     def _row(self, row: int) -> Burning:
         """Return a copy of a row."""
         return Burning()
+
+
+class BurningRef(ChunkProxy):
+    """Burning of an entity, which it follows."""
+
+    __slots__ = ()
+
+    _COMPONENT: ClassVar = Burning

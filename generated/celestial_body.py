@@ -18,6 +18,7 @@ One buffer of 112 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -41,6 +42,9 @@ from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -350,14 +354,14 @@ class CelestialBodyManager(Sparse, One, Gc):
     _SORT_KEYS: ClassVar = ("gm", "radius", "name")
     data: CelestialBodyData
 
-    def gm(self, row: Instance, /) -> float:
+    def gm(self, row: int, /) -> float:
         """Mass times the constant of gravitation. [m^3/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._gm_cells[row]
 
-    def set_gm(self, row: Instance, value: float, /) -> None:
+    def set_gm(self, row: int, value: float, /) -> None:
         """Set `gm` of a row."""
         _value = _GM.one(value)
         data = self.data
@@ -365,14 +369,14 @@ class CelestialBodyManager(Sparse, One, Gc):
             row = self._row(row)
         data._gm_cells[row] = _value
 
-    def position(self, row: Instance, /) -> tuple[float, float, float]:
+    def position(self, row: int, /) -> tuple[float, float, float]:
         """Place from the system's centre of mass, ecliptic of J2000. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return POSITION_STRUCT.unpack_from(data._position_cells, 24 * row)
 
-    def set_position(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
         _value = _POSITION.one(value)
         data = self.data
@@ -383,14 +387,14 @@ class CelestialBodyManager(Sparse, One, Gc):
         data._position_cells[_at + 1] = _value[1]
         data._position_cells[_at + 2] = _value[2]
 
-    def velocity(self, row: Instance, /) -> tuple[float, float, float]:
+    def velocity(self, row: int, /) -> tuple[float, float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 24 * row)
 
-    def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
         _value = _VELOCITY.one(value)
         data = self.data
@@ -401,14 +405,14 @@ class CelestialBodyManager(Sparse, One, Gc):
         data._velocity_cells[_at + 1] = _value[1]
         data._velocity_cells[_at + 2] = _value[2]
 
-    def acceleration(self, row: Instance, /) -> tuple[float, float, float]:
+    def acceleration(self, row: int, /) -> tuple[float, float, float]:
         """What gravity does to the velocity, per second. [m/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 24 * row)
 
-    def set_acceleration(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_acceleration(self, row: int, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
         _value = _ACCELERATION.one(value)
         data = self.data
@@ -419,14 +423,14 @@ class CelestialBodyManager(Sparse, One, Gc):
         data._acceleration_cells[_at + 1] = _value[1]
         data._acceleration_cells[_at + 2] = _value[2]
 
-    def radius(self, row: Instance, /) -> float:
+    def radius(self, row: int, /) -> float:
         """Mean radius of the body. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._radius_cells[row]
 
-    def set_radius(self, row: Instance, value: float, /) -> None:
+    def set_radius(self, row: int, value: float, /) -> None:
         """Set `radius` of a row."""
         _value = _RADIUS.one(value)
         data = self.data
@@ -434,14 +438,14 @@ class CelestialBodyManager(Sparse, One, Gc):
             row = self._row(row)
         data._radius_cells[row] = _value
 
-    def name(self, row: Instance, /) -> str:
+    def name(self, row: int, /) -> str:
         """What it is called."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return str(data._name_column[row], "utf-8")
 
-    def set_name(self, row: Instance, value: str, /) -> None:
+    def set_name(self, row: int, value: str, /) -> None:
         """Set `name` of a row: at most 16 bytes of UTF-8."""
         _value = _NAME.one(value)
         data = self.data
@@ -449,7 +453,7 @@ class CelestialBodyManager(Sparse, One, Gc):
             row = self._row(row)
         data._name_column[row] = _value
 
-    def row(self, row: Instance, /) -> CelestialBody:
+    def row(self, row: int, /) -> CelestialBody:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -462,6 +466,34 @@ class CelestialBodyManager(Sparse, One, Gc):
             data._radius_cells[row],
             str(data._name_column[row], "utf-8"),
         )
+
+    gm_of = RowField.by_entity(gm)
+    set_gm_of = RowField.set_by_entity(set_gm)
+    position_of = RowField.by_entity(position)
+    set_position_of = RowField.set_by_entity(set_position)
+    velocity_of = RowField.by_entity(velocity)
+    set_velocity_of = RowField.set_by_entity(set_velocity)
+    acceleration_of = RowField.by_entity(acceleration)
+    set_acceleration_of = RowField.set_by_entity(set_acceleration)
+    radius_of = RowField.by_entity(radius)
+    set_radius_of = RowField.set_by_entity(set_radius)
+    name_of = RowField.by_entity(name)
+    set_name_of = RowField.set_by_entity(set_name)
+
+    def __getitem__(self, entity: Entity, /) -> CelestialBodyRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(CelestialBodyRef, entity)
+
+    def rows(self) -> Iterator[CelestialBodyRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(CelestialBodyRef)
 
     def create(
         self,
@@ -742,3 +774,16 @@ class CelestialBodyManager(Sparse, One, Gc):
             _parts.append(np.add.reduce(_tmp, axis=-1, dtype=np.float64))
         result: float = added(_parts, np.float64, ())
         return result
+
+
+class CelestialBodyRef(EntityProxy):
+    """A row of a CelestialBodyManager, which follows its entity."""
+
+    __slots__ = ()
+
+    gm = RowField.of(CelestialBodyManager.gm, CelestialBodyManager.set_gm)
+    position = ArrayField.of(np.float64, CelestialBodyManager.set_position)
+    velocity = ArrayField.of(np.float64, CelestialBodyManager.set_velocity)
+    acceleration = ArrayField.of(np.float64, CelestialBodyManager.set_acceleration)
+    radius = RowField.of(CelestialBodyManager.radius, CelestialBodyManager.set_radius)
+    name = RowField.of(CelestialBodyManager.name, CelestialBodyManager.set_name)

@@ -37,6 +37,7 @@ One buffer of 176 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -76,6 +77,9 @@ from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from .enums import Access, Mode
 
 COLUMNS: Final = (
@@ -894,14 +898,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
     )
     data: EveryTypeData
 
-    def flag(self, row: Instance, /) -> bool:
+    def flag(self, row: int, /) -> bool:
         """Truth."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._flag_cells[row]
 
-    def set_flag(self, row: Instance, value: bool, /) -> None:
+    def set_flag(self, row: int, value: bool, /) -> None:
         """Set `flag` of a row."""
         _value = _FLAG.one(value)
         data = self.data
@@ -909,14 +913,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._flag_cells[row] = _value
 
-    def tiny(self, row: Instance, /) -> int:
+    def tiny(self, row: int, /) -> int:
         """Smallest signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._tiny_cells[row]
 
-    def set_tiny(self, row: Instance, value: int, /) -> None:
+    def set_tiny(self, row: int, value: int, /) -> None:
         """Set `tiny` of a row."""
         _value = _TINY.one(value)
         data = self.data
@@ -924,14 +928,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._tiny_cells[row] = _value
 
-    def small(self, row: Instance, /) -> int:
+    def small(self, row: int, /) -> int:
         """Short signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._small_cells[row]
 
-    def set_small(self, row: Instance, value: int, /) -> None:
+    def set_small(self, row: int, value: int, /) -> None:
         """Set `small` of a row."""
         _value = _SMALL.one(value)
         data = self.data
@@ -939,14 +943,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._small_cells[row] = _value
 
-    def medium(self, row: Instance, /) -> int:
+    def medium(self, row: int, /) -> int:
         """Signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._medium_cells[row]
 
-    def set_medium(self, row: Instance, value: int, /) -> None:
+    def set_medium(self, row: int, value: int, /) -> None:
         """Set `medium` of a row."""
         _value = _MEDIUM.one(value)
         data = self.data
@@ -954,14 +958,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._medium_cells[row] = _value
 
-    def large(self, row: Instance, /) -> int:
+    def large(self, row: int, /) -> int:
         """Long signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._large_cells[row]
 
-    def set_large(self, row: Instance, value: int, /) -> None:
+    def set_large(self, row: int, value: int, /) -> None:
         """Set `large` of a row."""
         _value = _LARGE.one(value)
         data = self.data
@@ -969,14 +973,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._large_cells[row] = _value
 
-    def byte(self, row: Instance, /) -> int:
+    def byte(self, row: int, /) -> int:
         """Smallest unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._byte_cells[row]
 
-    def set_byte(self, row: Instance, value: int, /) -> None:
+    def set_byte(self, row: int, value: int, /) -> None:
         """Set `byte` of a row."""
         _value = _BYTE.one(value)
         data = self.data
@@ -984,14 +988,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._byte_cells[row] = _value
 
-    def word(self, row: Instance, /) -> int:
+    def word(self, row: int, /) -> int:
         """Short unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._word_cells[row]
 
-    def set_word(self, row: Instance, value: int, /) -> None:
+    def set_word(self, row: int, value: int, /) -> None:
         """Set `word` of a row."""
         _value = _WORD.one(value)
         data = self.data
@@ -999,14 +1003,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._word_cells[row] = _value
 
-    def double_word(self, row: Instance, /) -> int:
+    def double_word(self, row: int, /) -> int:
         """Unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._double_word_cells[row]
 
-    def set_double_word(self, row: Instance, value: int, /) -> None:
+    def set_double_word(self, row: int, value: int, /) -> None:
         """Set `double_word` of a row."""
         _value = _DOUBLE_WORD.one(value)
         data = self.data
@@ -1014,14 +1018,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._double_word_cells[row] = _value
 
-    def quad_word(self, row: Instance, /) -> int:
+    def quad_word(self, row: int, /) -> int:
         """Long unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._quad_word_cells[row]
 
-    def set_quad_word(self, row: Instance, value: int, /) -> None:
+    def set_quad_word(self, row: int, value: int, /) -> None:
         """Set `quad_word` of a row."""
         _value = _QUAD_WORD.one(value)
         data = self.data
@@ -1029,14 +1033,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._quad_word_cells[row] = _value
 
-    def single(self, row: Instance, /) -> float:
+    def single(self, row: int, /) -> float:
         """Single precision. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._single_cells[row]
 
-    def set_single(self, row: Instance, value: float, /) -> None:
+    def set_single(self, row: int, value: float, /) -> None:
         """Set `single` of a row."""
         _value = _SINGLE.one(value)
         data = self.data
@@ -1044,14 +1048,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._single_cells[row] = _value
 
-    def double(self, row: Instance, /) -> float:
+    def double(self, row: int, /) -> float:
         """Double precision. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._double_cells[row]
 
-    def set_double(self, row: Instance, value: float, /) -> None:
+    def set_double(self, row: int, value: float, /) -> None:
         """Set `double` of a row."""
         _value = _DOUBLE.one(value)
         data = self.data
@@ -1059,14 +1063,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._double_cells[row] = _value
 
-    def vector(self, row: Instance, /) -> tuple[float, float, float]:
+    def vector(self, row: int, /) -> tuple[float, float, float]:
         """Three of a kind. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return VECTOR_STRUCT.unpack_from(data._vector_cells, 12 * row)
 
-    def set_vector(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_vector(self, row: int, value: ArrayLike, /) -> None:
         """Set `vector` of a row: 3 values."""
         _value = _VECTOR.one(value)
         data = self.data
@@ -1078,7 +1082,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._vector_cells[_at + 2] = _value[2]
 
     def matrix(
-        self, row: Instance, /
+        self, row: int, /
     ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
         """Two rows of three."""
         data = self.data
@@ -1087,7 +1091,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         cell = MATRIX_STRUCT.unpack_from(data._matrix_cells, 48 * row)
         return nested(cell, (2, 3))
 
-    def set_matrix(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_matrix(self, row: int, value: ArrayLike, /) -> None:
         """Set `matrix` of a row: 6 values."""
         _value = _MATRIX.one(value)
         data = self.data
@@ -1095,7 +1099,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_value)
 
-    def ones(self, row: Instance, /) -> tuple[tuple[int, int], tuple[int, int]]:
+    def ones(self, row: int, /) -> tuple[tuple[int, int], tuple[int, int]]:
         """A scalar fills the whole shape."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -1103,7 +1107,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         cell = ONES_STRUCT.unpack_from(data._ones_cells, 8 * row)
         return nested(cell, (2, 2))
 
-    def set_ones(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_ones(self, row: int, value: ArrayLike, /) -> None:
         """Set `ones` of a row: 4 values."""
         _value = _ONES.one(value)
         data = self.data
@@ -1115,14 +1119,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._ones_cells[_at + 2] = _value[2]
         data._ones_cells[_at + 3] = _value[3]
 
-    def switches(self, row: Instance, /) -> tuple[bool, bool]:
+    def switches(self, row: int, /) -> tuple[bool, bool]:
         """Several truths."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return SWITCHES_STRUCT.unpack_from(data._switches_cells, 2 * row)
 
-    def set_switches(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_switches(self, row: int, value: ArrayLike, /) -> None:
         """Set `switches` of a row: 2 values."""
         _value = _SWITCHES.one(value)
         data = self.data
@@ -1132,14 +1136,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._switches_cells[_at] = _value[0]
         data._switches_cells[_at + 1] = _value[1]
 
-    def mode(self, row: Instance, /) -> Mode:
+    def mode(self, row: int, /) -> Mode:
         """An enum by the name of its member."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Mode(data._mode_cells[row])
 
-    def set_mode(self, row: Instance, value: Mode | int, /) -> None:
+    def set_mode(self, row: int, value: Mode | int, /) -> None:
         """Set `mode` of a row."""
         _value = _MODE.one(value)
         data = self.data
@@ -1147,7 +1151,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._mode_cells[row] = _value
 
-    def modes(self, row: Instance, /) -> tuple[Mode, Mode]:
+    def modes(self, row: int, /) -> tuple[Mode, Mode]:
         """Several enums."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -1155,7 +1159,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         cell = MODES_STRUCT.unpack_from(data._modes_cells, 4 * row)
         return nested(map(Mode, cell), (2,))
 
-    def set_modes(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_modes(self, row: int, value: ArrayLike, /) -> None:
         """Set `modes` of a row: 2 values."""
         _value = _MODES.one(value)
         data = self.data
@@ -1165,14 +1169,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._modes_cells[_at] = _value[0]
         data._modes_cells[_at + 1] = _value[1]
 
-    def access(self, row: Instance, /) -> Access:
+    def access(self, row: int, /) -> Access:
         """Flags."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Access(data._access_cells[row])
 
-    def set_access(self, row: Instance, value: Access | int, /) -> None:
+    def set_access(self, row: int, value: Access | int, /) -> None:
         """Set `access` of a row."""
         _value = _ACCESS.one(value)
         data = self.data
@@ -1180,14 +1184,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._access_cells[row] = _value
 
-    def target(self, row: Instance, /) -> Entity:
+    def target(self, row: int, /) -> Entity:
         """Another entity."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._target_cells[row]
 
-    def set_target(self, row: Instance, value: Entity | int, /) -> None:
+    def set_target(self, row: int, value: Entity | int, /) -> None:
         """Set `target` of a row."""
         _value = _TARGET.one(value)
         data = self.data
@@ -1195,14 +1199,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._target_cells[row] = _value
 
-    def targets(self, row: Instance, /) -> tuple[Entity, Entity]:
+    def targets(self, row: int, /) -> tuple[Entity, Entity]:
         """Two other entities."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return TARGETS_STRUCT.unpack_from(data._targets_cells, 16 * row)
 
-    def set_targets(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_targets(self, row: int, value: ArrayLike, /) -> None:
         """Set `targets` of a row: 2 values."""
         _value = _TARGETS.one(value)
         data = self.data
@@ -1212,14 +1216,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._targets_cells[_at] = _value[0]
         data._targets_cells[_at + 1] = _value[1]
 
-    def title(self, row: Instance, /) -> str:
+    def title(self, row: int, /) -> str:
         """Text of at most 16 UTF-8 bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return str(data._title_column[row], "utf-8")
 
-    def set_title(self, row: Instance, value: str, /) -> None:
+    def set_title(self, row: int, value: str, /) -> None:
         """Set `title` of a row: at most 16 bytes of UTF-8."""
         _value = _TITLE.one(value)
         data = self.data
@@ -1227,14 +1231,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._title_column[row] = _value
 
-    def digest(self, row: Instance, /) -> bytes:
+    def digest(self, row: int, /) -> bytes:
         """Four bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return bytes(data._digest_column[row]).ljust(4, b"\0")
 
-    def set_digest(self, row: Instance, value: bytes, /) -> None:
+    def set_digest(self, row: int, value: bytes, /) -> None:
         """Set `digest` of a row: at most 4 bytes, padded with zeros."""
         _value = _DIGEST.one(value)
         data = self.data
@@ -1242,14 +1246,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._digest_column[row] = _value
 
-    def magic(self, row: Instance, /) -> bytes:
+    def magic(self, row: int, /) -> bytes:
         """ASCII text, padded with a zero byte."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return bytes(data._magic_column[row]).ljust(4, b"\0")
 
-    def set_magic(self, row: Instance, value: bytes, /) -> None:
+    def set_magic(self, row: int, value: bytes, /) -> None:
         """Set `magic` of a row: at most 4 bytes, padded with zeros."""
         _value = _MAGIC.one(value)
         data = self.data
@@ -1257,35 +1261,35 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._magic_column[row] = _value
 
-    def payload(self, row: Instance, /) -> Any:
+    def payload(self, row: int, /) -> Any:
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._payload_column[row]
 
-    def set_payload(self, row: Instance, value: Any, /) -> None:
+    def set_payload(self, row: int, value: Any, /) -> None:
         """Set `payload` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         data._payload_column[row] = value
 
-    def note(self, row: Instance, /) -> Any:
+    def note(self, row: int, /) -> Any:
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._note_column[row]
 
-    def set_note(self, row: Instance, value: Any, /) -> None:
+    def set_note(self, row: int, value: Any, /) -> None:
         """Set `note` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         data._note_column[row] = value
 
-    def row(self, row: Instance, /) -> EveryType:
+    def row(self, row: int, /) -> EveryType:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -1317,6 +1321,72 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             data._payload_column[row],
             data._note_column[row],
         )
+
+    flag_of = RowField.by_entity(flag)
+    set_flag_of = RowField.set_by_entity(set_flag)
+    tiny_of = RowField.by_entity(tiny)
+    set_tiny_of = RowField.set_by_entity(set_tiny)
+    small_of = RowField.by_entity(small)
+    set_small_of = RowField.set_by_entity(set_small)
+    medium_of = RowField.by_entity(medium)
+    set_medium_of = RowField.set_by_entity(set_medium)
+    large_of = RowField.by_entity(large)
+    set_large_of = RowField.set_by_entity(set_large)
+    byte_of = RowField.by_entity(byte)
+    set_byte_of = RowField.set_by_entity(set_byte)
+    word_of = RowField.by_entity(word)
+    set_word_of = RowField.set_by_entity(set_word)
+    double_word_of = RowField.by_entity(double_word)
+    set_double_word_of = RowField.set_by_entity(set_double_word)
+    quad_word_of = RowField.by_entity(quad_word)
+    set_quad_word_of = RowField.set_by_entity(set_quad_word)
+    single_of = RowField.by_entity(single)
+    set_single_of = RowField.set_by_entity(set_single)
+    double_of = RowField.by_entity(double)
+    set_double_of = RowField.set_by_entity(set_double)
+    vector_of = RowField.by_entity(vector)
+    set_vector_of = RowField.set_by_entity(set_vector)
+    matrix_of = RowField.by_entity(matrix)
+    set_matrix_of = RowField.set_by_entity(set_matrix)
+    ones_of = RowField.by_entity(ones)
+    set_ones_of = RowField.set_by_entity(set_ones)
+    switches_of = RowField.by_entity(switches)
+    set_switches_of = RowField.set_by_entity(set_switches)
+    mode_of = RowField.by_entity(mode)
+    set_mode_of = RowField.set_by_entity(set_mode)
+    modes_of = RowField.by_entity(modes)
+    set_modes_of = RowField.set_by_entity(set_modes)
+    access_of = RowField.by_entity(access)
+    set_access_of = RowField.set_by_entity(set_access)
+    target_of = RowField.by_entity(target)
+    set_target_of = RowField.set_by_entity(set_target)
+    targets_of = RowField.by_entity(targets)
+    set_targets_of = RowField.set_by_entity(set_targets)
+    title_of = RowField.by_entity(title)
+    set_title_of = RowField.set_by_entity(set_title)
+    digest_of = RowField.by_entity(digest)
+    set_digest_of = RowField.set_by_entity(set_digest)
+    magic_of = RowField.by_entity(magic)
+    set_magic_of = RowField.set_by_entity(set_magic)
+    payload_of = RowField.by_entity(payload)
+    set_payload_of = RowField.set_by_entity(set_payload)
+    note_of = RowField.by_entity(note)
+    set_note_of = RowField.set_by_entity(set_note)
+
+    def __getitem__(self, entity: Entity, /) -> EveryTypeRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(EveryTypeRef, entity)
+
+    def rows(self) -> Iterator[EveryTypeRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(EveryTypeRef)
 
     def create(
         self,
@@ -1796,3 +1866,37 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
         for planned in moves:
             planned()
+
+
+class EveryTypeRef(EntityProxy):
+    """A row of a EveryTypeManager, which follows its entity."""
+
+    __slots__ = ()
+
+    flag = RowField.of(EveryTypeManager.flag, EveryTypeManager.set_flag)
+    tiny = RowField.of(EveryTypeManager.tiny, EveryTypeManager.set_tiny)
+    small = RowField.of(EveryTypeManager.small, EveryTypeManager.set_small)
+    medium = RowField.of(EveryTypeManager.medium, EveryTypeManager.set_medium)
+    large = RowField.of(EveryTypeManager.large, EveryTypeManager.set_large)
+    byte = RowField.of(EveryTypeManager.byte, EveryTypeManager.set_byte)
+    word = RowField.of(EveryTypeManager.word, EveryTypeManager.set_word)
+    double_word = RowField.of(
+        EveryTypeManager.double_word, EveryTypeManager.set_double_word
+    )
+    quad_word = RowField.of(EveryTypeManager.quad_word, EveryTypeManager.set_quad_word)
+    single = RowField.of(EveryTypeManager.single, EveryTypeManager.set_single)
+    double = RowField.of(EveryTypeManager.double, EveryTypeManager.set_double)
+    vector = ArrayField.of(np.float32, EveryTypeManager.set_vector)
+    matrix = ArrayField.of(np.float64, EveryTypeManager.set_matrix)
+    ones = ArrayField.of(np.int16, EveryTypeManager.set_ones)
+    switches = RowField.of(EveryTypeManager.switches, EveryTypeManager.set_switches)
+    mode = RowField.of(EveryTypeManager.mode, EveryTypeManager.set_mode)
+    modes = RowField.of(EveryTypeManager.modes, EveryTypeManager.set_modes)
+    access = RowField.of(EveryTypeManager.access, EveryTypeManager.set_access)
+    target = RowField.of(EveryTypeManager.target, EveryTypeManager.set_target)
+    targets = RowField.of(EveryTypeManager.targets, EveryTypeManager.set_targets)
+    title = RowField.of(EveryTypeManager.title, EveryTypeManager.set_title)
+    digest = RowField.of(EveryTypeManager.digest, EveryTypeManager.set_digest)
+    magic = RowField.of(EveryTypeManager.magic, EveryTypeManager.set_magic)
+    payload = RowField.of(EveryTypeManager.payload, EveryTypeManager.set_payload)
+    note = RowField.of(EveryTypeManager.note, EveryTypeManager.set_note)

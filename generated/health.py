@@ -25,6 +25,8 @@ from ._runtime.columns.buffers import Column, cells
 from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
+from ._runtime.proxies.cells import ProxyField
+from ._runtime.proxies.chunks import ChunkProxy, ChunkValue
 
 COLUMNS: Final = (
     Column("points", np.dtype(np.float32), (), 4, ("hot",), 0),
@@ -239,3 +241,15 @@ class HealthData(ChunkColumns):
         return Health(
             self._points_cells[row], self._limit_cells[row], self._recovery_cells[row]
         )
+
+
+class HealthRef(ChunkProxy):
+    """Health of an entity, which it follows."""
+
+    __slots__ = ()
+
+    _COMPONENT: ClassVar = Health
+
+    points: ProxyField[float, float] = ChunkValue.cell("points")
+    limit: ProxyField[float, float] = ChunkValue.cell("limit")
+    recovery: ProxyField[float, float] = ChunkValue.cell("recovery")

@@ -17,6 +17,7 @@ One buffer of 28 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
 
@@ -36,6 +37,8 @@ from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 
 COLUMNS: Final = (
@@ -161,14 +164,14 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
     _SORT_KEYS: ClassVar = ("born",)
     data: KinData
 
-    def born(self, row: Instance, /) -> int:
+    def born(self, row: int, /) -> int:
         """The tick of its birth."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._born_cells[row]
 
-    def set_born(self, row: Instance, value: int, /) -> None:
+    def set_born(self, row: int, value: int, /) -> None:
         """Set `born` of a row."""
         _value = _BORN.one(value)
         data = self.data
@@ -176,12 +179,30 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
             row = self._row(row)
         data._born_cells[row] = _value
 
-    def row(self, row: Instance, /) -> Kin:
+    def row(self, row: int, /) -> Kin:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Kin(data._born_cells[row])
+
+    born_of = RowField.by_entity(born)
+    set_born_of = RowField.set_by_entity(set_born)
+
+    def __getitem__(self, entity: Entity, /) -> KinRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(KinRef, entity)
+
+    def rows(self) -> Iterator[KinRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(KinRef)
 
     def create(
         self,
@@ -353,3 +374,11 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
             self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
         for planned in moves:
             planned()
+
+
+class KinRef(EntityProxy):
+    """A row of a KinManager, which follows its entity."""
+
+    __slots__ = ()
+
+    born = RowField.of(KinManager.born, KinManager.set_born)

@@ -17,6 +17,7 @@ One buffer of 72 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -39,6 +40,9 @@ from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.hash import Hash, forget, remember
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedRows
 
@@ -312,14 +316,14 @@ class PointMassManager(Hash, One, Gc):
     _SORT_KEYS: ClassVar = ("mass", "label")
     data: PointMassData
 
-    def mass(self, row: Instance, /) -> float:
+    def mass(self, row: int, /) -> float:
         """Mass of the object. [kg]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._mass_cells[row]
 
-    def set_mass(self, row: Instance, value: float, /) -> None:
+    def set_mass(self, row: int, value: float, /) -> None:
         """Set `mass` of a row."""
         _value = _MASS.one(value)
         data = self.data
@@ -327,14 +331,14 @@ class PointMassManager(Hash, One, Gc):
             row = self._row(row)
         data._mass_cells[row] = _value
 
-    def position(self, row: Instance, /) -> tuple[float, float, float]:
+    def position(self, row: int, /) -> tuple[float, float, float]:
         """Place in world space. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return POSITION_STRUCT.unpack_from(data._position_cells, 12 * row)
 
-    def set_position(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
         _value = _POSITION.one(value)
         data = self.data
@@ -345,14 +349,14 @@ class PointMassManager(Hash, One, Gc):
         data._position_cells[_at + 1] = _value[1]
         data._position_cells[_at + 2] = _value[2]
 
-    def velocity(self, row: Instance, /) -> tuple[float, float, float]:
+    def velocity(self, row: int, /) -> tuple[float, float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row)
 
-    def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
         _value = _VELOCITY.one(value)
         data = self.data
@@ -363,14 +367,14 @@ class PointMassManager(Hash, One, Gc):
         data._velocity_cells[_at + 1] = _value[1]
         data._velocity_cells[_at + 2] = _value[2]
 
-    def acceleration(self, row: Instance, /) -> tuple[float, float, float]:
+    def acceleration(self, row: int, /) -> tuple[float, float, float]:
         """Change of velocity per second. [m/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row)
 
-    def set_acceleration(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_acceleration(self, row: int, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
         _value = _ACCELERATION.one(value)
         data = self.data
@@ -381,14 +385,14 @@ class PointMassManager(Hash, One, Gc):
         data._acceleration_cells[_at + 1] = _value[1]
         data._acceleration_cells[_at + 2] = _value[2]
 
-    def label(self, row: Instance, /) -> str:
+    def label(self, row: int, /) -> str:
         """A name for debugging."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return str(data._label_column[row], "utf-8")
 
-    def set_label(self, row: Instance, value: str, /) -> None:
+    def set_label(self, row: int, value: str, /) -> None:
         """Set `label` of a row: at most 24 bytes of UTF-8."""
         _value = _LABEL.one(value)
         data = self.data
@@ -396,7 +400,7 @@ class PointMassManager(Hash, One, Gc):
             row = self._row(row)
         data._label_column[row] = _value
 
-    def row(self, row: Instance, /) -> PointMass:
+    def row(self, row: int, /) -> PointMass:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -408,6 +412,32 @@ class PointMassManager(Hash, One, Gc):
             ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row),
             str(data._label_column[row], "utf-8"),
         )
+
+    mass_of = RowField.by_entity(mass)
+    set_mass_of = RowField.set_by_entity(set_mass)
+    position_of = RowField.by_entity(position)
+    set_position_of = RowField.set_by_entity(set_position)
+    velocity_of = RowField.by_entity(velocity)
+    set_velocity_of = RowField.set_by_entity(set_velocity)
+    acceleration_of = RowField.by_entity(acceleration)
+    set_acceleration_of = RowField.set_by_entity(set_acceleration)
+    label_of = RowField.by_entity(label)
+    set_label_of = RowField.set_by_entity(set_label)
+
+    def __getitem__(self, entity: Entity, /) -> PointMassRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(PointMassRef, entity)
+
+    def rows(self) -> Iterator[PointMassRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(PointMassRef)
 
     def create(
         self,
@@ -633,3 +663,15 @@ class PointMassManager(Hash, One, Gc):
             # position += velocity * dt
             np.multiply(velocity, _dt, out=_tmp)
             position += _tmp
+
+
+class PointMassRef(EntityProxy):
+    """A row of a PointMassManager, which follows its entity."""
+
+    __slots__ = ()
+
+    mass = RowField.of(PointMassManager.mass, PointMassManager.set_mass)
+    position = ArrayField.of(np.float32, PointMassManager.set_position)
+    velocity = ArrayField.of(np.float32, PointMassManager.set_velocity)
+    acceleration = ArrayField.of(np.float32, PointMassManager.set_acceleration)
+    label = RowField.of(PointMassManager.label, PointMassManager.set_label)

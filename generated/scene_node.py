@@ -18,6 +18,7 @@ One buffer of 152 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
@@ -48,6 +49,9 @@ from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -239,7 +243,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
     _CONVERTERS: ClassVar = CONVERTERS
     data: SceneNodeData
 
-    def local(self, row: Instance, /) -> tuple[tuple[float, ...], ...]:
+    def local(self, row: int, /) -> tuple[tuple[float, ...], ...]:
         """Matrix from the node's space to its parent's."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -247,7 +251,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         cell = LOCAL_STRUCT.unpack_from(data._local_cells, 64 * row)
         return nested(cell, (4, 4))
 
-    def set_local(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_local(self, row: int, value: ArrayLike, /) -> None:
         """Set `local` of a row: 16 values."""
         _value = _LOCAL.one(value)
         data = self.data
@@ -255,7 +259,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             row = self._row(row)
         LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *_value)
 
-    def world(self, row: Instance, /) -> tuple[tuple[float, ...], ...]:
+    def world(self, row: int, /) -> tuple[tuple[float, ...], ...]:
         """Matrix from the node's space to the world's."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -263,7 +267,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         cell = WORLD_STRUCT.unpack_from(data._world_cells, 64 * row)
         return nested(cell, (4, 4))
 
-    def set_world(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_world(self, row: int, value: ArrayLike, /) -> None:
         """Set `world` of a row: 16 values."""
         _value = _WORLD.one(value)
         data = self.data
@@ -271,12 +275,32 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             row = self._row(row)
         WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *_value)
 
-    def row(self, row: Instance, /) -> SceneNode:
+    def row(self, row: int, /) -> SceneNode:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return SceneNode(self.local(row), self.world(row))
+
+    local_of = RowField.by_entity(local)
+    set_local_of = RowField.set_by_entity(set_local)
+    world_of = RowField.by_entity(world)
+    set_world_of = RowField.set_by_entity(set_world)
+
+    def __getitem__(self, entity: Entity, /) -> SceneNodeRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(SceneNodeRef, entity)
+
+    def rows(self) -> Iterator[SceneNodeRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(SceneNodeRef)
 
     def create(
         self,
@@ -506,3 +530,12 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             _tmp3 += _tmp4
             world[...] = _tmp3
             put_rows(_all_world, _rows, _world_cells)
+
+
+class SceneNodeRef(EntityProxy):
+    """A row of a SceneNodeManager, which follows its entity."""
+
+    __slots__ = ()
+
+    local = ArrayField.of(np.float32, SceneNodeManager.set_local)
+    world = ArrayField.of(np.float32, SceneNodeManager.set_world)

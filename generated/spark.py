@@ -19,6 +19,7 @@ One buffer of 32 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
 
 import numpy as np
@@ -36,6 +37,9 @@ from ._runtime.owners.unowned import Unowned
 from ._runtime.placement.bounds import fill_parts, room_at
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.partition import Partition, PartitionedRows
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import IdProxy
 
 COLUMNS: Final = (
     Column("position_x", np.dtype(np.float32), (), 4, ("hot",), 0),
@@ -332,14 +336,14 @@ class SparkManager(Partition, Unowned, Ids):
     _SORT_KEYS: ClassVar = ("heat",)
     data: SparkData
 
-    def position(self, row: Instance, /) -> tuple[float, float]:
+    def position(self, row: int, /) -> tuple[float, float]:
         """Place in the plane. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return (data._position_x_cells[row], data._position_y_cells[row])
 
-    def set_position(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
         _value = _POSITION.one(value)
         data = self.data
@@ -348,14 +352,14 @@ class SparkManager(Partition, Unowned, Ids):
         data._position_x_cells[row] = _value[0]
         data._position_y_cells[row] = _value[1]
 
-    def velocity(self, row: Instance, /) -> tuple[float, float]:
+    def velocity(self, row: int, /) -> tuple[float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return (data._velocity_x_cells[row], data._velocity_y_cells[row])
 
-    def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 2 values."""
         _value = _VELOCITY.one(value)
         data = self.data
@@ -364,14 +368,14 @@ class SparkManager(Partition, Unowned, Ids):
         data._velocity_x_cells[row] = _value[0]
         data._velocity_y_cells[row] = _value[1]
 
-    def heat(self, row: Instance, /) -> float:
+    def heat(self, row: int, /) -> float:
         """What is left of its glow, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._heat_cells[row]
 
-    def set_heat(self, row: Instance, value: float, /) -> None:
+    def set_heat(self, row: int, value: float, /) -> None:
         """Set `heat` of a row."""
         _value = _HEAT.one(value)
         data = self.data
@@ -379,12 +383,34 @@ class SparkManager(Partition, Unowned, Ids):
             row = self._row(row)
         data._heat_cells[row] = _value
 
-    def row(self, row: Instance, /) -> Spark:
+    def row(self, row: int, /) -> Spark:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Spark(self.position(row), self.velocity(row), data._heat_cells[row])
+
+    position_of = RowField.by_id(position)
+    set_position_of = RowField.set_by_id(set_position)
+    velocity_of = RowField.by_id(velocity)
+    set_velocity_of = RowField.set_by_id(set_velocity)
+    heat_of = RowField.by_id(heat)
+    set_heat_of = RowField.set_by_id(set_heat)
+
+    def __getitem__(self, id: Id, /) -> SparkRef:
+        """Return the row of an id, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            StaleIdError: there is none.
+        """
+        return self._proxy(SparkRef, id)
+
+    def rows(self) -> Iterator[SparkRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(SparkRef)
 
     def create(
         self,
@@ -557,3 +583,21 @@ class SparkManager(Partition, Unowned, Ids):
         self._move(other, one)
         self._move(spare, other)
         data._id_slot_cells[spare] = free
+
+
+class SparkRef(IdProxy):
+    """A row of a SparkManager, which follows its id."""
+
+    __slots__ = ()
+
+    position = ArrayField.of(
+        np.float32,
+        SparkManager.set_position,
+        ArrayField.split((2,), "position_x", "position_y"),
+    )
+    velocity = ArrayField.of(
+        np.float32,
+        SparkManager.set_velocity,
+        ArrayField.split((2,), "velocity_x", "velocity_y"),
+    )
+    heat = RowField.of(SparkManager.heat, SparkManager.set_heat)

@@ -17,6 +17,7 @@ One buffer of 26 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -51,6 +52,9 @@ from ._runtime.ids.direct import DirectIdRows, DirectIds
 from ._runtime.ids.slots import WORN_OUT, worn_out
 from ._runtime.maps.sparse import indices, rows_spanned
 from ._runtime.placement.rows import duplicate_instance
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -247,14 +251,14 @@ class TileManager(DirectIds, Gc):
     _CONVERTERS: ClassVar = CONVERTERS
     data: TileData
 
-    def height(self, row: Instance, /) -> float:
+    def height(self, row: int, /) -> float:
         """Height above the sea. [m]"""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return data._height_cells[row]
 
-    def set_height(self, row: Instance, value: float, /) -> None:
+    def set_height(self, row: int, value: float, /) -> None:
         """Set `height` of a row."""
         _value = _HEIGHT.one(value)
         data = self.data
@@ -262,14 +266,14 @@ class TileManager(DirectIds, Gc):
             row = self._row(row)
         data._height_cells[row] = _value
 
-    def walk_cost(self, row: Instance, /) -> int:
+    def walk_cost(self, row: int, /) -> int:
         """Effort of crossing it; 255 is impassable."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return data._walk_cost_cells[row]
 
-    def set_walk_cost(self, row: Instance, value: int, /) -> None:
+    def set_walk_cost(self, row: int, value: int, /) -> None:
         """Set `walk_cost` of a row."""
         _value = _WALK_COST.one(value)
         data = self.data
@@ -277,14 +281,14 @@ class TileManager(DirectIds, Gc):
             row = self._row(row)
         data._walk_cost_cells[row] = _value
 
-    def flow(self, row: Instance, /) -> tuple[float, float]:
+    def flow(self, row: int, /) -> tuple[float, float]:
         """Direction towards the goal."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row)
 
-    def set_flow(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_flow(self, row: int, value: ArrayLike, /) -> None:
         """Set `flow` of a row: 2 values."""
         _value = _FLOW.one(value)
         data = self.data
@@ -294,14 +298,14 @@ class TileManager(DirectIds, Gc):
         data._flow_cells[_at] = _value[0]
         data._flow_cells[_at + 1] = _value[1]
 
-    def explored(self, row: Instance, /) -> bool:
+    def explored(self, row: int, /) -> bool:
         """Whether the player has seen it."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return data._explored_cells[row]
 
-    def set_explored(self, row: Instance, value: bool, /) -> None:
+    def set_explored(self, row: int, value: bool, /) -> None:
         """Set `explored` of a row."""
         _value = _EXPLORED.one(value)
         data = self.data
@@ -309,7 +313,7 @@ class TileManager(DirectIds, Gc):
             row = self._row(row)
         data._explored_cells[row] = _value
 
-    def row(self, row: Instance, /) -> Tile:
+    def row(self, row: int, /) -> Tile:
         """Return a copy of a row; O(1)."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
@@ -320,6 +324,30 @@ class TileManager(DirectIds, Gc):
             FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row),
             data._explored_cells[row],
         )
+
+    height_of = RowField.by_entity(height)
+    set_height_of = RowField.set_by_entity(set_height)
+    walk_cost_of = RowField.by_entity(walk_cost)
+    set_walk_cost_of = RowField.set_by_entity(set_walk_cost)
+    flow_of = RowField.by_entity(flow)
+    set_flow_of = RowField.set_by_entity(set_flow)
+    explored_of = RowField.by_entity(explored)
+    set_explored_of = RowField.set_by_entity(set_explored)
+
+    def __getitem__(self, entity: Entity, /) -> TileRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(TileRef, entity)
+
+    def rows(self) -> Iterator[TileRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(TileRef)
 
     def create(
         self,
@@ -501,3 +529,14 @@ class TileManager(DirectIds, Gc):
             self._break()
             raise
         return len(gone)
+
+
+class TileRef(EntityProxy):
+    """A row of a TileManager, which follows its entity."""
+
+    __slots__ = ()
+
+    height = RowField.of(TileManager.height, TileManager.set_height)
+    walk_cost = RowField.of(TileManager.walk_cost, TileManager.set_walk_cost)
+    flow = ArrayField.of(np.float32, TileManager.set_flow)
+    explored = RowField.of(TileManager.explored, TileManager.set_explored)

@@ -24,6 +24,7 @@ One buffer of 28 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -56,6 +57,10 @@ from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.cold import ColdArray
+from ._runtime.proxies.proxy import EntityProxy
 from .enums import Loot
 
 COLUMNS: Final = (
@@ -460,14 +465,14 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
     _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")
     data: VillagerData
 
-    def energy(self, row: Instance, /) -> float:
+    def energy(self, row: int, /) -> float:
         """Energy left to act with."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._energy_cells[row]
 
-    def set_energy(self, row: Instance, value: float, /) -> None:
+    def set_energy(self, row: int, value: float, /) -> None:
         """Set `energy` of a row."""
         _value = _ENERGY.one(value)
         data = self.data
@@ -475,14 +480,14 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             row = self._row(row)
         data._energy_cells[row] = _value
 
-    def goal(self, row: Instance, /) -> tuple[float, float]:
+    def goal(self, row: int, /) -> tuple[float, float]:
         """Where it is going. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
-    def set_goal(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_goal(self, row: int, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
         _value = _GOAL.one(value)
         data = self.data
@@ -492,7 +497,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         data._goal_cells[_at] = _value[0]
         data._goal_cells[_at + 1] = _value[1]
 
-    def loot(self, row: Instance, /) -> Loot:
+    def loot(self, row: int, /) -> Loot:
         """What it drops when it dies."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -502,7 +507,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             return LOOT_DEFAULT
         return Loot(data._cold._loot_cells[_place])
 
-    def set_loot(self, row: Instance, value: Loot | int, /) -> None:
+    def set_loot(self, row: int, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
         _value = _LOOT.one(value)
         data = self.data
@@ -515,7 +520,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             _place = data._take_cold_row(row)
         data._cold._loot_cells[_place] = _value
 
-    def chance_of_drop(self, row: Instance, /) -> float:
+    def chance_of_drop(self, row: int, /) -> float:
         """Chance of dropping it, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -525,7 +530,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             return 0.10000000149011612
         return data._cold._chance_of_drop_cells[_place]
 
-    def set_chance_of_drop(self, row: Instance, value: float, /) -> None:
+    def set_chance_of_drop(self, row: int, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
         _value = _CHANCE_OF_DROP.one(value)
         data = self.data
@@ -538,7 +543,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             _place = data._take_cold_row(row)
         data._cold._chance_of_drop_cells[_place] = _value
 
-    def home(self, row: Instance, /) -> tuple[float, float]:
+    def home(self, row: int, /) -> tuple[float, float]:
         """Where it carries it to. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -548,7 +553,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             return HOME_STRUCT.unpack(HOME_DEFAULT_BYTES)
         return HOME_STRUCT.unpack_from(data._cold._home_cells, 8 * _place)
 
-    def set_home(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_home(self, row: int, value: ArrayLike, /) -> None:
         """Set `home` of a row: 2 values."""
         _value = _HOME.one(value)
         data = self.data
@@ -563,7 +568,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         data._cold._home_cells[_at] = _value[0]
         data._cold._home_cells[_at + 1] = _value[1]
 
-    def nickname(self, row: Instance, /) -> str:
+    def nickname(self, row: int, /) -> str:
         """What its neighbours call it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -573,7 +578,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             return NICKNAME_DEFAULT
         return str(data._cold._nickname_column[_place], "utf-8")
 
-    def set_nickname(self, row: Instance, value: str, /) -> None:
+    def set_nickname(self, row: int, value: str, /) -> None:
         """Set `nickname` of a row: at most 16 bytes of UTF-8."""
         _value = _NICKNAME.one(value)
         data = self.data
@@ -586,7 +591,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             _place = data._take_cold_row(row)
         data._cold._nickname_column[_place] = _value
 
-    def row(self, row: Instance, /) -> Villager:
+    def row(self, row: int, /) -> Villager:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -599,6 +604,34 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             self.home(row),
             self.nickname(row),
         )
+
+    energy_of = RowField.by_entity(energy)
+    set_energy_of = RowField.set_by_entity(set_energy)
+    goal_of = RowField.by_entity(goal)
+    set_goal_of = RowField.set_by_entity(set_goal)
+    loot_of = RowField.by_entity(loot)
+    set_loot_of = RowField.set_by_entity(set_loot)
+    chance_of_drop_of = RowField.by_entity(chance_of_drop)
+    set_chance_of_drop_of = RowField.set_by_entity(set_chance_of_drop)
+    home_of = RowField.by_entity(home)
+    set_home_of = RowField.set_by_entity(set_home)
+    nickname_of = RowField.by_entity(nickname)
+    set_nickname_of = RowField.set_by_entity(set_nickname)
+
+    def __getitem__(self, entity: Entity, /) -> VillagerRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(VillagerRef, entity)
+
+    def rows(self) -> Iterator[VillagerRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(VillagerRef)
 
     def create(
         self,
@@ -863,3 +896,18 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         self._move(one, spare)
         self._move(other, one)
         self._move(spare, other)
+
+
+class VillagerRef(EntityProxy):
+    """A row of a VillagerManager, which follows its entity."""
+
+    __slots__ = ()
+
+    energy = RowField.of(VillagerManager.energy, VillagerManager.set_energy)
+    goal = ArrayField.of(np.float32, VillagerManager.set_goal)
+    loot = RowField.of(VillagerManager.loot, VillagerManager.set_loot)
+    chance_of_drop = RowField.of(
+        VillagerManager.chance_of_drop, VillagerManager.set_chance_of_drop
+    )
+    home = ColdArray.of(np.float32, VillagerManager.home, VillagerManager.set_home)
+    nickname = RowField.of(VillagerManager.nickname, VillagerManager.set_nickname)

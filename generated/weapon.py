@@ -39,6 +39,9 @@ from ._runtime.convert.numbers import BoolField, FloatField, HandleField
 from ._runtime.convert.objects import ObjectField
 from ._runtime.convert.text import BytesField, TextField
 from ._runtime.handles import NULL_ENTITY, Entity
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import ProxyField
+from ._runtime.proxies.chunks import ChunkArray, ChunkProxy, ChunkValue
 from .enums import Element
 
 COLUMNS: Final = (
@@ -666,3 +669,24 @@ class WeaponData(ChunkColumns):
             bytes(self._code_column[row]).ljust(4, b"\0"),
             self._model_column[row],
         )
+
+
+class WeaponRef(ChunkProxy):
+    """Weapon of an entity, which it follows."""
+
+    __slots__ = ()
+
+    _COMPONENT: ClassVar = Weapon
+
+    damage: ProxyField[float, float] = ChunkValue.cell("damage")
+    reach = ChunkArray.of(np.float32, "reach")
+    direction = ChunkArray.of(
+        np.float32, "direction", ArrayField.split((3,), "direction_x", "direction_y")
+    )
+    grip = ChunkArray.of(np.float32, "grip")
+    elements: ProxyField[tuple[Element, Element], ArrayLike] = ChunkValue.of("elements")
+    sharp: ProxyField[bool, bool] = ChunkValue.cell("sharp")
+    wielder: ProxyField[Entity, Entity | int] = ChunkValue.cell("wielder")
+    name: ProxyField[str, str] = ChunkValue.of("name")
+    code: ProxyField[bytes, bytes] = ChunkValue.of("code")
+    model: ProxyField[Any, Any] = ChunkValue.of("model")

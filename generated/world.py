@@ -19,6 +19,7 @@ from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ._runtime.queries.match import QueryMatch
 from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseMember
 from ._runtime.queries.query import QueriedRows
+from ._runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
 from ._runtime.world.signatures import ComponentFlags
 from ._runtime.world.signed import SignedWorld
 from .ai_state import (
@@ -27,54 +28,93 @@ from .ai_state import (
     AiStateFields,
     AiStateGroupedData,
     AiStateManager,
+    AiStateRef,
 )
 from .archetypes import ArchetypeChunk, Archetypes
-from .armor import Armor, ArmorFields
-from .burning import Burning, BurningFields
-from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
-from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
-from .every_type import EveryType, EveryTypeFields, EveryTypeManager
-from .footprint import Footprint, FootprintFields, FootprintManager
-from .health import Health, HealthFields
-from .kin import Kin, KinColumns, KinFields, KinManager
-from .particle import Particle, ParticleFields, ParticleManager
-from .point_mass import PointMass, PointMassColumns, PointMassFields, PointMassManager
+from .armor import Armor, ArmorFields, ArmorRef
+from .burning import Burning, BurningFields, BurningRef
+from .celestial_body import (
+    CelestialBody,
+    CelestialBodyFields,
+    CelestialBodyManager,
+    CelestialBodyRef,
+)
+from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
+from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
+from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
+from .health import Health, HealthFields, HealthRef
+from .kin import Kin, KinColumns, KinFields, KinManager, KinRef
+from .particle import Particle, ParticleFields, ParticleManager, ParticleRef
+from .point_mass import (
+    PointMass,
+    PointMassColumns,
+    PointMassFields,
+    PointMassManager,
+    PointMassRef,
+)
 from .position import (
     Position,
     PositionColumns,
     PositionFields,
     PositionGroupedData,
     PositionManager,
+    PositionRef,
 )
-from .predator import Predator, PredatorColumns, PredatorFields, PredatorManager
-from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager
+from .predator import (
+    Predator,
+    PredatorColumns,
+    PredatorFields,
+    PredatorManager,
+    PredatorRef,
+)
+from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager, SceneNodeRef
 from .skinned_mesh import (
     SkinnedMesh,
     SkinnedMeshFields,
     SkinnedMeshGroupedData,
     SkinnedMeshManager,
+    SkinnedMeshRef,
 )
-from .sound_source import SoundSource, SoundSourceFields, SoundSourceManager
+from .sound_source import (
+    SoundSource,
+    SoundSourceFields,
+    SoundSourceManager,
+    SoundSourceRef,
+)
 from .spark import SparkManager
-from .static import Static, StaticFields, StaticManager
+from .static import Static, StaticFields, StaticManager, StaticRef
 from .status_effect import (
     StatusEffect,
     StatusEffectColumns,
     StatusEffectFields,
     StatusEffectManager,
+    StatusEffectRef,
 )
 from .texture import TextureManager
-from .tile import Tile, TileFields, TileManager
-from .transform import Transform, TransformColumns, TransformFields, TransformManager
+from .tile import Tile, TileFields, TileManager, TileRef
+from .transform import (
+    Transform,
+    TransformColumns,
+    TransformFields,
+    TransformManager,
+    TransformRef,
+)
 from .velocity import (
     Velocity,
     VelocityColumns,
     VelocityFields,
     VelocityGroupedData,
     VelocityManager,
+    VelocityRef,
 )
-from .villager import Villager, VillagerFields, VillagerGroupedData, VillagerManager
-from .weapon import Weapon, WeaponFields
+from .villager import (
+    Villager,
+    VillagerFields,
+    VillagerGroupedData,
+    VillagerManager,
+    VillagerRef,
+)
+from .weapon import Weapon, WeaponFields, WeaponRef
 
 CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
@@ -121,6 +161,39 @@ class Signature(ComponentFlags):
         | TRANSFORM
         | WEAPON
     )
+
+
+class EntityView(EntityViewBase):
+    """One entity: its components are attributes, which follow it as `m[entity]` does.
+
+    A component that it does not have is a MissingInstanceError.
+    """
+
+    __slots__ = ()
+
+    ai_state = ManagedPart(AiStateRef)
+    celestial_body = ManagedPart(CelestialBodyRef)
+    energy = ManagedPart(EnergyRef)
+    every_type = ManagedPart(EveryTypeRef)
+    footprint = ManagedPart(FootprintRef)
+    kin = ManagedPart(KinRef)
+    particle = ManagedPart(ParticleRef)
+    point_mass = ManagedPart(PointMassRef)
+    position = ManagedPart(PositionRef)
+    predator = ManagedPart(PredatorRef)
+    scene_node = ManagedPart(SceneNodeRef)
+    skinned_mesh = ManagedPart(SkinnedMeshRef)
+    sound_source = ManagedPart(SoundSourceRef)
+    static = ManagedPart(StaticRef)
+    status_effect = ManagedPart(StatusEffectRef)
+    tile = ManagedPart(TileRef)
+    transform = ManagedPart(TransformRef)
+    velocity = ManagedPart(VelocityRef)
+    villager = ManagedPart(VillagerRef)
+    armor = ChunkedPart(ArmorRef)
+    burning = ChunkedPart(BurningRef)
+    health = ChunkedPart(HealthRef)
+    weapon = ChunkedPart(WeaponRef)
 
 
 class MoversRows(NamedTuple):
@@ -565,31 +638,54 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         "bodies",
         "actors",
     )
+    _KINDS: ClassVar = {
+        "ai_state": AiStateManager,
+        "celestial_body": CelestialBodyManager,
+        "energy": EnergyManager,
+        "every_type": EveryTypeManager,
+        "footprint": FootprintManager,
+        "kin": KinManager,
+        "particle": ParticleManager,
+        "point_mass": PointMassManager,
+        "position": PositionManager,
+        "predator": PredatorManager,
+        "scene_node": SceneNodeManager,
+        "skinned_mesh": SkinnedMeshManager,
+        "sound_source": SoundSourceManager,
+        "static": StaticManager,
+        "status_effect": StatusEffectManager,
+        "tile": TileManager,
+        "transform": TransformManager,
+        "velocity": VelocityManager,
+        "villager": VillagerManager,
+        "spark": SparkManager,
+        "texture": TextureManager,
+    }
     _FLAGS = Signature
 
     def __init__(self) -> None:
         self.entities = EntityManager()
-        self.ai_state = AiStateManager(self.entities)
-        self.celestial_body = CelestialBodyManager(self.entities)
-        self.energy = EnergyManager(self.entities)
-        self.every_type = EveryTypeManager(self.entities)
-        self.footprint = FootprintManager(self.entities)
-        self.kin = KinManager(self.entities)
-        self.particle = ParticleManager(self.entities)
-        self.point_mass = PointMassManager(self.entities)
-        self.position = PositionManager(self.entities)
-        self.predator = PredatorManager(self.entities)
-        self.scene_node = SceneNodeManager(self.entities)
-        self.skinned_mesh = SkinnedMeshManager(self.entities)
-        self.sound_source = SoundSourceManager(self.entities)
-        self.static = StaticManager(self.entities)
-        self.status_effect = StatusEffectManager(self.entities)
-        self.tile = TileManager(self.entities)
-        self.transform = TransformManager(self.entities)
-        self.velocity = VelocityManager(self.entities)
-        self.villager = VillagerManager(self.entities)
-        self.spark = SparkManager()
-        self.texture = TextureManager()
+        self.ai_state = self._kind(AiStateManager)(self.entities)
+        self.celestial_body = self._kind(CelestialBodyManager)(self.entities)
+        self.energy = self._kind(EnergyManager)(self.entities)
+        self.every_type = self._kind(EveryTypeManager)(self.entities)
+        self.footprint = self._kind(FootprintManager)(self.entities)
+        self.kin = self._kind(KinManager)(self.entities)
+        self.particle = self._kind(ParticleManager)(self.entities)
+        self.point_mass = self._kind(PointMassManager)(self.entities)
+        self.position = self._kind(PositionManager)(self.entities)
+        self.predator = self._kind(PredatorManager)(self.entities)
+        self.scene_node = self._kind(SceneNodeManager)(self.entities)
+        self.skinned_mesh = self._kind(SkinnedMeshManager)(self.entities)
+        self.sound_source = self._kind(SoundSourceManager)(self.entities)
+        self.static = self._kind(StaticManager)(self.entities)
+        self.status_effect = self._kind(StatusEffectManager)(self.entities)
+        self.tile = self._kind(TileManager)(self.entities)
+        self.transform = self._kind(TransformManager)(self.entities)
+        self.velocity = self._kind(VelocityManager)(self.entities)
+        self.villager = self._kind(VillagerManager)(self.entities)
+        self.spark = self._kind(SparkManager)()
+        self.texture = self._kind(TextureManager)()
         self._managers = {
             AiState: self.ai_state,
             CelestialBody: self.celestial_body,
@@ -885,6 +981,14 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         )
         blocks = ChunkBlocks(self.fighters, fields, working)
         return blocks.keep("parry")
+
+    def __getitem__(self, entity: Entity, /) -> EntityView:
+        """Return an entity with its components as attributes; O(1).
+
+        Raises:
+            StaleEntityError: it is dead.
+        """
+        return EntityView(self, entity)
 
     def spawn_prop(
         self,

@@ -12,6 +12,7 @@ from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import call, collection, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
+from ecsgen.render.proxy_spelling import accessor_lines, field_line
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.spelling import (
@@ -166,6 +167,36 @@ class ComponentSpelling:
     def objects_line(self) -> str:
         """The statement that names the columns of objects."""
         return objects_line(self.objects)
+
+    # --- one row at a time ---------------------------------------------------------------------
+
+    @property
+    def proxy(self) -> str:
+        """The class of its rows with the fields as attributes."""
+        return f"{self.name}Ref"
+
+    @property
+    def proxy_base(self) -> str:
+        """The class of the runtime that this one inherits from."""
+        base = "EntityProxy" if self.owned else "IdProxy"
+        return self.aliases.get(base, base)
+
+    @property
+    def rows_note(self) -> str:
+        """What the docstring of `rows` says of changes meanwhile."""
+        if self.component.instances == "many":
+            return "A structural change ends the loop with StaleInstanceError."
+        return "Those that go before their turn are skipped."
+
+    @property
+    def proxy_fields(self) -> list[str]:
+        """The statements that make the attributes of a proxy."""
+        return [field_line(spelling, self.manager) for spelling in self.fields]
+
+    @property
+    def proxy_accessors(self) -> list[str]:
+        """The statements that make the accessors that take an entity, or an id."""
+        return accessor_lines(self.fields, self.owned)
 
     # --- sorting ---------------------------------------------------------------------------------
 

@@ -150,7 +150,7 @@ class Spelling(ColumnSpelling):
     @property
     def accessor_line(self) -> str:
         """The line that begins the accessor."""
-        return signature(self.name, ["self", "row: Instance", "/"], self.read_type, 4)
+        return signature(self.name, ["self", "row: int", "/"], self.read_type, 4)
 
     def checked_lines(self, indent: int) -> str:
         """The statements that convert the value for a new row; most leave it at the default."""

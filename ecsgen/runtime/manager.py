@@ -52,6 +52,8 @@ class Manager(FixedParts, ABC):
     """Whether a row can be created of whatever values fit their fields."""
     _RELEASES: ClassVar[bool] = False
     """Whether callbacks are told of rows about to go."""
+    _IS_LIST: ClassVar[bool] = False
+    """Whether an entity may have several instances."""
     _locks: int
     data: Rows
 

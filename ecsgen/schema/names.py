@@ -30,7 +30,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
-        "CapacityError BrokenManagerError StaleViewWarning FieldInfo Archetypes ArchetypeChunk"
+        "CapacityError BrokenManagerError StaleViewWarning FieldInfo Archetypes ArchetypeChunk "
+        "EntityView"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -68,6 +69,11 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "WORD_BITS WideSignedWorld WorldBase WorldManager "
         "FixedParts UniqueQueryColumn"
     ),
+    "what their runtime defines for one row or entity at a time": _words(
+        "ArrayField CellView ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
+        "EntityProxy EntityViewBase EntityWorld GivenRows IdProxy LateRow ManagedPart "
+        "ManagedProxy PLAIN ProxyField ProxyT RowField RowHolder RowProxy AddedRows SeveralRows"
+    ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
         "BufferError Ellipsis Exception ExceptionGroup False FloatingPointError IndexError "
@@ -80,7 +86,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
 # A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData", "Columns")
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData", "Columns", "Ref")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -117,6 +123,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "memoryview isinstance next iter zip"
     ),
 }
+# A field `id` has no accessor by entity: its name is that of a method.
+OWN_ACCESSORS: Final = frozenset(("id_of",))
 # Annotations in a class body would find the field's accessor instead of the class.
 RESERVED_FIELD_NAMES: Final = (
     frozenset().union(*FIELD_GROUPS.values()) | RESERVED_CLASS_NAMES | KEYWORDS
@@ -127,7 +135,7 @@ RESERVED_PREFIXES: Final = ("set_",)
 
 WORLD_NAMES: Final = _words(
     "entities spawn destroy destroy_many gc collect components empty_entities signature "
-    "signatures archetypes MANAGERS QUERIES GROUPS BUNDLES self n np"
+    "signatures archetypes create get MANAGERS QUERIES GROUPS BUNDLES self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 
@@ -137,6 +145,7 @@ MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     | frozenset(
         ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
     ),
+    "methods of views of entities": frozenset(("add", "remove")),
     "functions that the world calls": frozenset(("known_fields",)),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(

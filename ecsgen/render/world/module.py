@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from ecsgen import world_features
 from ecsgen.model import Component, Project, World
-from ecsgen.render.calls import collection
+from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.quoting import literal
@@ -126,6 +126,22 @@ class Parts:
             for kind, names in kinds.items()
             if names
         )
+
+    @property
+    def kinds_lines(self) -> str:
+        """The statement that names the class of each manager."""
+        members = [*self.components, *self.unowned]
+        entries = "".join(f'        "{m.module}": {m.name}Manager,\n' for m in members)
+        return (
+            f"    _KINDS: ClassVar = {{\n{entries}    }}"
+            if entries
+            else "    _KINDS: ClassVar = {}"
+        )
+
+    def made_line(self, member: Member, arguments: str) -> str:
+        """The statement that makes a manager."""
+        head = f"self.{member.module} = self._kind({member.name}Manager)"
+        return call(head, [arguments] if arguments else [], 8)
 
     @property
     def collecting_lines(self) -> str:

@@ -6,7 +6,7 @@ bulk call. A field class says how to check one element (`cell`) and a typed arra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum, IntFlag
 from operator import index
 from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
@@ -45,6 +45,12 @@ class Converter(Protocol):
 
 FieldTable: TypeAlias = Mapping[str, tuple[Converter, Any]]
 """The converter and the default of each field."""
+
+
+def check_values(fields: FieldTable, row: Iterable[Any]) -> None:
+    """Raise what a creation would if a value, one for each field, does not fit it."""
+    for (field, _), value in zip(fields.values(), row, strict=True):
+        field.one(value)
 
 
 class Field:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
+from ..convert.base import check_values
 from ..entities.arrays import as_entities
 from ..entities.manager import EntityManager
 from ..entities.shown import entity_name
@@ -21,6 +22,8 @@ from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import per_class
 from ..placement.rows import first_missing, has_row, is_integer, missing
+from ..proxies.making import following, new_proxy
+from ..proxies.proxy import ProxyT
 from ..state import NO_SLOTS
 
 
@@ -70,6 +73,10 @@ class Owned(Manager):
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
 
     @abstractmethod
+    def row(self, row: int, /) -> Any:
+        """Return a copy of a row; O(1)."""
+
+    @abstractmethod
     def remove(self, entity: Entity, /) -> int:
         """Remove all instances of the entity and return how many went."""
 
@@ -117,6 +124,42 @@ class Owned(Manager):
         return StaleInstanceError(
             f"{error}; that is the entity {entity}; lookup(entity) gives its row"
         )
+
+    @per_class
+    def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        row = self.lookup(entity)
+        if row == NIL:
+            raise missing(type(self).__name__, entity)
+        proxy = new_proxy(kind)  # set here: a function for it would cost as much again
+        proxy._manager = self
+        proxy._owner = entity
+        proxy._row = row
+        proxy._version = self.data._version
+        return proxy
+
+    def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
+        """Iterate over proxies of the present rows, which follow their entities; O(n)."""
+        data = self.data
+        rows = data._used_rows()
+        owners = data._entity_column[rows].tolist()
+        return following(kind, self, self.lookup, owners, rows.tolist())
+
+    def _check_row(self, row: tuple[Any, ...]) -> None:
+        """Raise if a value of a row does not fit its field."""
+        check_values(self._CONVERTERS, row)
+
+    def _copies_of(self, entity: Entity) -> Iterator[Any]:
+        """Iterate over copies of the entity's rows."""
+        row = self.lookup(entity)
+        return map(self.row, [] if row == NIL else self._rows_with(row).tolist())
+
+    def _copy_of(self, entity: Entity) -> Any:
+        """Return a copy of the entity's row, or None; O(1)."""
+        row = self.lookup(entity)
+        return None if row == NIL else self.row(row)
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""

@@ -15,6 +15,8 @@ from ..few import FEW, few_values
 from ..handles import NIL, Columns, Id, IdArray
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
+from ..proxies.making import following, new_proxy
+from ..proxies.proxy import ProxyT, resolved
 from ..state import NO_SLOTS
 
 
@@ -39,6 +41,22 @@ class Unowned(IdCalls):
     def __contains__(self, id: object) -> bool:
         """Return whether an id has an instance; O(1)."""
         return is_integer(id) and self.resolve(Id(index(id))) != NIL
+
+    def _proxy(self, kind: type[ProxyT], id: Id) -> ProxyT:
+        """Return a proxy of the row of an id, or raise StaleIdError; O(1)."""
+        id = Id(index(id))
+        proxy = new_proxy(kind)
+        proxy._manager = self
+        proxy._owner = id
+        proxy._row = resolved(self, id)
+        proxy._version = self.data._version
+        return proxy
+
+    def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
+        """Iterate over proxies of the present rows, which follow their ids; O(n)."""
+        rows = self.data._used_rows()
+        ids = self.id_of_many(rows).tolist()
+        return following(kind, self, self.resolve, ids, rows.tolist())
 
     @abstractmethod
     def _append_many(self, count: int, columns: Columns) -> IdArray:

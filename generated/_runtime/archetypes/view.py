@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..entities.arrays import as_entities
 from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import locked, missing
+from ..proxies.chunks import chunk_proxy
+from ..proxies.proxy import ProxyT
 from ..reprs import bytes_text, count_text
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase
@@ -201,6 +203,10 @@ class ArchetypeView(Generic[ChunkT]):
             raise missing(component.__name__, entity)
         chunk, row = archetype.at(position)
         return chunk._parts[number], row
+
+    def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
+        """Return a proxy of a live entity's row; MissingInstanceError without one. O(1)."""
+        return chunk_proxy(kind, self, entity)
 
     def _get(self, entity: Entity, component: RowClass) -> Any:
         columns, row = self._find(entity, component)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..convert.base import FieldTable
@@ -61,11 +61,17 @@ def known_fields(component: type[tuple[Any, ...]], fields: object) -> Mapping[st
     return fields
 
 
-def _unknown_field(component: str, name: object, known: tuple[str, ...]) -> TypeError:
+def nearest_name(name: str, known: Sequence[str]) -> str:
+    """Return the name that was meant, or nothing."""
     from difflib import get_close_matches  # which takes a while, for errors alone
 
-    near = get_close_matches(str(name), known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+    near = get_close_matches(name, known, n=1)
+    return near[0] if near else ""
+
+
+def _unknown_field(component: str, name: object, known: tuple[str, ...]) -> TypeError:
+    near = nearest_name(str(name), known)
+    hint = f"did you mean {near!r}?" if near else f"it has {', '.join(known)}"
     if not known:
         hint = "it has none"
     return TypeError(f"{component} has no field {name!r}; {hint}")

@@ -71,7 +71,7 @@ class Direct(One):
         return iter(owners[owners != NULL_ENTITY].tolist())
 
     @per_class
-    def entity(self, row: Instance, /) -> Entity:
+    def entity(self, row: int, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
@@ -109,7 +109,7 @@ class Direct(One):
         return direct_lookup(data._entity_column[: data._n], given, INDEX_MASK)
 
     @per_class
-    def destroy(self, row: Instance, /) -> None:
+    def destroy(self, row: int, /) -> None:
         """Remove one instance; O(1). Nothing moves.
 
         Raises:
@@ -121,7 +121,7 @@ class Direct(One):
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
-        self._destroy_row(row)
+        self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
 
     @per_class
     def _end_below(self, row: int) -> int:

@@ -28,7 +28,7 @@ class Packed(Manager):
         return self.data._n
 
     @per_class
-    def destroy(self, row: Instance, /) -> None:
+    def destroy(self, row: int, /) -> None:
         """Remove one instance; O(1). The last row moves into its place.
 
         With a partition or a group, so does the last row of its part. In a hierarchy, its
@@ -42,7 +42,7 @@ class Packed(Manager):
             raise self._locked()
         if type(row) is not int or not 0 <= row < self.data._n:
             row = self._row(row)
-        self._destroy_row(row)
+        self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
 
     def sort(self, key: str | ArrayLike, /) -> None:
         """Sort the rows by a scalar field, by name, or by a key, one value per row.

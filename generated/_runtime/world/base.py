@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import index
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,11 @@ from ..handles import Columns, Entity, EntityArray, RowClass
 from ..html_tables import world_table
 from ..parts import FixedParts
 from ..reprs import count_text, list_text
+from .own import own_managers
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
+
+_ManagerT = TypeVar("_ManagerT")
 
 SpawnFields: TypeAlias = Mapping[RowClass, GivenRows | None]
 """The columns of each component that is given, or one row for all; None for the others."""
@@ -70,9 +73,29 @@ class WorldBase(FixedParts):
     BUNDLES: ClassVar[tuple[str, ...]] = ()
     """The methods that spawn bundles."""
     entities: EntityManager
+    _KINDS: ClassVar[Mapping[str, type[Any]]] = {}
+    """The class of each manager, by the attribute that it is."""
+    _OWN: ClassVar[Mapping[type[Any], type[Any]]] = {}
+    """The subclasses that stand for some of them."""
     _managers: dict[RowClass, WorldManager]
     """Those whose rows belong to entities, by row class."""
     _collecting: tuple[CollectingManager, ...]
+
+    def __init_subclass__(
+        cls, managers: Mapping[str, type[Any]] | None = None, **options: Any
+    ) -> None:
+        """Let classes of one's own stand for managers: `class Mine(World, managers={…})`.
+
+        Raises:
+            TypeError: no such component, or not a subclass of its manager.
+        """
+        super().__init_subclass__(**options)
+        if managers is not None:
+            cls._OWN = {**cls._OWN, **own_managers(cls.__name__, cls._KINDS, managers)}
+
+    def _kind(self, manager: type[_ManagerT]) -> type[_ManagerT]:
+        """Return the class that stands for a manager's."""
+        return self._OWN.get(manager, manager)
 
     def __repr__(self) -> str:
         """Show how many entities there are, and rows of each component; O(components)."""
@@ -152,6 +175,12 @@ class WorldBase(FixedParts):
                 return self._spawn_few(n, few)
         parts = self._checked(n, chosen)
         borrowed = [value for given in chosen.values() for value in values_given(given)]
+        return self._spawn_parts(n, parts, borrowed)
+
+    def _spawn_parts(
+        self, n: int, parts: Sequence[SpawnPart], borrowed: Iterable[object]
+    ) -> EntityArray:
+        """Create n entities with checked rows. `borrowed`: the caller's arguments."""
         entities = self.entities.create_many(n)
         if n == 0:
             return entities

@@ -25,6 +25,7 @@ from hypothesis.stateful import (
 
 from .fields import Field
 from .package import NIL, StaleInstanceError, StructureLockedError
+from .proxies import Followed
 from .subject import Subject, same
 
 SETTINGS = settings(
@@ -69,6 +70,7 @@ class Machine(RuleBasedStateMachine):
         self.manager: Any = self.made()
         self.table: list[Record | None] = []  # by row; None is a hole
         self.version = 0
+        self.followed = Followed()
         self.watch()
 
     # --- what policies say ---------------------------------------------------------
@@ -291,6 +293,12 @@ class Machine(RuleBasedStateMachine):
                     call()
 
     # --- what must hold ------------------------------------------------------------
+
+    @invariant()
+    def proxies_follow_their_rows(self) -> None:
+        rows = self.used()
+        self.followed.check(self.manager, [self.at(row).owner for row in rows[-2:]])
+        assert [proxy.row for proxy in self.manager.rows()] == rows
 
     @invariant()
     def rows_agree(self) -> None:

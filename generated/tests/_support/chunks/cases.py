@@ -10,10 +10,10 @@ import pytest
 from ..package import EntityArray, EntityManager
 from ..runtime import runtime_with
 from ..subject import same
-from .base import Members
+from . import proxies
 
 
-class Cases(Members):
+class Cases(proxies.Cases):
     """Rows and columns of components in chunks, one thing at a time."""
 
     def test_rows_read_back(self) -> None:
