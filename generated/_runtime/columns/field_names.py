@@ -1,8 +1,8 @@
-"""Fields that are given by name: only those that the component has."""
+"""Fields and components that are given by name: only those that there are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 FieldsT = TypeVar("FieldsT", bound=Mapping[str, Any])
@@ -23,11 +23,24 @@ def known_fields(component: type[tuple[Any, ...]], fields: FieldsT) -> FieldsT:
     return fields
 
 
-def _unknown_field(component: str, name: object, known: tuple[str, ...]) -> TypeError:
+def unknown_component(
+    method: Callable[..., object], given: Mapping[str, object]
+) -> TypeError:
+    """Return the error of a keyword that a method which takes components does not know."""
+    known: Mapping[str, object] = method.__kwdefaults__  # type: ignore[attr-defined]  # it is one
+    name = next(iter(given))
+    return TypeError(f"{method.__name__} has no component {name!r}; {_hint(name, known)}")
+
+
+def _unknown_field(component: str, name: object, known: Iterable[str]) -> TypeError:
+    return TypeError(f"{component} has no field {name!r}; {_hint(name, known)}")
+
+
+def _hint(name: object, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # which takes a while, for errors alone
 
-    near = get_close_matches(str(name), known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-    if not known:
-        hint = "it has none"
-    return TypeError(f"{component} has no field {name!r}; {hint}")
+    names = list(known)
+    near = get_close_matches(str(name), names, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"it has {', '.join(names)}" if names else "it has none"

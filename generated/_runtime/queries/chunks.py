@@ -10,7 +10,7 @@ import numpy as np
 from ..archetypes.rows import Archetype
 from ..archetypes.view import ArchetypeView, ChunkT
 from ..handles import EntityArray, RowClass
-from .base import QueryBase, RowsT, RowT
+from .base import QueryBase, RowsT, RowT, changed_in_loop
 
 
 class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
@@ -56,6 +56,15 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     def _arrays(self) -> tuple[EntityArray]:
         return (self._owners(),)
+
+    def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
+        store, version = self._store, self._version
+        for row in rows:
+            if store._version != version:
+                raise changed_in_loop()
+            yield row
+        if store._version != version:
+            raise changed_in_loop()
 
     def _owners(self) -> EntityArray:
         """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""

@@ -105,6 +105,13 @@ class Cases(Members):
                 self.created(w, [*wanted, added], 2)
             yield query, clauses, w
 
+    def test_loops_notice_changes(self) -> None:
+        for query, _, w in self.populated():
+            loop = iter(getattr(w, query))
+            w.destroy(next(loop).entity)
+            with pytest.raises(RuntimeError, match="while a query was iterated"):
+                next(loop)
+
     def test_each_component_matters(self) -> None:
         for query, clauses, w in self.populated():
             self.check(w)

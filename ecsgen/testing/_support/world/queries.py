@@ -268,11 +268,50 @@ class Cases:
             data = getattr(w, module).data
             for field in self.subjects[module].whole:
                 wanted = getattr(data, field.name).copy()
-                cells = getattr(getattr(query, module), field.name).copy()
+                cells = getattr(getattr(query, module), field.name)
                 assert same_cells(cells, wanted[rows])
+                assert not cells.flags.writeable
                 setattr(getattr(query, module), field.name, cells[::-1])
+                assert same_cells(cells, wanted[rows])
                 wanted[rows] = cells[::-1]
                 assert same_cells(getattr(data, field.name), wanted)
+
+    def test_loops_notice_changes(self) -> None:
+        for query in self.queries:
+            for change in (self.kill, self.strip, self.add_another):
+                w = next(w for name, _, w in self.populated() if name == query)
+                loop = iter(getattr(w, query))
+                change(w, query, next(loop).entity)
+                with pytest.raises(RuntimeError, match="while a query was iterated"):
+                    next(loop)
+
+    def kill(self, w: Any, query: str, entity: int) -> None:
+        """Destroy an entity."""
+        w.destroy(entity)
+
+    def strip(self, w: Any, query: str, entity: int) -> None:
+        """Remove a component that the query asks for."""
+        clauses = self.queries[query]
+        for module in (*clauses["all"], *clauses["any"]):
+            if getattr(w, module).remove(entity):
+                return
+
+    def add_another(self, w: Any, query: str, entity: int) -> None:
+        """Create an instance in each manager that the query asks, whoever has it."""
+        for module in self.concerned(query):
+            getattr(w, module).ensure(w.entities.create())
+
+    def test_loops_may_go_on(self) -> None:
+        """Over the very rows, whatever is written and whoever is born meanwhile."""
+        for query, clauses, w in self.populated():
+            for _ in range(2):
+                for row in getattr(w, query):
+                    rows = getattr(w, query).rows()
+                    assert row in zip(*(a.tolist() for a in rows), strict=True)
+                    for module in clauses["all"]:
+                        for field in self.subjects[module].whole:
+                            columns = getattr(getattr(w, query), module)
+                            setattr(columns, field.name, getattr(columns, field.name))
 
     def shuffle(self, w: Any) -> None:
         """Let the managers' orders differ, where they have one."""
