@@ -6,7 +6,8 @@ import operator
 import pickle
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,7 @@ def test_operators_are_checked_like_values(make: Callable[[], Any]) -> None:
 
 def test_rows_that_follow_each_other_are_added_to_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     world = together()
-    given = []
+    given: list[Any] = []
     monkeypatch.setattr(type(world.movers.place).x, "_field", Watched(given))
     world.movers.place.x += 1
     assert given == []
@@ -256,20 +257,32 @@ CHANGES: dict[str, Callable[[Any, int], object]] = {
 }
 
 
+def steps_until(query: Any, step: int, change: Callable[[Any], object]) -> list[int]:
+    """Return the entities that a loop sees if it changes something at a step."""
+    seen: list[int] = []
+    with pytest.raises(RuntimeError, match=r"iterate over list\(query\)"):
+        seen.extend(changing(query, step, change))
+    return seen
+
+
+def changing(query: Any, step: int, change: Callable[[Any], object]) -> Iterator[int]:
+    """Yield the entities of a query, and change something at a step."""
+    for number, row in enumerate(query, 1):
+        if number == step:
+            change(row.entity)
+        yield row.entity
+
+
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("after", [1, 3, COUNT])
-def test_loops_notice_changes_at_the_next_step(change: str, after: int) -> None:
+@pytest.mark.parametrize("step", [1, 3, COUNT])
+@pytest.mark.parametrize("is_second", [False, True])
+def test_loops_notice_changes_at_the_next_step(change: str, step: int, is_second: bool) -> None:
     world = together()
-    for first in (True, False):
-        steps = 0
-        with pytest.raises(RuntimeError, match=r"iterate over list\(query\)"):
-            for row in world.movers:
-                steps += 1
-                if steps == min(after, len(world.movers)):
-                    CHANGES[change](world, row.entity)
-                    if change == "room is made":
-                        world.body.reserve(1000 if first else 5000)
-        assert steps == after or not first
+    if is_second:
+        assert len(list(world.movers)) == COUNT
+    entities = world.movers.rows().entity.tolist()
+    seen = steps_until(world.movers, step, partial(CHANGES[change], world))
+    assert seen == entities[:step]
 
 
 def test_loops_over_many_notice_changes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,25 +291,16 @@ def test_loops_over_many_notice_changes(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sys.modules[runtime], "_KEPT", 2)
     monkeypatch.setattr(sys.modules[runtime.replace("query", "base")], "_AT_ONCE", 4)
     assert [tuple(row)[1:3] for row in world.movers] == [(k, k) for k in range(COUNT)]
-    seen = []
-    with pytest.raises(RuntimeError, match="while a query was iterated"):
-        for row in world.movers:
-            seen.append(row.entity)
-            if len(seen) == 5:
-                world.destroy(row.entity)
-    assert len(seen) == 5
+    assert len(steps_until(world.movers, 5, world.destroy)) == 5
 
 
 def test_loops_over_chunks_notice_changes() -> None:
     world = together()
-    world.spawn(3, heat={})
-    seen = []
-    with pytest.raises(RuntimeError, match="while a query was iterated"):
-        for row in world.burning:
-            seen.append(row.entity)
-            world.archetypes.remove(row.entity, world.burning._ALL[0])
-    assert len(seen) == 1
-    assert [row.entity for row in world.burning] != seen
+    es = world.spawn(3, heat={}).tolist()
+    heat = world.burning._ALL[0]
+    assert steps_until(world.burning, 1, lambda e: world.archetypes.remove(e, heat)) == es[:1]
+    assert [row.entity for row in world.burning] == [es[2], es[1]]
+    assert steps_until(world.burning, 2, world.destroy) == [es[2], es[1]]
 
 
 def test_loops_may_write_cells_and_create_entities() -> None:

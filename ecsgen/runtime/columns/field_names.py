@@ -27,7 +27,7 @@ def unknown_component(
     method: Callable[..., object], given: Mapping[str, object]
 ) -> TypeError:
     """Return the error of a keyword that a method which takes components does not know."""
-    known: Mapping[str, object] = method.__kwdefaults__  # type: ignore[attr-defined]  # it is one
+    known: Iterable[str] = method.__kwdefaults__ or ()
     name = next(iter(given))
     return TypeError(f"{method.__name__} has no component {name!r}; {_hint(name, known)}")
 

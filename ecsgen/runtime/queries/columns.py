@@ -67,7 +67,7 @@ class QueryColumn(Generic[_Cell]):
             cells = self._read(view)
             if who is Reader.UNKNOWN:
                 cells = cells.view(ReadCells)
-        cells.setflags(False)
+        cells.setflags(False)  # type: ignore[call-arg]  # `write`, in half the time
         return cells
 
     def _own(self, view: QueryColumns) -> NDArray[_Cell]:
