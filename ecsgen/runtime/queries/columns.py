@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sys import _getframe
-from typing import Any, Generic, Self, TypeVar, overload
+from types import FrameType
+from typing import Any, Final, Generic, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 from ..columns.buffers import is_same_view, items, put_cells
 from ..handles import NIL, RowArray
 from .join import QueryJoin
-from .reading import BEFORE_AUGMENTED, LOAD, ReadCells, Reader, reader
-from .rows import as_array
+from .reading import BEFORE_AUGMENTED, LOAD, ReadCells, Reader, is_operand, reader
 
 _Cell = TypeVar("_Cell", bound=np.generic)
+
+_LARGE: Final = 1 << 14
+"""Bytes that take longer to copy than to find out whether they need to be."""
 
 
 class QueryColumns:
@@ -59,7 +62,7 @@ class QueryColumn(Generic[_Cell]):
         frame = _getframe(1)
         code, at = frame.f_code.co_code, frame.f_lasti
         if code[at] == LOAD and code[at - 2] not in BEFORE_AUGMENTED:
-            cells = self._read(view)  # most readers, without a call to tell
+            cells = self._read(view, frame)  # most readers, without a call to tell
         else:
             who = reader(frame)
             if who is Reader.AUGMENTED:
@@ -80,13 +83,21 @@ class QueryColumn(Generic[_Cell]):
             return column[rows]
         return self._read(view)
 
-    def _read(self, view: QueryColumns) -> NDArray[_Cell]:
-        """Return a copy of the cells of the rows."""
+    def _read(
+        self, view: QueryColumns, frame: FrameType | None = None
+    ) -> NDArray[_Cell]:
+        """Return the cells of the rows: a copy, unless a reader's frame shows that he needs none."""
         join, place = view._join, view._place
         member = join.match().members[place]
         column: NDArray[_Cell] = getattr(join.data[place], self._attribute)
+        rows = member.rows
+        if isinstance(rows, slice):
+            cells = column[rows]
+            if frame is not None and cells.nbytes > _LARGE and is_operand(frame):
+                return cells
+            return cells.copy()
         if member.has_nil:
-            return self._with_defaults(column, as_array(member.rows))
+            return self._with_defaults(column, rows)
         return member.gather(column)
 
     def _with_defaults(

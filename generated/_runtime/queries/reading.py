@@ -1,8 +1,9 @@
-"""Who reads a column: an augmented assignment, which is about to write it, or anything else.
+"""Who reads a column: somebody who may keep what he gets, or an operator that does not.
 
-`q.place.at += v` reads the column, adds to what it gets, and assigns that. Whoever keeps what he
-reads must get a copy, which an addition in place has no use for: over large columns it would
-take three times as long. The reader's instruction tells one from the other.
+Whoever keeps what he reads must get a copy. `q.place.at += v`, which reads, adds and assigns,
+has no use for one, nor has `q.place.speed * dt`: over large columns the copy would take longer
+than the operation. The instruction at which the reader stands tells one from the other, and the
+next ones.
 """
 
 from __future__ import annotations
@@ -28,6 +29,19 @@ BEFORE_AUGMENTED: Final = frozenset((_COPY, _EXTENDED))
 """What may stand before the load of an augmented assignment; behind others it is plain."""
 
 
+_CACHE: Final = opmap.get("CACHE", 0)
+_BINARY: Final = opmap.get("BINARY_OP", -1)
+_LOADS: Final = frozenset(
+    opmap[name]
+    for name in (
+        *("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_FAST", "LOAD_FAST_BORROW"),
+        *("LOAD_FAST_CHECK", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"),
+    )
+    if name in opmap
+)
+"""What puts one value on the stack and runs no other code."""
+
+
 class Reader(Enum):
     """What is done with the attribute that is read."""
 
@@ -51,6 +65,25 @@ def reader(frame: FrameType) -> Reader:
     if code[at] == _COPY and code[at + 1] == 1:
         return Reader.AUGMENTED
     return Reader.PLAIN
+
+
+def is_operand(frame: FrameType) -> bool:
+    """Return whether the plain reader at a frame is an operator, which makes a new array; O(1).
+
+    It comes next, or behind the other operand if that is a constant or a variable.
+    """
+    code = frame.f_code.co_code
+    at = _next(code, frame.f_lasti)
+    if code[at] in _LOADS:
+        at = _next(code, at)
+    return code[at] == _BINARY
+
+
+def _next(code: bytes, at: int) -> int:
+    at += 2
+    while code[at] == _CACHE or code[at] == _EXTENDED:
+        at += 2
+    return at
 
 
 class ReadCells(np.ndarray[Any, np.dtype[Any]]):

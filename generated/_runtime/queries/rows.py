@@ -64,9 +64,7 @@ class QueryRows:
 
     def gather(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the cells of these rows, a copy; O(k)."""
-        rows = self.rows
-        if isinstance(rows, slice):
-            return column[rows].copy()
+        rows = as_array(self.rows)
         if len(rows) * column.strides[0] < _NEAR:  # as `order` says, without its questions
             return column.take(rows, 0)
         order = self.order(column.strides[0])
