@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import numpy as np
 
-_IS_KNOWN: Final = (
-    sys.implementation.name == "cpython" and (3, 11) <= sys.version_info[:2] <= (3, 14)
-)
+_IS_KNOWN: Final = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info[
+    :2
+] <= (3, 14)
 """Whether an augmented assignment is compiled to what `reader` looks for."""
 
 LOAD: Final = opmap.get("LOAD_ATTR", -1) if _IS_KNOWN else -1

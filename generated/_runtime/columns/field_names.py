@@ -29,7 +29,9 @@ def unknown_component(
     """Return the error of a keyword that a method which takes components does not know."""
     known: Iterable[str] = method.__kwdefaults__ or ()
     name = next(iter(given))
-    return TypeError(f"{method.__name__} has no component {name!r}; {_hint(name, known)}")
+    return TypeError(
+        f"{method.__name__} has no component {name!r}; {_hint(name, known)}"
+    )
 
 
 def _unknown_field(component: str, name: object, known: Iterable[str]) -> TypeError:

@@ -100,9 +100,7 @@ class QueryColumn(Generic[_Cell]):
             return self._with_defaults(column, rows)
         return member.gather(column)
 
-    def _with_defaults(
-        self, column: NDArray[_Cell], rows: RowArray
-    ) -> NDArray[_Cell]:
+    def _with_defaults(self, column: NDArray[_Cell], rows: RowArray) -> NDArray[_Cell]:
         """Return the cells of the rows, and the field's default where there is none."""
         absent = rows == NIL
         cells = np.empty((len(rows), *column.shape[1:]), column.dtype)

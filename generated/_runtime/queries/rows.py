@@ -65,7 +65,9 @@ class QueryRows:
     def gather(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the cells of these rows, a copy; O(k)."""
         rows = as_array(self.rows)
-        if len(rows) * column.strides[0] < _NEAR:  # as `order` says, without its questions
+        if (
+            len(rows) * column.strides[0] < _NEAR
+        ):  # as `order` says, without its questions
             return column.take(rows, 0)
         order = self.order(column.strides[0])
         if order is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from copy import deepcopy
 from itertools import permutations, product
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ..fields import Field, Float, Int
 from ..package import NIL, CapacityError, StructureLockedError
 from ..runtime import runtime_with
 from ..subject import Subject
@@ -24,7 +26,9 @@ Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
 
 FEW: dict[str, Any] = {
+    "_AT_ONCE": 2,
     "_JOINED": 3,
+    "_KEPT": 2,
     "_SCATTERED": 0,
     "_STEP": 2,
     "_SAMPLES": 2,
@@ -276,6 +280,42 @@ class Cases:
                 wanted[rows] = cells[::-1]
                 assert same_cells(getattr(data, field.name), wanted)
 
+    def test_code_reads_copies_and_writes_by_operators(self) -> None:
+        """Code, whose instructions tell who reads: `getattr` cannot show that."""
+        for name, clauses in self.queries.items():
+            for order in (self.keep, self.shuffle):
+                w = self.with_all(clauses)
+                order(w)
+                for module in clauses["all"]:
+                    for field in self.subjects[module].whole:
+                        self.read_and_write(w, name, module, field)
+
+    def read_and_write(self, w: Any, name: str, module: str, field: Field) -> None:
+        """Read a column, let an operator write it if it holds numbers, and read it again."""
+        column = f"query.{module}.{field.name}"
+        scope = {"query": getattr(w, name), "np": np}
+        before = eval(column, scope)
+        kept = before.copy()
+        assert type(before) is np.ndarray
+        with pytest.raises(ValueError, match="read-only"):
+            exec(f"{column}[...] = 0", scope)
+        with pytest.raises(ValueError, match="read-only"):
+            exec(f"alone = {column}\nalone *= 0", scope)
+        assert same_cells(eval(column, scope), before)
+        data = getattr(w, module).data
+        if isinstance(field, Float | Int) and field.name not in unique_fields(data):
+            read = getattr(getattr(scope["query"], module), field.name)
+            assert not operator.imul(read, 0).any()
+            assert same_cells(read, before)
+            exec(f"{column} *= 0", scope)
+            rows = getattr(getattr(w, name).rows(), module)
+            assert not getattr(data, field.name)[rows].any()
+            assert not eval(column, scope).any()
+        assert same_cells(before, kept)
+
+    def keep(self, w: Any) -> None:
+        """Leave the managers' orders as they are."""
+
     def test_loops_notice_changes(self) -> None:
         for query in self.queries:
             for change in (self.kill, self.strip, self.add_another):
@@ -352,6 +392,12 @@ class Cases:
                     assert len({repr(cell) for cell in cells[absent].tolist()}) == 1
                     setattr(columns, field.name, cells)
                     assert same_cells(getattr(columns, field.name), cells)
+
+
+def unique_fields(data: Any) -> Iterable[str]:
+    """Return the names of the fields of which no two rows have the same value."""
+    found: Iterable[str] = getattr(data, "UNIQUE", ())
+    return found
 
 
 def same_cells(found: NDArray[Any], wanted: NDArray[Any]) -> bool:
