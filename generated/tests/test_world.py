@@ -159,6 +159,7 @@ class TestSignature(signature.Cases):
 
 class TestEntityView(entity_view.Cases):
     world = Game
+    view = EntityView
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
 

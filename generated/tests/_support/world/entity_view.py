@@ -21,6 +21,7 @@ class Cases:
     """`world[entity]`, and what worlds do with rows of one entity."""
 
     world: ClassVar[Any]
+    view: ClassVar[Any]
     subjects: ClassVar[Mapping[str, Subject]]
     """By the attribute of the world that holds the manager, sorted by name."""
     unowned: ClassVar[Mapping[str, Subject]]
@@ -127,6 +128,7 @@ class Cases:
         for module, subject in self.subjects.items():
             w = self.world()
             x = w[w.create(self.row(subject, 1))]
+            assert type(x) is self.view
             found = getattr(x, module)
             assert found.entity == x.entity
             assert same(getattr(w, module).row(found.row), w.get(x.entity, subject.row))
