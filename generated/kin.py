@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
-from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
 from ._runtime.destroy.gc import Gc
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.hierarchy.hierarchy import FamilyRows, OrphansRoot
+from ._runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
+from ._runtime.hierarchy.hierarchy import OrphansRoot
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
@@ -80,7 +80,7 @@ class KinColumns(QueryColumns):
     """The tick of its birth. Shape (n,)."""
 
 
-class KinData(OwnedRows, FamilyRows):
+class KinData(OwnedFamilyRows):
     """The columns of a KinManager: views of the rows in use."""
 
     __slots__ = (
@@ -142,13 +142,20 @@ class KinData(OwnedRows, FamilyRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class KinManager(Sparse, One, OrphansRoot, Gc):
+class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
     """Owns every Kin: lookup sparse, instances one, destroy gc.
 
     Who is whose child. The young of the dead are on their own.
     """
 
-    __slots__ = ("_entities", "_levels", "_rng", "_sparse", "_sparse_cells")
+    __slots__ = (
+        "_entities",
+        "_followed",
+        "_levels",
+        "_rng",
+        "_sparse",
+        "_sparse_cells",
+    )
     LAYOUT: ClassVar = COLUMNS
     _ROWS: ClassVar = KinData
     _FIELDS: ClassVar = FIELDS
@@ -183,15 +190,19 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
         /,
         *,
         born: int = BORN_DEFAULT,
+        parent: Instance = NIL,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
             DuplicateInstanceError: the entity has an instance already.
+            StaleInstanceError: the parent is not in use.
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
+        if parent is not NIL:
+            return self._create_child(self.create, parent, entity, born=born)
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _born_ = BORN_DEFAULT
@@ -245,12 +256,15 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
         /,
         *,
         born: ArrayLike = BORN_DEFAULT,
+        parents: ArrayLike = NIL,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
+        if parents is not NIL:
+            return self._create_children(parents, entities, {"born": born})
         return self._create_many(entities, {"born": born})
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:

@@ -44,6 +44,10 @@ class Policy:
     columns: Callable[[Component], tuple[Column, ...]] = _no_columns
     calls: Mapping[str, Text] = field(default_factory=dict)
     """What it does at each step that concerns it; see `steps`."""
+    keyword: str = ""
+    """A parameter of `create` beside the fields."""
+    keyword_many: str = ""
+    """A parameter of `create_many` beside the fields."""
     raises: tuple[str, ...] = ()
     """What `create` may raise because of it, as lines of a docstring."""
     note: Text = ""
@@ -78,7 +82,7 @@ def eviction(is_in_the_way: str, removal: str, why: str) -> Callable[[Component]
     """
 
     def text(component: Component) -> str:
-        if not component.release:
+        if not (component.release or component.hierarchy == "die"):
             return f"if {is_in_the_way}:\n    {removal}  # {why}"
         return (
             f"if {is_in_the_way}:\n"

@@ -40,7 +40,9 @@ class Manager(FixedParts, ABC):
     _PARTS: ClassVar[tuple[str, ...]] = ("data",)
     _NUMBERS: ClassVar[tuple[str, ...]] = ()
     _RELEASES: ClassVar[bool] = False
-    """Whether callbacks are told of rows about to go."""
+    """Whether callbacks run when rows go."""
+    _KILLS: ClassVar[bool] = False
+    """Whether entities die when rows go."""
     _locks: int
     data: Rows
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import index
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from numpy.typing import ArrayLike
 
 from ..columns.field_names import known_fields
-from ..entities.manager import EntityManager
 from ..errors import BrokenManagerError
 from ..handles import Columns, Entity, EntityArray, RowClass
-from ..parts import FixedParts
+from .later import LaterDeaths
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
 
@@ -33,17 +32,18 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
 class CollectingManager(Protocol):
     """What a world needs of a manager that collects."""
 
+    _KILLS: ClassVar[bool]
+
     def gc(self) -> int: ...
 
     def collect(self) -> int: ...
 
 
-class WorldBase(FixedParts):
+class WorldBase(LaterDeaths):
     """All entities, and the managers of their components."""
 
     __slots__ = ("_collecting", "_managers")
 
-    entities: EntityManager
     _managers: dict[RowClass, WorldManager]
     """Those whose rows belong to entities, by row class."""
     _collecting: tuple[CollectingManager, ...]
@@ -56,9 +56,9 @@ class WorldBase(FixedParts):
         """Destroy an entity, as `entities.destroy` does."""
         self.entities.destroy(entity)
 
-    def destroy_many(self, entities: ArrayLike, /) -> None:
+    def destroy_many(self, entities: ArrayLike, /, *, repeats: bool = False) -> None:
         """Destroy k entities, as `entities.destroy_many` does."""
-        self.entities.destroy_many(entities)
+        self.entities.destroy_many(entities, repeats=repeats)
 
     def gc(self) -> int:
         """Let every manager that collects lazily pick a few rows of dead entities.
@@ -71,10 +71,32 @@ class WorldBase(FixedParts):
     def collect(self) -> int:
         """Remove all rows of dead entities in managers that collect; O(their rows).
 
-        Returns how many rows went. Managers with `destroy: manual` are left alone.
+        First those die that `destroy_later` noted. Returns how many rows went. Managers
+        with `destroy: manual` are left alone.
         """
-        with self.entities.dispatch:
-            return sum(manager.collect() for manager in self._collecting)
+        failed: Sequence[BaseException] = ()
+        try:
+            self.flush()
+        except (
+            BaseExceptionGroup
+        ) as group:  # of callbacks: all the others did their part
+            failed = group.exceptions
+        with self.entities.dispatch as dispatch:
+            dispatch.errors.extend(failed)
+            gone = self._swept()
+            while dispatch.depth == 1 and dispatch.queue and self._kills:
+                dispatch._empty_queue()
+                gone += self._swept()
+        return gone
+
+    @property
+    def _kills(self) -> bool:
+        """Whether entities die of a collection, so that there is more to collect."""
+        return any(manager._KILLS for manager in self._collecting)
+
+    def _swept(self) -> int:
+        """Let all managers that collect do so once, and return how many rows went."""
+        return sum(manager.collect() for manager in self._collecting)
 
     def components(self, entity: Entity, /) -> tuple[type[Any], ...]:
         """Return the row classes of the components that the entity has; O(components).

@@ -1,0 +1,25 @@
+"""create(…, parent=…) where rows belong to entities."""
+
+from ecsgen.policies.policy import Policy
+
+POLICY = Policy(
+    name="owned_children",
+    applies=lambda c: bool(c.hierarchy) and c.owner == "entity",
+    order=25,
+    base="OwnedChildren",
+    rows="OwnedFamilyRows",
+    state=("_followed",),
+    keyword="parent: Instance = NIL",
+    keyword_many="parents: ArrayLike = NIL",
+    raises=("StaleInstanceError: the parent is not in use.",),
+    calls={
+        "asked_one": """
+            if parent is not NIL:
+                <below>
+        """,
+        "asked_many": """
+            if parents is not NIL:
+                <below_many>
+        """,
+    },
+)

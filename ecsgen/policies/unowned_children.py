@@ -1,0 +1,24 @@
+"""create(…, parent=…) where rows belong to nobody."""
+
+from ecsgen.policies.policy import Policy
+
+POLICY = Policy(
+    name="unowned_children",
+    applies=lambda c: bool(c.hierarchy) and c.owner == "none",
+    order=25,
+    base="UnownedChildren",
+    state=("_followed",),
+    keyword="parent: Instance = NIL",
+    keyword_many="parents: ArrayLike = NIL",
+    raises=("StaleInstanceError: the parent is not in use.",),
+    calls={
+        "asked_one": """
+            if parent is not NIL:
+                <below>
+        """,
+        "asked_many": """
+            if parents is not NIL:
+                <below_many>
+        """,
+    },
+)
