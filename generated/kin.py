@@ -256,7 +256,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
         /,
         *,
         born: ArrayLike = BORN_DEFAULT,
-        parents: ArrayLike = NIL,
+        parents: Instance | ArrayLike = NIL,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 

@@ -352,7 +352,7 @@ class SceneNodeManager(Sparse, One, OwnedChildren, Callback, Release):
         *,
         local: ArrayLike = LOCAL_DEFAULT,
         world: ArrayLike = WORLD_DEFAULT,
-        parents: ArrayLike = NIL,
+        parents: Instance | ArrayLike = NIL,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 

@@ -10,7 +10,7 @@ POLICY = Policy(
     rows="OwnedFamilyRows",
     state=("_followed",),
     keyword="parent: Instance = NIL",
-    keyword_many="parents: ArrayLike = NIL",
+    keyword_many="parents: Instance | ArrayLike = NIL",
     raises=("StaleInstanceError: the parent is not in use.",),
     calls={
         "asked_one": """

@@ -9,7 +9,7 @@ POLICY = Policy(
     base="UnownedChildren",
     state=("_followed",),
     keyword="parent: Instance = NIL",
-    keyword_many="parents: ArrayLike = NIL",
+    keyword_many="parents: Instance | ArrayLike = NIL",
     raises=("StaleInstanceError: the parent is not in use.",),
     calls={
         "asked_one": """
