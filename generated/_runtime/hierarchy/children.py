@@ -189,7 +189,7 @@ class OwnedChildren(Children, Owned):
             )
 
 
-class UnownedChildren(Children, Unowned):
+class UnownedChildren(Unowned, Children):
     """The same where rows belong to nobody."""
 
     __slots__ = NO_SLOTS

@@ -39,7 +39,8 @@ class Rules(orphans_destroy.Rules, owned.Rules):
             below = {r.owner for r in gone if self.parents.get(r) in gone}
             topmost = {r.owner for r in gone if self.parents.get(r) not in gone}
             went = super().leave(rows)
-            self.doomed.append(sorted(below - topmost))
+            if below - topmost:
+                self.doomed.append(sorted(below - topmost))
         return went
 
 
