@@ -202,7 +202,12 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
             StructureLockedError: the manager is locked.
         """
         if parent is not NIL:
-            return self._create_child(self.create, parent, entity, born=born)
+            _below = self._below(parent, entity)
+            try:
+                _made = self.create(entity, born=born)
+                return self._attached(_made)
+            finally:
+                _below.rows = None
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _born_ = BORN_DEFAULT

@@ -289,9 +289,13 @@ class SceneNodeManager(Sparse, One, OwnedChildren, Callback, Release):
             StructureLockedError: the manager is locked.
         """
         if parent is not NIL:
-            return self._create_child(
-                self.create, parent, entity, local=local, world=world
-            )
+            _below = self._below(parent, entity)
+            try:
+                with self._dispatch:  # who dies of it waits until the row is attached
+                    _made = self.create(entity, local=local, world=world)
+                    return self._attached(_made)
+            finally:
+                _below.rows = None
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _local_ = LOCAL_CELL

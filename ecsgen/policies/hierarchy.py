@@ -20,7 +20,7 @@ def _while_following(component: Component) -> str:
     if not component.ring:
         return ""
     return """
-        if self._followed is not None:
+        if self._followed.rows is not None:
             return self._destroy_rows(np.array([row]))
     """
 

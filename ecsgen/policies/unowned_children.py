@@ -1,5 +1,6 @@
 """create(…, parent=…) where rows belong to nobody."""
 
+from ecsgen.policies.owned_children import MANY_BELOW, creation_below
 from ecsgen.policies.policy import Policy
 
 POLICY = Policy(
@@ -12,13 +13,7 @@ POLICY = Policy(
     keyword_many="parents: Instance | ArrayLike = NIL",
     raises=("StaleInstanceError: the parent is not in use.",),
     calls={
-        "asked_one": """
-            if parent is not NIL:
-                <below>
-        """,
-        "asked_many": """
-            if parents is not NIL:
-                <below_many>
-        """,
+        "asked_one": creation_below("parent"),
+        "asked_many": MANY_BELOW,
     },
 )

@@ -261,11 +261,6 @@ class ComponentSpelling:
         return [*(["entity"] if self.owned else []), *self.keywords]
 
     @property
-    def below(self) -> list[str]:
-        """The arguments of a creation below a parent."""
-        return ["self.create", "parent", *self.again]
-
-    @property
     def created_many(self) -> str:
         """The statement that ends `create_many`."""
         return created("_create_many", [self._whom], self._given, 8)
