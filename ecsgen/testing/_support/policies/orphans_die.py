@@ -26,12 +26,13 @@ class Rules(orphans_destroy.Rules, owned.Rules):
     @contextmanager
     def held(self) -> Iterator[None]:
         self.holds += 1
-        yield
-        if self.holds == 1:
-            while self.doomed:
+        try:
+            yield
+            while self.doomed and self.holds == 1:
                 batch = self.doomed.pop(0)
                 self.bury([entity for entity in batch if entity in self.alive])
-        self.holds -= 1
+        finally:
+            self.holds -= 1
 
     def leave(self, rows: Sequence[int]) -> int:
         gone = [self.at(row) for row in self.expanded(rows)]
