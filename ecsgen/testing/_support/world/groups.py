@@ -354,7 +354,9 @@ class Cases(Group):
             columns = [member.data for member in members]
             manager = getattr(w, module)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(type(manager.data), "_version", INTERRUPTED, raising=False)
+                patch.setattr(
+                    type(manager.data), "_version", INTERRUPTED, raising=False
+                )
                 with pytest.raises(ZeroDivisionError):
                     manager.destroy(3)
             for broken in (*members, *columns):
