@@ -20,7 +20,6 @@ from .handles import Columns, EntityArray, Instance, RowArray
 from .parts import FixedParts
 from .per_class import copy_methods
 from .placement.rows import distinct, locked
-from .state import numbers_of
 
 
 class Manager(FixedParts, ABC):
@@ -38,7 +37,6 @@ class Manager(FixedParts, ABC):
     _CAPACITY: ClassVar[int] = 0
     _FIELDS: ClassVar[FieldTable] = {}
     _PARTS: ClassVar[tuple[str, ...]] = ("data",)
-    _NUMBERS: ClassVar[tuple[str, ...]] = ()
     _RELEASES: ClassVar[bool] = False
     """Whether callbacks are told of rows about to go."""
     _locks: int
@@ -57,14 +55,11 @@ class Manager(FixedParts, ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
-        numbers = {name: getattr(self, name) for name in numbers_of(type(self))}
-        return {"data": self.data, "numbers": numbers}
+        return {"data": self.data}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._locks = 0
         self.data = state["data"]
-        for name, number in state["numbers"].items():
-            setattr(self, name, number)
         self._attach()
 
     @property
