@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from copy import deepcopy
-from itertools import permutations, product
+from itertools import islice, permutations, product
 from random import Random
 from typing import Any, ClassVar
 
@@ -317,13 +317,19 @@ class Cases:
         """Leave the managers' orders as they are."""
 
     def test_loops_notice_changes(self) -> None:
-        for query in self.queries:
-            for change in (self.kill, self.strip, self.add_another):
-                w = next(w for name, _, w in self.populated() if name == query)
-                loop = iter(getattr(w, query))
-                change(w, query, next(loop).entity)
-                with pytest.raises(RuntimeError, match="while a query was iterated"):
-                    next(loop)
+        """At the next step, and at the end if there is none."""
+        for (query, change), is_last in product(
+            product(self.queries, (self.kill, self.strip, self.add_another)),
+            (False, True),
+        ):
+            w = next(w for name, _, w in self.populated() if name == query)
+            rows = list(getattr(w, query))
+            loop = iter(getattr(w, query))
+            steps = list(islice(loop, len(rows) if is_last else 1))
+            assert steps == rows[: len(steps)]
+            change(w, query, steps[-1].entity)
+            with pytest.raises(RuntimeError, match="while a query was iterated"):
+                next(loop)
 
     def kill(self, w: Any, query: str, entity: int) -> None:
         """Destroy an entity."""
