@@ -86,7 +86,7 @@ class QueryColumn(Generic[_Cell]):
     def _read(
         self, view: QueryColumns, frame: FrameType | None = None
     ) -> NDArray[_Cell]:
-        """Return the cells of the rows: a copy, unless a reader's frame shows that he needs none."""
+        """Return the cells of the rows: a copy, unless the reader's frame shows no need of it."""
         join, place = view._join, view._place
         member = join.match().members[place]
         column: NDArray[_Cell] = getattr(join.data[place], self._attribute)
