@@ -136,7 +136,7 @@ class Cases(ColumnCases):
     def test_loops_notice_changes(self) -> None:
         """At the next step, and at the end if there is none."""
         for (query, change), is_last in product(
-            product(self.queries, (self.kill, self.strip, self.add_another)),
+            product(self.queries, (self.kill, self.strip)),
             (False, True),
         ):
             w = next(w for name, _, w in self.populated() if name == query)
@@ -159,10 +159,18 @@ class Cases(ColumnCases):
             if getattr(w, module).remove(entity):
                 return
 
-    def add_another(self, w: Any, query: str, entity: int) -> None:
-        """Create an instance in each manager that the query asks, whoever has it."""
-        for module in self.concerned(query):
-            getattr(w, module).ensure(w.entities.create())
+    def test_loops_notice_a_change_of_each_component(self) -> None:
+        """Whoever gets one: rows of all its managers may have moved then."""
+        for query, _, w in self.populated():
+            for module in self.concerned(query):
+                loop = iter(getattr(w, query))
+                next(loop)
+                stranger = w.entities.create()
+                getattr(w, module).ensure(stranger)
+                with pytest.raises(RuntimeError, match="while a query was iterated"):
+                    next(loop)
+                getattr(w, module).remove(stranger)
+                w.destroy(stranger)
 
     def test_loops_may_go_on(self) -> None:
         """Over the very rows, whatever is written and whoever is born meanwhile."""
