@@ -101,7 +101,8 @@ def spawns(package: Any, esper: Any, count: int) -> Case:
         return run
 
     def spawned() -> Run:
-        made, given = world(), {part: {} for part in PARTS}
+        made = world()
+        given: dict[str, dict[str, float]] = {part: {} for part in PARTS}
         return repeat(50, lambda: made.spawn(count, **given))
 
     found: dict[str, Prepare] = {"one by one": singly, f"spawn({count})": spawned}
