@@ -35,20 +35,15 @@ def few_numbers(given: Any) -> list[int] | None:
 
 
 def few_values(
-    table: FieldTable, given: Mapping[str, Any], count: int, arrays: bool = True
+    table: FieldTable, given: Mapping[str, Any], count: int
 ) -> Sequence[Mapping[str, Any]] | None:
-    """Return the fields of each of a few new rows, all of which are checked.
-
-    `arrays`: whether there may be some among the values.
-    """
+    """Return the fields of each of a few new rows, all of which are checked."""
     shared: dict[str, Any] = {}
     columns: dict[str, Sequence[Any]] = {}
     try:
         for name, value in given.items():
             field = table[name][0]
             is_array = type(value) is np.ndarray
-            if is_array and not arrays:
-                return None
             if field.dtype is None and (is_array or type(value) is list):
                 return None  # one object for each row
             if is_array:

@@ -44,6 +44,8 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
     _SINGLY: ClassVar[bool]
     _locks: int
 
+    def _has_room(self, count: int, /) -> bool: ...
+
     @property
     def _is_watched(self) -> bool: ...
 
@@ -221,12 +223,13 @@ class WorldBase(LaterDeaths):
                 return None
             if type(fields) is not dict:
                 return None
+            if not manager._has_room(n):  # without room for all, nothing begins
+                return None
             if manager._RELEASES and manager._is_watched:
                 return None
             rows = None
             if fields:
-                # arrays may be views of what moves
-                rows = few_values(manager._CONVERTERS, fields, n, arrays=False)
+                rows = few_values(manager._CONVERTERS, fields, n)
                 if rows is None:
                     return None
             parts.append((manager.create, rows))
