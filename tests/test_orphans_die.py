@@ -132,7 +132,7 @@ def test_nobody_dies_while_a_manager_is_locked(world: Any) -> None:
 
 
 def test_the_oldest_take_their_children_along(world: Any) -> None:
-    (one, other) = world.spawn(2).tolist()
+    one, other = world.spawn(2).tolist()
     buds = world.bud
     first = buds.create(one)
     buds.create(other, parent=first)
@@ -155,7 +155,9 @@ def test_a_parent_that_makes_room_is_refused(world: Any) -> None:
     child = leaves.resolve(leaves.create(parent=leaves.resolve(ids[3])))
     assert leaves.parent(child) == leaves.resolve(ids[3])
     new = leaves.create_many(2, parents=leaves.resolve(ids[3]))
-    assert leaves.children(leaves.resolve(ids[3])).tolist()[-2:] == leaves.resolve_many(new).tolist()
+    assert (
+        leaves.children(leaves.resolve(ids[3])).tolist()[-2:] == leaves.resolve_many(new).tolist()
+    )
 
 
 def test_parents_are_followed_into_a_group(world: Any) -> None:
