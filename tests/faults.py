@@ -292,7 +292,7 @@ def _about(error: BaseException | None) -> BaseException | None:
     return error
 
 
-UNINTERRUPTED = ("__enter__", "__exit__", "_lock", "_unlock", "_release", "_empty_queue")
+UNINTERRUPTED = tuple("__enter__ __exit__ _lock _unlock _release run_all _empty_queue".split())
 """Where locks and depths are counted: Python looks for interrupts at calls and in loops, hardly
 ever between these lines."""
 

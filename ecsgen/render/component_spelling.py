@@ -12,7 +12,7 @@ from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import collection, created, keywords, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
-from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.spelling import (
     Spelling,

@@ -211,7 +211,7 @@ class EntityManager(LivingEntities):
         self._callbacks.check()
         with self.dispatch as dispatch:
             self._kill(es)
-            dispatch.run(self._callbacks, es)
+            dispatch.run_all(self._callbacks, es)
 
     def _destroy_queued(self, es: EntityArray) -> None:
         """Destroy a queued batch, except what an earlier one has destroyed."""
@@ -221,7 +221,7 @@ class EntityManager(LivingEntities):
         es.flags.writeable = False
         self._callbacks.check()
         self._kill(es)
-        self.dispatch.run(self._callbacks, es)
+        self.dispatch.run_all(self._callbacks, es)
 
     def _kill(self, es: EntityArray) -> None:
         indices = freed = _indices(es)
