@@ -82,7 +82,7 @@ def manager_operations(name: str) -> dict[str, Operation]:
     if hasattr(kind, "lookup"):
         _owned_operations(add, values)
         found["destroy entity"] = lambda whole: whole[0].destroy(_living(whole[1])[9])
-        found["destroy entities"] = lambda whole: whole[0].destroy_many(ENTITIES[9:14])
+        found["destroy entities"] = lambda whole: whole[0].destroy_many(_living(whole[1])[9:14])
     else:
         add("create", "create", lambda m: m.create())
         add("create of values", "create", lambda m: m.create(**values))
