@@ -286,7 +286,8 @@ def _about(error: BaseException | None) -> BaseException | None:
     return error
 
 
-UNINTERRUPTED = ("__enter__", "__exit__", "_lock", "_unlock", "_release", "_empty_queue")
+COUNTING = ("__enter__", "__exit__", "_lock", "_unlock", "run_all")
+UNINTERRUPTED = (*COUNTING, "_release", "_empty_queue")
 """Where locks and depths are counted: Python looks for interrupts at calls and in loops, hardly
 ever between these lines."""
 

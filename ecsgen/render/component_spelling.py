@@ -10,7 +10,7 @@ from ecsgen.model import Base, Component
 from ecsgen.model.columns import field_columns
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
-from ecsgen.render.calls import call, collection, signature
+from ecsgen.render.calls import call, collection, created, keywords, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.proxy_spelling import accessor_lines, field_line
 from ecsgen.render.quoting import WIDTH, literal
@@ -260,14 +260,14 @@ class ComponentSpelling:
         whom = ["entity: Entity", "/"] if self.owned else []
         more = [policy.keyword for policy in self._policies if policy.keyword]
         named = [*self.parameters, *(more if method == "create" else [])]
-        return self._head(method, [*whom, *_keywords(named)], self.handle)
+        return self._head(method, [*whom, *keywords(named)], self.handle)
 
     @property
     def head_many(self) -> str:
         """The lines that begin `create_many`."""
         whom = ["entities: ArrayLike" if self.owned else "count: int", "/"]
         more = [policy.keyword_many for policy in self._policies if policy.keyword_many]
-        named = _keywords([*self.parameters_many, *more])
+        named = keywords([*self.parameters_many, *more])
         return self._head("create_many", [*whom, *named], self.handles)
 
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
@@ -346,25 +346,3 @@ class ComponentSpelling:
             for tag in spelling.column.tags:
                 groups.setdefault(tag, []).append(spelling)
         return groups
-
-
-def created(method: str, whom: list[str], given: list[str], indent: int) -> str:
-    """Return the call that creates many rows from a dict of columns, as black lays it out."""
-    pad, first = " " * indent, ", ".join(whom)
-    line = f"{pad}return self.{method}({first}, {{{', '.join(given)}}})"
-    if len(line) <= WIDTH:
-        return line
-    inner = f"{pad}    {first}, {{{', '.join(given)}}}"
-    if len(inner) <= WIDTH:
-        return f"{pad}return self.{method}(\n{inner}\n{pad})"
-    columns = f"{pad}    {{{', '.join(given)}}},"
-    if len(columns) > WIDTH:
-        items = "".join(f"{pad}        {one},\n" for one in given)
-        columns = f"{pad}    {{\n{items}{pad}    }},"
-    named = "".join(f"{pad}    {one},\n" for one in whom)
-    return f"{pad}return self.{method}(\n{named}{columns}\n{pad})"
-
-
-def _keywords(named: list[str]) -> list[str]:
-    """Return parameters that are given by name alone."""
-    return ["*", *named] if named else []

@@ -134,7 +134,7 @@ class Dispatch:
             # Cycles through tracebacks would keep the frames of managers, with their views.
             del group
 
-    def run(self, callbacks: Callbacks[_Argument], argument: _Argument) -> None:
+    def run_all(self, callbacks: Callbacks[_Argument], argument: _Argument) -> None:
         """Call all of them, and keep what they raise."""
         self.running += 1
         try:

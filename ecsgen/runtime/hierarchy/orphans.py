@@ -42,5 +42,12 @@ class OrphansDie(OwnedChildren):
 
     def _let_die(self, orphans: EntityArray) -> None:
         """Destroy them, or let them wait for their turn, as entities in callbacks do."""
-        if len(orphans):
+        if len(orphans) == 0:
+            return
+        try:
             self._entities._destroy_announced(orphans)
+        except BaseExceptionGroup:
+            raise  # of callbacks: everybody is dead
+        except BaseException:
+            self._break()  # the rows are gone, and somebody lives who should not
+            raise

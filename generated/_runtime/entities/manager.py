@@ -226,17 +226,25 @@ class EntityManager(LivingEntities):
         self._callbacks.check()
         with self.dispatch as dispatch:
             self._kill(es)
-            dispatch.run(self._callbacks, es)
+            dispatch.run_all(self._callbacks, es)
 
     def _destroy_queued(self, es: EntityArray) -> None:
         """Destroy a queued batch, except what an earlier one has destroyed."""
+        try:
+            died = self._kill_living(es)
+        except MemoryError:
+            died = self._kill_living(es)  # what the first attempt held is free again
+        if len(died):
+            self.dispatch.run_all(self._callbacks, died)
+
+    def _kill_living(self, es: EntityArray) -> EntityArray:
+        """Kill those that are alive, if nobody refuses, and return them, read-only."""
         es = es[are_held(self._handles, es, INDEX_MASK)]
-        if not len(es):
-            return
-        es.flags.writeable = False
-        self._callbacks.check()
-        self._kill(es)
-        self.dispatch.run(self._callbacks, es)
+        if len(es):
+            es.flags.writeable = False
+            self._callbacks.check()
+            self._kill(es)
+        return es
 
     def _kill(self, es: EntityArray) -> None:
         indices = freed = _indices(es)

@@ -48,8 +48,12 @@ class Rules(orphans_destroy.Rules, owned.Rules):
 class Refuser:
     """Refuses that entities die."""
 
+    refuses = True
+
     def check(self) -> None:
-        raise StructureLockedError("not now")
+        """Be asked before."""
+        if self.refuses:
+            raise StructureLockedError("not now")
 
     def told(self, entities: Any) -> None:
         """Hear of it."""
@@ -171,6 +175,23 @@ class Cases(orphans_destroy.Cases, owned.Cases):
         handle.cancel()
         m.destroy(0)
         self.check_alive(entities, owners, [0, 2, 3])
+
+    def test_in_callbacks_nobody_is_asked_yet(self) -> None:
+        entities, m, owners = self.family([NIL, 0, NIL])
+        (other,) = entities.create_many(1)
+        refuser = Refuser()
+        refuser.refuses = False
+        entities._attach(refuser.check, refuser.told)
+
+        def remove(es: Any) -> None:
+            if other in es:
+                refuser.refuses = True  # as while a manager tells its own callbacks
+                m.remove(owners[0])
+                refuser.refuses = False
+
+        entities.on_destroy(remove)
+        entities.destroy(other)
+        self.check_alive(entities, owners, [0, 2])
 
     def test_copies_have_deaths_of_their_own(self) -> None:
         entities, m, owners = self.family([NIL, 0])

@@ -77,6 +77,21 @@ class Cases(children.Cases, owned.Cases):
                 m.create_many([entity], parents=0)
         assert m.parent(m.create(entity, parent=0)) == m.lookup(next(iter(m)))
 
+    def test_a_parent_is_found_that_moves_for_its_child(self) -> None:
+        entities, m, es = self.filled(3)
+        if not hasattr(m, "deactivate_many"):
+            pytest.skip("new rows come behind all others")
+        m.deactivate_many(range(3))
+        for form in ("create", "create_many"):
+            parent = m.entity(m.n_active)
+            (entity,) = born(entities, 1).tolist()
+            if form == "create":
+                row = m.create(entity, parent=m.n_active)
+            else:
+                (row,) = m.create_many([entity], parents=[m.n_active]).tolist()
+            assert m.parent(row) == self.found(m, parent)
+            assert parent in es.tolist()
+
     def test_parents_are_found_when_the_dead_make_way(self) -> None:
         for form in ("create", "create_many"):
             with ExitStack() as reuse:
