@@ -36,6 +36,7 @@ from ._runtime.columns.buffers import (
     word,
 )
 from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField, IntField
@@ -174,11 +175,12 @@ class AiStateColdColumns(NamedTuple):
     chance_of_drop: NDArray[np.float64]
 
 
-class AiStateGroupedData:
+class AiStateGroupedData(FrontColumns):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: AiStateData) -> None:
         self._data = data

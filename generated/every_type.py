@@ -481,10 +481,10 @@ class EveryTypeData(OwnedRows):
     MANAGER: ClassVar = "EveryTypeManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 176
+    FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_payload_column", "_note_column")
     _payload_column: NDArray[np.object_]
     _note_column: NDArray[np.object_]
-    FIELDS: ClassVar = FIELDS
 
     @property
     def flag(self) -> NDArray[np.bool_]:
@@ -1791,50 +1791,50 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             note=note,
         )
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-                src, dst = data._n - 1, row
-                if src != dst:
-                    data._entity_cells[dst] = data._entity_cells[src]
-                    data._flag_cells[dst] = data._flag_cells[src]
-                    data._tiny_cells[dst] = data._tiny_cells[src]
-                    data._small_cells[dst] = data._small_cells[src]
-                    data._medium_cells[dst] = data._medium_cells[src]
-                    data._large_cells[dst] = data._large_cells[src]
-                    data._byte_cells[dst] = data._byte_cells[src]
-                    data._word_cells[dst] = data._word_cells[src]
-                    data._double_word_cells[dst] = data._double_word_cells[src]
-                    data._quad_word_cells[dst] = data._quad_word_cells[src]
-                    data._single_cells[dst] = data._single_cells[src]
-                    data._double_cells[dst] = data._double_cells[src]
-                    data._vector_items[dst] = data._vector_items[src]
-                    data._matrix_items[dst] = data._matrix_items[src]
-                    data._switches_words[dst] = data._switches_words[src]
-                    data._mode_cells[dst] = data._mode_cells[src]
-                    data._modes_words[dst] = data._modes_words[src]
-                    data._target_cells[dst] = data._target_cells[src]
-                    data._targets_items[dst] = data._targets_items[src]
-                    data._magic_column[dst] = data._magic_column[src]
-                    data._ones_words[dst] = data._ones_words[src]
-                    data._access_cells[dst] = data._access_cells[src]
-                    data._title_column[dst] = data._title_column[src]
-                    data._digest_column[dst] = data._digest_column[src]
-                    data._payload_column[dst] = data._payload_column[src]
-                    data._note_column[dst] = data._note_column[src]
-                    self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-                data._n = src
-                data._payload_column[data._n] = None
-                data._note_column[data._n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._flag_cells[dst] = data._flag_cells[src]
+                data._tiny_cells[dst] = data._tiny_cells[src]
+                data._small_cells[dst] = data._small_cells[src]
+                data._medium_cells[dst] = data._medium_cells[src]
+                data._large_cells[dst] = data._large_cells[src]
+                data._byte_cells[dst] = data._byte_cells[src]
+                data._word_cells[dst] = data._word_cells[src]
+                data._double_word_cells[dst] = data._double_word_cells[src]
+                data._quad_word_cells[dst] = data._quad_word_cells[src]
+                data._single_cells[dst] = data._single_cells[src]
+                data._double_cells[dst] = data._double_cells[src]
+                data._vector_items[dst] = data._vector_items[src]
+                data._matrix_items[dst] = data._matrix_items[src]
+                data._switches_words[dst] = data._switches_words[src]
+                data._mode_cells[dst] = data._mode_cells[src]
+                data._modes_words[dst] = data._modes_words[src]
+                data._target_cells[dst] = data._target_cells[src]
+                data._targets_items[dst] = data._targets_items[src]
+                data._magic_column[dst] = data._magic_column[src]
+                data._ones_words[dst] = data._ones_words[src]
+                data._access_cells[dst] = data._access_cells[src]
+                data._title_column[dst] = data._title_column[src]
+                data._digest_column[dst] = data._digest_column[src]
+                data._payload_column[dst] = data._payload_column[src]
+                data._note_column[dst] = data._note_column[src]
+                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+            data._n = src
+            data._payload_column[data._n] = None
+            data._note_column[data._n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""

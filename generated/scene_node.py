@@ -44,14 +44,7 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.hierarchy.hierarchy import FamilyRows, Hierarchy
 from ._runtime.instances.one import One
-from ._runtime.kernels.blocks import (
-    Blocks,
-    Cells,
-    LevelBlocks,
-    gather,
-    rows_last,
-    scatter,
-)
+from ._runtime.kernels.blocks import Cells, LevelBlocks, put_rows, rows_last, take_rows
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
@@ -164,8 +157,9 @@ class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
     ROW_BYTES: ClassVar = 152
     FIELDS: ClassVar = FIELDS
 
-    def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> Blocks:
+    def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> LevelBlocks:
         """Cut the columns of `place` into blocks; good for one version."""
+        columns = (rows_last(self._world_column), rows_last(self._local_column))
         working: tuple[Cells, ...] = (
             ("f4", (4, 4), True),
             ("f4", (4, 4), True),
@@ -175,7 +169,7 @@ class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
             ("f4", (4, 4), False),
             ("f4", (4, 4), False),
         )
-        blocks = LevelBlocks(levels, self._parent_column, version, working)
+        blocks = LevelBlocks(levels, self._parent_column, version, columns, working, 3)
         self._kernels["place"] = blocks
         return blocks
 
@@ -244,6 +238,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
     __slots__ = ("_entities", "_levels", "_released", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _BY_ROW: ClassVar = False
     _ROWS: ClassVar = SceneNodeData
     _CONVERTERS: ClassVar = CONVERTERS
     data: SceneNodeData
@@ -435,36 +430,34 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             return row
         return self.create(entity, local=local, world=world)
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         if data._first_child_cells[row] != NIL:
             return self._destroy_rows(np.array([row]))
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-                if data._parent_cells[row] != NIL:
-                    self._leave_parent(row)
-                src, dst = data._n - 1, row
-                if src != dst:
-                    data._entity_cells[dst] = data._entity_cells[src]
-                    data._local_items[dst] = data._local_items[src]
-                    data._world_items[dst] = data._world_items[src]
-                    data._parent_cells[dst] = data._parent_cells[src]
-                    data._first_child_cells[dst] = data._first_child_cells[src]
-                    data._next_sibling_cells[dst] = data._next_sibling_cells[src]
-                    data._previous_sibling_cells[dst] = data._previous_sibling_cells[
-                        src
-                    ]
-                    self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-                    self._relink_family(src, dst)
-                data._n = src
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            if data._parent_cells[row] != NIL:
+                self._leave_parent(row)
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._local_items[dst] = data._local_items[src]
+                data._world_items[dst] = data._world_items[src]
+                data._parent_cells[dst] = data._parent_cells[src]
+                data._first_child_cells[dst] = data._first_child_cells[src]
+                data._next_sibling_cells[dst] = data._next_sibling_cells[src]
+                data._previous_sibling_cells[dst] = data._previous_sibling_cells[src]
+                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+                self._relink_family(src, dst)
+            data._n = src
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""
@@ -505,11 +498,13 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         _blocks = data._kernels.get("place")
         if _blocks is None or _blocks.stamp != data._version:
             _blocks = data._place_blocks(self.levels(), data._version)
-        _all_world = rows_last(data._world_column)
-        _all_local = rows_last(data._local_column)
+        _all_world, _all_local = _blocks.columns
         for (
             _rows,
             _parents,
+            _world_cells,
+            _parent_world_cells,
+            _local_cells,
             world,
             _parent_world,
             local,
@@ -518,11 +513,11 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             _tmp3,
             _tmp4,
         ) in _blocks.views:
-            gather(_all_local, _rows, local)
+            take_rows(_all_local, _rows, _local_cells)
             if _parents is None:
                 _parent_world[...] = WORLD_ABOVE_ROOTS
             else:
-                gather(_all_world, _parents, _parent_world)
+                take_rows(_all_world, _parents, _parent_world_cells)
             # world = parent.world @ local
             _tmp[...] = _parent_world
             _tmp2[...] = local
@@ -534,7 +529,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             np.multiply(_tmp[:, 3, None], _tmp2[3], out=_tmp4)
             _tmp3 += _tmp4
             world[...] = _tmp3
-            scatter(_all_world, _rows, world)
+            put_rows(_all_world, _rows, _world_cells)
 
 
 class SceneNodeRef(EntityProxy):

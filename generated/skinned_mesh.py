@@ -36,6 +36,7 @@ from ._runtime.columns.buffers import (
     word,
 )
 from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, IntField
 from ._runtime.convert.objects import ObjectField
@@ -174,11 +175,12 @@ class SkinnedMeshHotColumns(NamedTuple):
     resource: NDArray[np.object_]
 
 
-class SkinnedMeshGroupedData:
+class SkinnedMeshGroupedData(FrontColumns):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: SkinnedMeshData) -> None:
         self._data = data
@@ -311,9 +313,9 @@ class SkinnedMeshData(GroupedRows):
     MANAGER: ClassVar = "SkinnedMeshManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 31
+    FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_resource_column",)
     _resource_column: NDArray[np.object_]
-    FIELDS: ClassVar = FIELDS
 
     @property
     def vertex_buffers(self) -> NDArray[np.uint32]:
@@ -807,30 +809,30 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             resource=resource,
         )
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-                if row < data._n_grouped:
-                    for member in self._others:
-                        member._leave_group(row)
-                    last = Instance(data._n_grouped - 1)
-                    if row != last:
-                        self._move(last, row)
-                    data._n_grouped = row = last  # the hole is behind the group now
-                last = Instance(data._n - 1)
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            if row < data._n_grouped:
+                for member in self._others:
+                    member._leave_group(row)
+                last = Instance(data._n_grouped - 1)
                 if row != last:
                     self._move(last, row)
-                data._n = last
-                data._resource_column[data._n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+                data._n_grouped = row = last  # the hole is behind the group now
+            last = Instance(data._n - 1)
+            if row != last:
+                self._move(last, row)
+            data._n = last
+            data._resource_column[data._n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""

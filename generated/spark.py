@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
@@ -114,10 +115,11 @@ class SparkHotColumns(NamedTuple):
     heat: NDArray[np.float32]
 
 
-class SparkActiveData:
+class SparkActiveData(FrontColumns):
     """The columns of the active rows: views that are assigned to like those of `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: SparkData) -> None:
         self._data = data

@@ -157,9 +157,9 @@ class TextureData(UniqueRows, IdRows):
     MANAGER: ClassVar = "TextureManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 88
+    FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]
-    FIELDS: ClassVar = FIELDS
     UNIQUE: ClassVar = {"file": _FILE}
 
     @property
@@ -486,33 +486,33 @@ class TextureManager(Unique, Unowned, Ids, Release):
             raise
         return ids
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                data._forget_value(row)
-                slot = data._id_slot_cells[row]
-                data._id_row_cells[slot] = NIL
-                src, dst = data._n - 1, row
-                if src != dst:
-                    data._device_handle_cells[dst] = data._device_handle_cells[src]
-                    data._width_cells[dst] = data._width_cells[src]
-                    data._height_cells[dst] = data._height_cells[src]
-                    data._id_slot_cells[dst] = data._id_slot_cells[src]
-                    data._file_column[dst] = data._file_column[src]
-                    data._staging_column[dst] = data._staging_column[src]
-                    data._enter_value(dst)
-                    data._id_row_cells[data._id_slot_cells[dst]] = dst
-                data._n = src
-                data._give_slot(slot)
-                data._staging_column[data._n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            data._forget_value(row)
+            slot = data._id_slot_cells[row]
+            data._id_row_cells[slot] = NIL
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._device_handle_cells[dst] = data._device_handle_cells[src]
+                data._width_cells[dst] = data._width_cells[src]
+                data._height_cells[dst] = data._height_cells[src]
+                data._id_slot_cells[dst] = data._id_slot_cells[src]
+                data._file_column[dst] = data._file_column[src]
+                data._staging_column[dst] = data._staging_column[src]
+                data._enter_value(dst)
+                data._id_row_cells[data._id_slot_cells[dst]] = dst
+            data._n = src
+            data._give_slot(slot)
+            data._staging_column[data._n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
 from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
@@ -72,11 +73,12 @@ class VelocityHotColumns(NamedTuple):
     value: NDArray[np.float32]
 
 
-class VelocityGroupedData:
+class VelocityGroupedData(FrontColumns):
     """The columns of the rows in the group `bodies`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: VelocityData) -> None:
         self._data = data

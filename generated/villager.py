@@ -43,6 +43,7 @@ from ._runtime.columns.buffers import (
     word,
 )
 from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField
@@ -192,11 +193,12 @@ class VillagerColdColumns(NamedTuple):
     nickname: NDArray[np.bytes_]
 
 
-class VillagerGroupedData:
+class VillagerGroupedData(FrontColumns):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: VillagerData) -> None:
         self._data = data
@@ -262,6 +264,7 @@ class VillagerColdData(ColdRows):
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = COLD_COLUMNS
     ROW_BYTES: ClassVar = 33
+    FIELDS: ClassVar = FIELDS
     DEFAULTS: ClassVar = COLD_DEFAULTS
 
     @property

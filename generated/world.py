@@ -568,6 +568,41 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
     copies as a whole, without callbacks. Not thread-safe.
     """
 
+    MANAGERS: ClassVar = (
+        "ai_state",
+        "celestial_body",
+        "energy",
+        "every_type",
+        "footprint",
+        "kin",
+        "particle",
+        "point_mass",
+        "position",
+        "predator",
+        "scene_node",
+        "skinned_mesh",
+        "sound_source",
+        "static",
+        "status_effect",
+        "tile",
+        "transform",
+        "velocity",
+        "villager",
+        "spark",
+        "texture",
+    )
+    QUERIES: ClassVar = (
+        "movers",
+        "drawn",
+        "visible",
+        "afflicted",
+        "grazers",
+        "hunters",
+        "ablaze",
+        "fighters",
+    )
+    GROUPS: ClassVar = ("bodies", "actors")
+    BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
     _PARTS: ClassVar = (
         "entities",
         "ai_state",
@@ -749,35 +784,36 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         self,
         n: int,
         *,
-        ai_state: AiStateFields | None = None,
-        celestial_body: CelestialBodyFields | None = None,
-        energy: EnergyFields | None = None,
-        every_type: EveryTypeFields | None = None,
-        footprint: FootprintFields | None = None,
-        kin: KinFields | None = None,
-        particle: ParticleFields | None = None,
-        point_mass: PointMassFields | None = None,
-        position: PositionFields | None = None,
-        predator: PredatorFields | None = None,
-        scene_node: SceneNodeFields | None = None,
-        skinned_mesh: SkinnedMeshFields | None = None,
-        sound_source: SoundSourceFields | None = None,
-        static: StaticFields | None = None,
-        status_effect: StatusEffectFields | None = None,
-        tile: TileFields | None = None,
-        transform: TransformFields | None = None,
-        velocity: VelocityFields | None = None,
-        villager: VillagerFields | None = None,
-        armor: ArmorFields | None = None,
-        burning: BurningFields | None = None,
-        health: HealthFields | None = None,
-        weapon: WeaponFields | None = None,
+        ai_state: AiStateFields | AiState | None = None,
+        celestial_body: CelestialBodyFields | CelestialBody | None = None,
+        energy: EnergyFields | Energy | None = None,
+        every_type: EveryTypeFields | EveryType | None = None,
+        footprint: FootprintFields | Footprint | None = None,
+        kin: KinFields | Kin | None = None,
+        particle: ParticleFields | Particle | None = None,
+        point_mass: PointMassFields | PointMass | None = None,
+        position: PositionFields | Position | None = None,
+        predator: PredatorFields | Predator | None = None,
+        scene_node: SceneNodeFields | SceneNode | None = None,
+        skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
+        sound_source: SoundSourceFields | SoundSource | None = None,
+        static: StaticFields | Static | None = None,
+        status_effect: StatusEffectFields | StatusEffect | None = None,
+        tile: TileFields | Tile | None = None,
+        transform: TransformFields | Transform | None = None,
+        velocity: VelocityFields | Velocity | None = None,
+        villager: VillagerFields | Villager | None = None,
+        armor: ArmorFields | Armor | None = None,
+        burning: BurningFields | Burning | None = None,
+        health: HealthFields | Health | None = None,
+        weapon: WeaponFields | Weapon | None = None,
     ) -> EntityArray:
         """Create n entities with an instance of each component given; O(n) for each.
 
-        A component takes a dict of columns by field, which broadcast to n rows; an
-        empty dict stands for defaults. Raises what the managers' `create_many` do, and
-        CapacityError; then there is no new entity, and no index or generation is used.
+        A component takes a dict of columns by field, which broadcast to n rows, or one
+        row for all; an empty dict stands for defaults. Raises what the managers'
+        `create_many` do, and CapacityError; then there is no new entity, and no index
+        or generation is used.
         """
         return self._spawn(
             n,
@@ -958,8 +994,8 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         self,
         n: int,
         *,
-        skinned_mesh: SkinnedMeshFields | None = None,
-        transform: TransformFields | None = None,
+        skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
+        transform: TransformFields | Transform | None = None,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
@@ -976,9 +1012,9 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         self,
         n: int,
         *,
-        ai_state: AiStateFields | None = None,
-        skinned_mesh: SkinnedMeshFields | None = None,
-        transform: TransformFields | None = None,
+        ai_state: AiStateFields | AiState | None = None,
+        skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
+        transform: TransformFields | Transform | None = None,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
@@ -996,13 +1032,13 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         self,
         n: int,
         *,
-        ai_state: AiStateFields | None = None,
-        health: HealthFields | None = None,
-        point_mass: PointMassFields | None = None,
-        skinned_mesh: SkinnedMeshFields | None = None,
-        sound_source: SoundSourceFields | None = None,
-        transform: TransformFields | None = None,
-        weapon: WeaponFields | None = None,
+        ai_state: AiStateFields | AiState | None = None,
+        health: HealthFields | Health | None = None,
+        point_mass: PointMassFields | PointMass | None = None,
+        skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
+        sound_source: SoundSourceFields | SoundSource | None = None,
+        transform: TransformFields | Transform | None = None,
+        weapon: WeaponFields | Weapon | None = None,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.garbage import collect_rarely
+
 # How long anything takes says more about a busy machine than about the code.
 _PATIENT = settings(
     deadline=None,
@@ -13,6 +15,7 @@ _PATIENT = settings(
 settings.register_profile("repeatable", _PATIENT, derandomize=True, database=None)
 settings.register_profile("explore", _PATIENT)
 settings.load_profile("repeatable")  # a failure is about the change at hand
+collect_rarely()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -109,3 +109,37 @@ def test_rows_have_the_defaults_of_the_schema() -> None:
 @given(st.text())
 def test_literals_of_several_lines_are_the_same_text(text: str) -> None:
     assert ast.literal_eval(f"(\n{split_literal(text, 8)}\n)") == text
+
+
+OBJECTS = [[1, 2, 3], np.arange(3), (1, 2, 3), "abc", {}]
+
+
+@pytest.mark.parametrize("thing", OBJECTS, ids=repr)
+def test_one_object_is_that_of_all_rows(thing: object) -> None:
+    w = package.Game()
+    w.spawn(3, body=package.Body(thing=thing))
+    assert all(w.body.thing(row) is thing for row in range(3))
+
+
+def test_a_row_has_one_value_for_all_rows() -> None:
+    w = package.Game()
+    body = package.Body(mass=2, position=[1, 2, 3], velocity=np.ones(2), mode=0)
+    w.spawn_unit(3, body=body)
+    assert w.body.data.position.tolist() == [[1, 2, 3]] * 3
+    assert w.body.row(2) == body._replace(position=(1, 2, 3), velocity=(1, 1), mode=MODE.idle)
+    for wrong in ({"mass": [1, 2, 3]}, {"name": ["a", "b", "c"]}, {"mode": np.zeros(3, int)}):
+        with pytest.raises((ValueError, TypeError), match=f"Body.{next(iter(wrong))}"):
+            w.spawn(3, body=package.Body(**wrong))
+    assert len(w.entities) == 3
+
+
+def test_rows_of_another_component_are_refused() -> None:
+    w = package.Game()
+    with pytest.raises(TypeError, match="Body takes a dict of its fields, not Tag"):
+        w.spawn(1, body=package.Tag())
+    e = w.entities.create()
+    with pytest.raises(TypeError, match="archetypes hold Health, not"):
+        w.archetypes.add(e, package.Tag())
+    with pytest.raises(TypeError, match="a row of Health has all fields; name some with the cl"):
+        w.archetypes.add(e, package.Health(), hp=1.0)
+    assert w.components(e) == ()

@@ -7,6 +7,7 @@ POLICY = Policy(
     applies=lambda c: c.hierarchy == "destroy",
     order=26,
     calls={
+        "settings": "_BY_ROW: ClassVar = False",
         "expand_one": """
             if data._first_child_cells[row] != NIL:
                 return self._destroy_rows(np.array([row]))

@@ -21,8 +21,8 @@ STANDARD = {
     "Struct": "struct",
     **dict.fromkeys(
         (
-            *("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypeVar"),
-            *("TypedDict", "Unpack", "overload"),
+            *("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypeAlias"),
+            *("TypeVar", "TypedDict", "Unpack", "overload"),
         ),
         "typing",
     ),

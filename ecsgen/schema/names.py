@@ -45,12 +45,12 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FieldsT FloatField Group GroupMember GroupedColumns HandleField IdArray "
-        "GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
+        "FamilyLinks Field FloatField GivenRows Group GroupMember GroupedColumns HandleField "
+        "IdArray GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
         "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
         "ONE_GENERATION OwnedRows "
         "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField "
-        "WORN_OUT FieldTable ColdRows Manager Planned"
+        "WORN_OUT FieldTable FrontColumns ColdRows Manager Planned"
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
@@ -113,8 +113,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "row_in_use rows_spanned unshared whole_count without_views worn_out"
     ),
     "functions that kernels call": _words(
-        "added as_integers averaged gather largest planes put_where rows_below rows_last scatter "
-        "smallest"
+        "added as_integers averaged largest planes put_rows put_where rows_below rows_last "
+        "smallest take_rows"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation newer older"),
     "decorators in generated code": _words("contextmanager overload property"),
@@ -135,7 +135,7 @@ RESERVED_PREFIXES: Final = ("set_",)
 
 WORLD_NAMES: Final = _words(
     "entities spawn destroy destroy_many gc collect components empty_entities signature "
-    "signatures archetypes create get self n np"
+    "signatures archetypes create get MANAGERS QUERIES GROUPS BUNDLES self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 

@@ -38,7 +38,6 @@ GROUPS = (
         Mutant("a lock never ends", r"^( +)self\._unlock\(\)", r"\1pass"),
         Mutant("it grows too early for many", r"needed = data\._rows_for\(count\)", r"\g<0> + 1"),
         Mutant("many have no room", r"if needed > data\._allocated:", "if False:"),
-        Mutant("saving loses the version", r'\("_version",\)', "()"),
         Mutant(
             "saving loses rows",
             r'self\.data = state\["data"\]',

@@ -18,7 +18,7 @@ GROUPS = (
     module(
         "_runtime/world/base.py",
         ("test_world.py",),
-        Mutant("fields that there are not", r"known_fields\(row, fields\)", "fields"),
+        Mutant("fields that there are not", r"given_columns\(.*\)$", "fields"),
         Mutant("arguments count as held views", r"tuple\(borrowed\)", "()"),
         Mutant("a failing spawn leaves rows", r"manager\.remove_many\(entities\)", "pass"),
         Mutant("a failing spawn uses handles", r"self\.entities\._uncreate\(entities\)", "pass"),

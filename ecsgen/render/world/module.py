@@ -112,6 +112,22 @@ class Parts:
         return collection("_PARTS: ClassVar = ", names, 4)
 
     @property
+    def names_lines(self) -> str:
+        """The statements that name what the world has, by kind, where there is any of it."""
+        world = self.world
+        kinds = {
+            "MANAGERS": [member.module for member in (*self.components, *self.unowned)],
+            "QUERIES": [query.name for query in world.queries],
+            "GROUPS": [name for name, _ in world.groups],
+            "BUNDLES": [f"spawn_{name}" for name, _ in world.bundles],
+        }
+        return "\n".join(
+            collection(f"{kind}: ClassVar = ", [literal(name) for name in names], 4)
+            for kind, names in kinds.items()
+            if names
+        )
+
+    @property
     def kinds_lines(self) -> str:
         """The statement that names the class of each manager."""
         members = [*self.components, *self.unowned]

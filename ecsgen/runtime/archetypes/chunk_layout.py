@@ -12,6 +12,8 @@ from ..columns.buffers import CACHE_LINE, Column
 from ..columns.field_info import FieldInfo
 from ..columns.field_names import known_fields
 from ..convert.base import FieldTable
+from ..html_tables import columns_table
+from ..reprs import columns_repr
 
 _OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
 
@@ -36,6 +38,7 @@ class ChunkColumns:
     FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
     """What the schema says of each field, in its order."""
 
+    _rows: RowCount
     _one: ClassVar[Callable[..., tuple[Any, ...]]]
     """Checks the fields of one new row."""
 
@@ -44,6 +47,13 @@ class ChunkColumns:
 
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return columns_repr(self, self._rows.n)
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        return columns_table(self, self._rows.n)
 
     @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..columns.field_names import GivenRows
 from ..convert.base import check_values
 from ..entities.arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement.rows import first_present
-from ..world.entities import EntityWorld, GivenRows, columns_of
+from ..world.entities import EntityWorld, RowsByClass, columns_of
 from ..world.signatures import ComponentHolder
 from ..world.spawning import SpawnPart
 from .places import NOWHERE
@@ -67,7 +68,7 @@ class SpawnedRows:
         self,
         store: ArchetypeStore[Any],
         count: int,
-        given: Mapping[RowClass, Mapping[str, Any]],
+        given: Mapping[RowClass, GivenRows],
         is_watched: bool,
     ) -> None:
         self._store = store
@@ -166,12 +167,16 @@ class ArchetypeWorld(EntityWorld):
         self._store = store
         self._chunked = {row: ArchetypeHolder(store, row) for row in store._numbers}
 
+    def _holders(self) -> Iterator[tuple[str, int, object]]:
+        yield from super()._holders()
+        for component in self._chunked:
+            name = component.__module__.rpartition(".")[2]  # as chunks call it
+            yield name, self._store._count(component), self._store
+
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         return chain(super()._members(), self._chunked.items())
 
-    def _checked(
-        self, n: int, given: Mapping[RowClass, Mapping[str, Any]]
-    ) -> list[SpawnPart]:
+    def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
         chunked = {row: given[row] for row in given if row in self._chunked}
         managed = {row: given[row] for row in given if row not in self._chunked}
         parts = super()._checked(n, managed)
@@ -183,7 +188,7 @@ class ArchetypeWorld(EntityWorld):
     def _holder(self, component: RowClass) -> Any:
         return self._chunked.get(component) or super()._holder(component)
 
-    def _new_parts(self, given: GivenRows) -> list[SpawnPart]:
+    def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
         chunked, managed = self._parted(given)
         parts = super()._new_parts(managed)
         if chunked:
@@ -192,7 +197,7 @@ class ArchetypeWorld(EntityWorld):
             parts.append((SpawnedRows(self._store, 1, columns, is_watched), {}))
         return parts
 
-    def _old_parts(self, given: GivenRows) -> list[SpawnPart]:
+    def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
         chunked, managed = self._parted(given)
         parts = super()._old_parts(managed)
         if not chunked:
@@ -203,7 +208,7 @@ class ArchetypeWorld(EntityWorld):
             *parts,
         ]  # first, for it may still fail
 
-    def _parted(self, given: GivenRows) -> tuple[GivenRows, GivenRows]:
+    def _parted(self, given: RowsByClass) -> tuple[RowsByClass, RowsByClass]:
         """Return the rows that go to chunks, and the others."""
         chunked = {kind: given[kind] for kind in given if kind in self._chunked}
         managed = {kind: given[kind] for kind in given if kind not in self._chunked}

@@ -228,6 +228,8 @@ class Unique(Manager):
     """A manager that finds rows by the values of some fields, of which no two are the same."""
 
     __slots__ = NO_SLOTS
+    _BY_ROW: ClassVar[bool] = False
+    _SINGLY: ClassVar[bool] = False
     _DISPLACES: ClassVar[bool] = False
     """Whether a dead entity's rows go before another of its index gets one."""
     data: UniqueRows

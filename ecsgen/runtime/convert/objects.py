@@ -24,6 +24,10 @@ class ObjectField:
         """Return the object itself."""
         return value
 
+    def same(self, value: Any, rows: int) -> Any:
+        """Return one object for all of so many rows as `many` takes it."""
+        return [value] * rows if isinstance(value, list | np.ndarray) else value
+
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
     ) -> NDArray[np.object_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import index
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..entities.arrays import as_entities
 from ..entities.manager import EntityManager
 from ..entities.shown import entity_name
 from ..errors import EcsError, StaleInstanceError
+from ..few import few_numbers, few_values
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import per_class
@@ -61,6 +62,11 @@ class Owned(Manager):
     @property
     def _dispatch(self) -> Dispatch:
         return self._entities.dispatch
+
+    @property
+    @abstractmethod
+    def create(self) -> Callable[..., Instance]:
+        """Give an entity an instance and return its row; O(1)."""
 
     @abstractmethod
     def lookup(self, entity: Entity, /) -> Instance:
@@ -175,10 +181,23 @@ class Owned(Manager):
         """Remove all instances of k entities and return how many went; O(k + that number)."""
         if self._locks:
             raise self._locked()
+        few = few_numbers(entities)
+        rows = self._single_rows(few) if few else None
+        if rows and self._destroy_few(rows):
+            return len(rows)
         return self._destroy_rows(self._rows_of_many(as_entities(entities)))
+
+    def _single_rows(self, entities: list[int]) -> list[int] | None:
+        """Return the rows of a few entities that have one at most."""
+        return None
 
     def _create_many(self, entities: ArrayLike, given: Mapping[str, Any]) -> RowArray:
         """Give each of k entities an instance of these fields; O(k)."""
+        few = few_numbers(entities)
+        if few:
+            rows = self._create_few(few, given)
+            if rows is not None:
+                return rows
         handles = as_entities(entities)
         try:
             columns = self._convert(len(handles), given)
@@ -197,6 +216,35 @@ class Owned(Manager):
             with self._dispatch:
                 return self._replace(handles, columns)
         return self._replace(handles, columns)
+
+    def _create_few(
+        self, entities: list[int], given: Mapping[str, Any]
+    ) -> RowArray | None:
+        """Create a few plain rows one by one; None if something is not that plain.
+
+        None may be in another's way, for that would move the rows of those before it.
+        """
+        count = len(entities)
+        if self._locks or not self._BY_ROW or self._is_watched:
+            return None
+        if not self._has_room(count) or len(set(entities)) < count:
+            return None
+        alive = self._entities.alive
+        for entity in entities:
+            if not alive(entity) or not self._is_new(entity):
+                return None
+        fields = few_values(self._CONVERTERS, given, count)
+        if fields is None:
+            return None
+        version, rows = self.data._version, np.empty(count, np.intp)
+        for number, (entity, values) in enumerate(zip(entities, fields, strict=True)):
+            rows[number] = self.create(entity, **values)
+        self.data._version = version + 1
+        return rows
+
+    @abstractmethod
+    def _is_new(self, entity: int) -> bool:
+        """Return whether nothing has the index of a live entity."""
 
     def _replace(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Append rows once those of dead entities are out of the way; a change that is counted

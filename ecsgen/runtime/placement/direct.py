@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -169,6 +169,17 @@ class Direct(One):
         needed = rows_spanned(entities, INDEX_MASK)
         if needed > data._allocated:
             data._grow(needed, borrowed)
+
+    def _used_cells(self) -> memoryview[Any]:
+        return self.data._entity_cells
+
+    def _has_room(self, count: int) -> bool:
+        return self._entities._n_used + count <= self.data._allocated
+
+    def _is_new(self, entity: int) -> bool:
+        data = self.data
+        row = entity & INDEX_MASK
+        return row >= data._n or data._entity_cells[row] == NULL_ENTITY
 
     def _are_new(self, entities: EntityArray) -> bool:
         return bool(indices(entities, INDEX_MASK).min() >= self.data._n)

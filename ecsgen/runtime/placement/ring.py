@@ -114,6 +114,7 @@ class Ring(Packed):
     """A manager with at most so many instances: creating more removes the oldest first."""
 
     __slots__ = NO_SLOTS
+    _BY_ROW: ClassVar[bool] = False
     data: RingRows
 
     def by_age(self) -> RowArray:

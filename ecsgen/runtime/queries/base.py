@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from numpy.typing import NDArray
 
+from ..html_tables import query_table
+
 RowsT = TypeVar("RowsT", bound=tuple[Any, ...])
 RowT = TypeVar("RowT", bound=tuple[Any, ...])
 
@@ -26,6 +28,10 @@ class QueryBase(ABC, Generic[RowsT, RowT]):
         """Iterate over entities and rows as they are now."""
         columns = (array.tolist() for array in self._arrays())
         return map(partial(tuple.__new__, self._ROW), zip(*columns, strict=True))
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last entities, for notebooks; costs what `rows` does."""
+        return query_table(self)
 
     def rows(self) -> RowsT:
         """Return the entities, and the row of each in every manager; kept till a change."""

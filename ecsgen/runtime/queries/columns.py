@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..columns.buffers import is_same_view, items, put_cells
 from ..handles import NIL, RowArray
+from ..reprs import list_text
 from .join import QueryJoin
 
 _Cell = TypeVar("_Cell", bound=np.generic)
@@ -25,6 +26,11 @@ class QueryColumns:
     def __init__(self, join: QueryJoin, place: int) -> None:
         self._join = join
         self._place = place
+
+    def __repr__(self) -> str:
+        fields = vars(type(self)).items()
+        names = list_text(name for name, one in fields if isinstance(one, QueryColumn))
+        return f"<{type(self).__name__}: {names}>"
 
 
 class QueryColumn(Generic[_Cell]):

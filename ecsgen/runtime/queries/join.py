@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import NIL, EntityArray
+from ..reprs import query_text
 from .block import QueryBlock
 from .match import QueryMatch
 from .members import (
@@ -91,6 +92,34 @@ class QueryJoin:
     def count(self) -> int:
         """Return how many entities there are."""
         return self.match().count
+
+    def known(self) -> int | None:
+        """Return how many entities there are if that is known without a join; O(components)."""
+        if self._result is None:
+            return None
+        state = [member.manager.data._version for member in self._members]
+        is_current = [*state, self._entities._deaths] == self._state
+        return self._result.count if is_current else None
+
+    def bound(self) -> int:
+        """Return how many entities there can be at most; O(components)."""
+        sizes = [len(member.manager) for member in self._required]
+        others = [len(member.manager) for member in self._any_of]
+        return min([*sizes, sum(others)] if others else sizes, default=0)
+
+    def conditions(self) -> str:
+        """Return who matches, in words."""
+        return query_text(
+            *(
+                [member.manager.data.MANAGER.removesuffix("Manager") for member in part]
+                for part in (
+                    self._required,
+                    self._any_of,
+                    self._none_of,
+                    self._optional,
+                )
+            )
+        )
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import index
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ..columns.field_names import known_fields
+from ..columns.field_names import GivenRows, given_columns, values_given
+from ..convert.base import FieldTable
 from ..entities.manager import EntityManager
 from ..errors import BrokenManagerError
+from ..few import FEW, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
+from ..html_tables import world_table
 from ..parts import FixedParts
+from ..reprs import count_text, list_text
 from .own import own_managers
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
 
 _ManagerT = TypeVar("_ManagerT")
 
-SpawnFields: TypeAlias = Mapping[RowClass, Mapping[str, Any] | None]
-"""The columns of each component that is given, by field; None for the others."""
+SpawnFields: TypeAlias = Mapping[RowClass, GivenRows | None]
+"""The columns of each component that is given, or one row for all; None for the others."""
+
+
+NewRows: TypeAlias = tuple[Callable[..., object], Sequence[Mapping[str, Any]] | None]
+"""What creates a row, and the fields of each; None for the defaults."""
 
 
 class WorldManager(SpawnStore, ComponentHolder, Protocol):
     """What a world needs of a manager."""
+
+    _CONVERTERS: ClassVar[FieldTable]
+
+    @property
+    def create(self) -> Callable[..., object]: ...
+
+    _RELEASES: ClassVar[bool]
+    _SINGLY: ClassVar[bool]
+    _locks: int
+
+    def _has_room(self, count: int, /) -> bool: ...
 
     @property
     def _is_watched(self) -> bool: ...
@@ -46,6 +66,12 @@ class WorldBase(FixedParts):
 
     __slots__ = ("_collecting", "_managers")
 
+    MANAGERS: ClassVar[tuple[str, ...]] = ()
+    """The attributes that are managers; the next ones likewise."""
+    QUERIES: ClassVar[tuple[str, ...]] = ()
+    GROUPS: ClassVar[tuple[str, ...]] = ()
+    BUNDLES: ClassVar[tuple[str, ...]] = ()
+    """The methods that spawn bundles."""
     entities: EntityManager
     _KINDS: ClassVar[Mapping[str, type[Any]]] = {}
     """The class of each manager, by the attribute that it is."""
@@ -70,6 +96,18 @@ class WorldBase(FixedParts):
     def _kind(self, manager: type[_ManagerT]) -> type[_ManagerT]:
         """Return the class that stands for a manager's."""
         return self._OWN.get(manager, manager)
+
+    def __repr__(self) -> str:
+        """Show how many entities there are, and rows of each component; O(components)."""
+        rows = list_text(
+            f"{name} {count}" for name, count, _ in self._holders() if count
+        )
+        living = count_text(len(self.entities), "entity", "entities")
+        return f"<{type(self).__name__}: {living}{f'; {rows}' if rows else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last components, for notebooks."""
+        return world_table(self)
 
     def spawn(self, n: int) -> EntityArray:
         """Create n entities; O(n). CapacityError when fewer indices are left."""
@@ -113,6 +151,12 @@ class WorldBase(FixedParts):
             entities = entities[~holder.has_many(entities)]
         return entities
 
+    def _holders(self) -> Iterator[tuple[str, int, object]]:
+        """Yield each component: its name in the world, how many rows, and who has them."""
+        for name in self.MANAGERS:
+            manager = getattr(self, name)
+            yield name, len(manager), manager
+
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         """Return each row class with what knows who has the component, in order of bits."""
         return self._managers.items()
@@ -125,8 +169,12 @@ class WorldBase(FixedParts):
         chosen = {row: fields for row, fields in given.items() if fields is not None}
         if not chosen:
             return self.entities.create_many(n)
+        if n <= FEW:
+            few = self._few(n, chosen)
+            if few is not None:
+                return self._spawn_few(n, few)
         parts = self._checked(n, chosen)
-        borrowed = [value for fields in chosen.values() for value in fields.values()]
+        borrowed = [value for given in chosen.values() for value in values_given(given)]
         return self._spawn_parts(n, parts, borrowed)
 
     def _spawn_parts(
@@ -144,16 +192,53 @@ class WorldBase(FixedParts):
                 raise
         return entities
 
-    def _checked(
-        self, n: int, given: Mapping[RowClass, Mapping[str, Any]]
-    ) -> list[SpawnPart]:
+    def _few(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[NewRows] | None:
+        """Return what creates the rows of a few new entities, if that is plain."""
+        parts: list[NewRows] = []
+        for row, fields in given.items():
+            manager = self._managers.get(row)
+            if manager is None or manager._locks or not manager._SINGLY:
+                return None
+            if type(fields) is not dict:
+                return None
+            if not manager._has_room(n):  # values may be views of what would move
+                return None
+            if manager._RELEASES and manager._is_watched:
+                return None
+            rows = None
+            if fields:
+                rows = few_values(manager._CONVERTERS, fields, n)
+                if rows is None:
+                    return None
+            parts.append((manager.create, rows))
+        return parts
+
+    def _spawn_few(self, n: int, parts: list[NewRows]) -> EntityArray:
+        """Create n entities with rows each, one by one; if that fails, take all back."""
+        entities: list[Entity] = []
+        try:
+            for number in range(n):
+                entity = self.entities.create()
+                entities.append(entity)
+                for create, rows in parts:
+                    if rows is None:
+                        create(entity)
+                    else:
+                        create(entity, **rows[number])
+        except BaseException:
+            self._take_back(np.array(entities, np.uint64))
+            raise
+        return np.array(entities, np.uint64)
+
+    def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
         """Return what is to take the rows of n new entities, with checked columns."""
         parts: list[SpawnPart] = []
         is_watched = self._is_watched(given)
         for row, fields in given.items():
             manager = self._managers[row]
-            columns = manager._checked(n, known_fields(row, fields))
-            parts.append((manager, own_columns(columns, is_watched)))
+            columns = given_columns(row, fields, manager._CONVERTERS, n)
+            checked = manager._checked(n, columns)
+            parts.append((manager, own_columns(checked, is_watched)))
         return parts
 
     def _is_watched(self, rows: Iterable[RowClass]) -> bool:

@@ -34,6 +34,14 @@ def check_fields(subject: Subject, infos: Any) -> None:
     assert same(subject.row(), subject.row(**defaults))
 
 
+def check_shown(shown: Any, rows: int) -> None:
+    """Check the table of some rows, and that neither text names an address."""
+    html = shown._repr_html_()
+    assert html.count("<tr>") == 1 + min(rows, 11)
+    assert html.count("<table>") == html.count("</table>") == 1
+    assert all(f"{id(shown):x}" not in text for text in (html, repr(shown)))
+
+
 def _default(field: Field) -> Any:
     return field.read(field.default) if isinstance(field, Bytes) else field.default
 
@@ -45,3 +53,15 @@ class Cases(base.Cases):
         check_fields(self.subject, self.subject.manager.FIELDS)
         _, m = self.new()
         assert m.FIELDS is m.data.FIELDS is self.subject.manager.FIELDS
+
+    def test_reprs_say_how_many_rows(self) -> None:
+        _, m, _ = self.filled(12)
+        name = type(m).__name__
+        assert repr(m).startswith(f"<{name}: 12 rows, room for {m.capacity}, ")
+        data = type(m.data).__name__
+        assert repr(m.data).startswith(f"<{data}: 12 rows")
+        for rows in (12, 0):
+            check_shown(m, rows)
+            check_shown(m.data, rows)
+            m.clear()
+        assert repr(m).startswith(f"<{name}: 0 rows, ")

@@ -36,6 +36,8 @@ class Converter(Protocol):
 
     def one(self, value: Any) -> Any: ...
 
+    def same(self, value: Any, rows: int) -> Any: ...
+
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
     ) -> NDArray[Any]: ...
@@ -99,6 +101,11 @@ class Field:
             TypeError, ValueError, OverflowError: the value is not one that the field holds.
         """
         return self.cell(value)
+
+    def same(self, value: Any, rows: int) -> Any:
+        """Return one value for all of so many rows as `many` takes it; raises what `one` raises."""
+        self.one(value)
+        return value
 
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None

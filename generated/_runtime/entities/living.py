@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityError, StaleEntityError
 from ..handles import Entity, EntityArray
+from ..reprs import bytes_text, count_text
 from .arrays import are_held, as_entities
 from .layout import INDEX_BITS, INDEX_COUNT, INDEX_MASK, ONE_GENERATION
 from .queue import IndexQueue
@@ -99,6 +100,12 @@ class LivingEntities:
         alive = (handles & 1).astype(np.bool_)
         alive[::2] ^= True
         return handles[alive]
+
+    def __repr__(self) -> str:
+        living = (
+            f"{count_text(len(self), 'entity', 'entities')}, room for {self._n_cells}"
+        )
+        return f"<{type(self).__name__}: {living}, {bytes_text(self.nbytes)}>"
 
     def __len__(self) -> int:
         return self._n_used - self._free.count - self._n_retired

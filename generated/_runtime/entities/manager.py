@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..broken import break_down
-from ..callbacks import Callbacks, Dispatch, Subscription
+from ..callbacks import Dispatch, Subscription
 from ..errors import CapacityError, StaleEntityError
 from ..handles import Entity, EntityArray
 from .arrays import all_different, are_held, first_repeat
+from .deaths import Deaths, Follower, Remove, only
 from .layout import (
     GENERATION_BITS,
     INDEX_BITS,
@@ -48,7 +49,7 @@ class EntityManager(LivingEntities):
     def __init__(self) -> None:
         super().__init__()
         self.dispatch = Dispatch(self._destroy_queued)
-        self._callbacks: Callbacks[EntityArray] = Callbacks()
+        self._callbacks = Deaths()
 
     def create(self) -> Entity:
         """Create an entity. O(1) amortised.
@@ -129,8 +130,12 @@ class EntityManager(LivingEntities):
         if not is_alive:
             raise dead_entity(e)
         if self.dispatch.depth or self._callbacks.entries:
-            self._destroy_announced(np.array([e], np.uint64))
-            return
+            self._destroy_one(Entity(e), index)
+        else:
+            self._free_index(e, index)
+
+    def _free_index(self, e: int, index: int) -> None:
+        """Let a live entity be dead."""
         if e >= LAST_GENERATION:
             self._n_retired += 1
             self._cells[index] = index ^ 1
@@ -169,14 +174,12 @@ class EntityManager(LivingEntities):
         """How many entities died since this object was made or loaded: a version."""
         return self._free.pushed + self._n_retired
 
-    def _attach(
-        self, before: Callable[[], object], after: Callable[[EntityArray], object]
-    ) -> Subscription:
-        """Register two methods of a component manager, without keeping it alive.
+    def _attach(self, follower: Follower, remove: Remove) -> None:
+        """Tell a component manager of deaths, without keeping it alive.
 
-        `before()` may raise, then no entity dies; `after` is an `on_destroy` callback.
+        `remove`, its method, removes the rows of one entity.
         """
-        return self._callbacks.add_weak(after, before)
+        self._callbacks.follow(follower, remove)
 
     def _uncreate(self, es: EntityArray) -> None:
         """Take back what `create_many` gave, as if it had never been alive. O(k).
@@ -198,6 +201,17 @@ class EntityManager(LivingEntities):
         except BaseException:
             break_down(self)
             raise
+
+    def _destroy_one(self, e: Entity, index: int) -> None:
+        """Destroy a live entity and tell the callbacks; inside of a callback, later."""
+        dispatch = self.dispatch
+        if dispatch.depth:
+            dispatch.queue.append(only(e))
+            return
+        self._callbacks.check()
+        with dispatch:
+            self._free_index(e, index)
+            self._callbacks.run_one(e, dispatch.errors)
 
     def _destroy_announced(self, es: EntityArray) -> None:
         """Destroy live entities and tell the callbacks; inside of a callback, later."""

@@ -148,7 +148,6 @@ def moved_family(
     writes = [
         *_children_told(links, chains, moves, n),
         (links.parents, places, parents),
-        (links.first, dst, chains.after(links.first[src])),
         *_left_parents(links, chains, left),
         (links.first, parents[is_first], places[is_first]),
         (links.previous, heads, places[is_last]),
@@ -195,17 +194,17 @@ def with_descendants(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
 def _children_told(
     links: FamilyLinks, chains: Rewiring, moves: Moves, n: int
 ) -> list[Write]:
-    """Plan to tell the children of rows that move where their parents are."""
+    """Plan to tell the children of rows that move where their parents are.
+
+    What is written to those that move or go themselves does not matter: all rows that others move
+    to are told of their parents later.
+    """
     src, dst = moves
     found = _children_with_parents(links, src, dst) if len(dst) * _MANY <= n else None
     if found is None:
         return [(links.parents, slice(0, n), chains.after(links.parents[:n]))]
     children, parents = found
-    children = chains.after(
-        children
-    )  # for one that goes, a sibling, whose parent it is, too
-    staying = children != NIL
-    return [(links.parents, children[staying], parents[staying])]
+    return [(links.parents, children, parents)]
 
 
 def _children_with_parents(

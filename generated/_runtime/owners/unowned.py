@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import index
 from typing import Any, SupportsIndex
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..callbacks import Dispatch
 from ..errors import EcsError
+from ..few import FEW, few_values
 from ..handles import NIL, Columns, Id, IdArray
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
@@ -64,6 +65,10 @@ class Unowned(IdCalls):
     def _create_many(self, count: SupportsIndex, given: Mapping[str, Any]) -> IdArray:
         """Add `count` instances of these fields; O(count)."""
         count = whole_count(type(self).__name__, count)
+        if 0 < count <= FEW:
+            ids = self._create_few(count, given)
+            if ids is not None:
+                return ids
         columns = self._convert(count, given)
         if self._locks:
             raise self._locked()
@@ -76,6 +81,27 @@ class Unowned(IdCalls):
             with self._dispatch:
                 return self._replace(count, columns)
         return self._replace(count, columns)
+
+    def _create_few(self, count: int, given: Mapping[str, Any]) -> IdArray | None:
+        """Create a few plain instances one by one; None if something is not that plain."""
+        if self._locks or not self._BY_ROW or self._is_watched:
+            return None
+        fields = (
+            few_values(self._CONVERTERS, given, count)
+            if self._has_room(count)
+            else None
+        )
+        if fields is None:
+            return None
+        version = self.data._version
+        ids = np.array([self.create(**values) for values in fields], np.uint64)
+        self.data._version = version + 1
+        return ids
+
+    @property
+    @abstractmethod
+    def create(self) -> Callable[..., Id]:
+        """Add an instance and return its id; O(1)."""
 
     def _replace(self, count: int, columns: Columns) -> IdArray:
         """Append rows once those that are too many are gone; these cannot be taken back, so then

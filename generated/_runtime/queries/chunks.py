@@ -10,6 +10,7 @@ import numpy as np
 from ..archetypes.rows import Archetype
 from ..archetypes.view import ArchetypeView, ChunkT
 from ..handles import EntityArray, RowClass
+from ..reprs import count_text, query_text
 from .base import QueryBase, RowsT, RowT
 
 
@@ -38,6 +39,13 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
         return type(self), (self._store,)
+
+    def __repr__(self) -> str:
+        """Show how many entities there are; O(matching archetypes)."""
+        clauses = (self._ALL, self._ANY, self._NONE)
+        asked = query_text(*([row.__name__ for row in rows] for rows in clauses))
+        count = count_text(len(self), "entity", "entities")
+        return f"<{type(self).__name__}: {count}; {asked}>"
 
     def __len__(self) -> int:
         """Return how many entities there are; O(matching archetypes)."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ..reprs import count_text
 from .base import QueryBase, RowsT, RowT
 from .join import QueryJoin
 from .members import QueriedEntities, QueryMember
@@ -29,6 +30,15 @@ class QueriedRows(QueryBase[RowsT, RowT]):
         optional: tuple[QueryMember, ...] = (),
     ) -> None:
         self._join = QueryJoin(entities, required, any_of, none_of, optional)
+
+    def __repr__(self) -> str:
+        """Show how many entities there are if that is known, or may be; O(components)."""
+        count = self._join.known()
+        if count is None:
+            found = f"up to {count_text(self._join.bound(), 'entity', 'entities')}"
+        else:
+            found = count_text(count, "entity", "entities")
+        return f"<{type(self).__name__}: {found}; {self._join.conditions()}>"
 
     def __len__(self) -> int:
         """Return how many entities there are."""

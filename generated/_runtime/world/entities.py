@@ -16,7 +16,7 @@ from .spawning import SeveralRows, SpawnPart, append_parts, own_columns
 
 _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
-GivenRows: TypeAlias = Mapping[RowClass, Sequence[tuple[Any, ...]]]
+RowsByClass: TypeAlias = Mapping[RowClass, Sequence[tuple[Any, ...]]]
 """Rows by their class."""
 
 
@@ -109,7 +109,7 @@ class EntityWorld(WorldBase):
             )
         return holder
 
-    def _by_class(self, rows: Sequence[tuple[Any, ...]]) -> GivenRows:
+    def _by_class(self, rows: Sequence[tuple[Any, ...]]) -> RowsByClass:
         """Return checked rows by their class."""
         found: dict[RowClass, list[tuple[Any, ...]]] = {}
         for row in rows:
@@ -124,12 +124,12 @@ class EntityWorld(WorldBase):
                 holders[kind]._check_row(row)
         return found
 
-    def _new_parts(self, given: GivenRows) -> list[SpawnPart]:
+    def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
         """Return what is to take rows of a new entity, with checked columns."""
         is_watched = self._is_watched(given)
         return [self._part(kind, rows, is_watched) for kind, rows in given.items()]
 
-    def _old_parts(self, given: GivenRows) -> list[SpawnPart]:
+    def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
         """Return what is to take more rows of an entity, with checked columns."""
         return self._new_parts(given)
 

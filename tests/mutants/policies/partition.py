@@ -66,6 +66,12 @@ GROUPS = (
             r"np\.array\(\[one, other\]\), np\.array\(\[other, one\]\)",
             "np.array([one]), np.array([other])",
         ),
+        Mutant("a swap over no spare row", r"if data\._n < data\._allocated or ", "if True or "),
+        Mutant(
+            "lists are not told of a swap of a full buffer",
+            r"return src, dst, self\._plan_moves\(src, dst\)",
+            "return src, dst, ()",
+        ),
         Mutant(
             "a swap uses the last row",
             r"(self\._swap_over\(one, other, Instance\(.*data\._n)\)\)",

@@ -442,6 +442,8 @@ class Cases(base.Cases):
                 m.lookup(wrong)
             with pytest.raises(TypeError):
                 m.entity(wrong)
+            with pytest.raises(TypeError):
+                m.remove(wrong)
         m.destroy(np.uint16(1))
         assert m.lookup(es[1]) == NIL
 

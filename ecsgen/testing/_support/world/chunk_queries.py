@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from ..chunks.base import Members
 from ..package import CapacityError, StructureLockedError
+from ..reflection import check_shown
 
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any` and `none`, by their attributes of chunks."""
@@ -104,6 +105,13 @@ class Cases(Members):
             for added in clauses["none"]:
                 self.created(w, [*wanted, added], 2)
             yield query, clauses, w
+
+    def test_reprs_say_how_many(self) -> None:
+        for name, _, w in self.populated():
+            query = getattr(w, name)
+            kind, n = type(query).__name__, len(query)
+            assert repr(query).startswith(f"<{kind}: {n} entit")
+            check_shown(query, n)
 
     def test_each_component_matters(self) -> None:
         for query, clauses, w in self.populated():

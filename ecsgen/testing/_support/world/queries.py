@@ -9,6 +9,7 @@ from copy import deepcopy
 from itertools import permutations, product
 from random import Random
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ..package import NIL, CapacityError, StructureLockedError
+from ..reflection import check_shown
 from ..runtime import runtime_with
 from ..subject import Subject
 
@@ -201,6 +203,20 @@ class Cases:
             again = query.rows()
             assert all(old is new for old, new in zip(rows, again, strict=True))
             assert not any(array.flags.writeable for array in rows)
+
+    def test_reprs_say_what_is_known(self) -> None:
+        """They do not look for entities; how many there are is known from the last time."""
+        for name, _, w in self.populated():
+            query = getattr(w, name)
+            kind = type(query).__name__
+            with patch.object(type(query._join), "_join", None):
+                assert repr(query).startswith(f"<{kind}: up to ")
+            n = len(query)
+            found = f"<{kind}: {n} {'entity' if n == 1 else 'entities'}; "
+            assert repr(query).startswith(found)
+            check_shown(query, n)
+            w.destroy(query.rows().entity[0])
+            assert repr(query).startswith(f"<{kind}: up to ")
 
     def test_copies_have_queries_of_their_own(self) -> None:
         for query, _, w in self.populated():

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ..package import CapacityError, EntityArray, StaleEntityError
+from ..reflection import check_shown
 from ..subject import Subject, same
 
 MANY = 100_000
@@ -60,6 +61,26 @@ class Cases:
             assert type(manager) is subject.manager
             assert manager.ensure(w.entities.create()) == manager.data.n - 1
 
+    def test_names_of_its_parts(self) -> None:
+        w = self.world()
+        assert {*w.MANAGERS} == {*self.subjects, *self.unowned}
+        for name in (*w.MANAGERS, *w.QUERIES, *w.GROUPS):
+            assert name in vars(w)
+        assert all(callable(getattr(w, name)) for name in w.BUNDLES)
+
+    def test_its_repr_says_how_much_there_is(self) -> None:
+        w = self.world()
+        name = type(w).__name__
+        assert repr(w) == f"<{name}: 0 entities>"
+        for module in self.subjects:
+            w.spawn(2, **{module: {}})
+        each = [f"{module} 2" for module in self.subjects]
+        more = ["…"] if len(each) > 8 else []
+        expected = f"{2 * len(each)} entities; {', '.join([*each[:8], *more])}"
+        if each:
+            assert repr(w) == f"<{name}: {expected}>"
+        check_shown(w, w._repr_html_().count("<tr>") - 1)
+
     def test_parts_are_not_replaced(self) -> None:
         for w in (self.world(), deepcopy(self.world())):
             for name, part in list(vars(w).items()):
@@ -105,6 +126,23 @@ class Cases:
         for module, manager in self.managers(w).items():
             assert list(manager) == es.tolist()
             assert same(manager.row(1), self.subjects[module].read({}))
+
+    def test_spawn_takes_rows(self) -> None:
+        """One value for all new rows, and nothing at all if one is wrong."""
+        for module, subject in self.subjects.items():
+            w = self.world()
+            manager = getattr(w, module)
+            for row in (subject.row(), subject.row(**subject.sample(1))):
+                rows = manager.require_many(w.spawn(3, **{module: row})).tolist()
+                expected = subject.read(row._asdict())
+                assert all(same(manager.row(k), expected) for k in rows)
+            for field in subject.fields:
+                for value, error in field.wrong():
+                    with pytest.raises(error):
+                        w.spawn(2, **{module: subject.row(**{field.name: value})})
+            with pytest.raises(TypeError):
+                w.spawn(2, **{module: (1, 2)})
+            assert len(manager) == len(w.entities) == 6
 
     def test_spawn_of_nothing(self) -> None:
         w = self.world()
