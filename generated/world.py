@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple, Never
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ._runtime.archetypes.world import ArchetypeWorld
+from ._runtime.columns.field_names import unknown_component
 from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
@@ -223,16 +224,18 @@ class MoversQuery(QueriedRows[MoversRows, MoversRow]):
 
     _ROWS = MoversRows
     _ROW = MoversRow
+    _COLUMNS: ClassVar = (TransformColumns, PointMassColumns)
+    _columns: tuple[TransformColumns, PointMassColumns]
 
     @property
     def transform(self) -> TransformColumns:
         """The columns of Transform, one cell per entity; assign to write."""
-        return TransformColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def point_mass(self) -> PointMassColumns:
         """The columns of PointMass, one cell per entity; assign to write."""
-        return PointMassColumns(self._join, 1)
+        return self._columns[1]
 
 
 class DrawnRows(NamedTuple):
@@ -265,16 +268,18 @@ class DrawnQuery(QueriedRows[DrawnRows, DrawnRow]):
 
     _ROWS = DrawnRows
     _ROW = DrawnRow
+    _COLUMNS: ClassVar = (TransformColumns, AiStateColumns)
+    _columns: tuple[TransformColumns, AiStateColumns]
 
     @property
     def transform(self) -> TransformColumns:
         """The columns of Transform, one cell per entity; assign to write."""
-        return TransformColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def ai_state(self) -> AiStateColumns:
         """The columns of AiState, one cell per entity; assign to write."""
-        return AiStateColumns(self._join, 1)
+        return self._columns[1]
 
 
 class VisibleRows(NamedTuple):
@@ -333,21 +338,23 @@ class AfflictedQuery(QueriedRows[AfflictedRows, AfflictedRow]):
 
     _ROWS = AfflictedRows
     _ROW = AfflictedRow
+    _COLUMNS: ClassVar = (StatusEffectColumns, AiStateColumns, PointMassColumns)
+    _columns: tuple[StatusEffectColumns, AiStateColumns, PointMassColumns]
 
     @property
     def status_effect(self) -> StatusEffectColumns:
         """The columns of StatusEffect, one cell per entity; assign to write."""
-        return StatusEffectColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def ai_state(self) -> AiStateColumns:
         """The columns of AiState, one cell per entity; assign to write."""
-        return AiStateColumns(self._join, 1)
+        return self._columns[1]
 
     @property
     def point_mass(self) -> PointMassColumns:
         """The columns of PointMass, one cell per entity; assign to write."""
-        return PointMassColumns(self._join, 2)
+        return self._columns[2]
 
 
 class GrazersRows(NamedTuple):
@@ -381,26 +388,28 @@ class GrazersQuery(QueriedRows[GrazersRows, GrazersRow]):
 
     _ROWS = GrazersRows
     _ROW = GrazersRow
+    _COLUMNS: ClassVar = (PositionColumns, VelocityColumns, EnergyColumns, KinColumns)
+    _columns: tuple[PositionColumns, VelocityColumns, EnergyColumns, KinColumns]
 
     @property
     def position(self) -> PositionColumns:
         """The columns of Position, one cell per entity; assign to write."""
-        return PositionColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def velocity(self) -> VelocityColumns:
         """The columns of Velocity, one cell per entity; assign to write."""
-        return VelocityColumns(self._join, 1)
+        return self._columns[1]
 
     @property
     def energy(self) -> EnergyColumns:
         """The columns of Energy, one cell per entity; assign to write."""
-        return EnergyColumns(self._join, 2)
+        return self._columns[2]
 
     @property
     def kin(self) -> KinColumns:
         """The columns of Kin, one cell per entity; assign to write."""
-        return KinColumns(self._join, 3)
+        return self._columns[3]
 
 
 class HuntersRows(NamedTuple):
@@ -436,31 +445,41 @@ class HuntersQuery(QueriedRows[HuntersRows, HuntersRow]):
 
     _ROWS = HuntersRows
     _ROW = HuntersRow
+    _COLUMNS: ClassVar = (
+        PositionColumns,
+        VelocityColumns,
+        EnergyColumns,
+        KinColumns,
+        PredatorColumns,
+    )
+    _columns: tuple[
+        PositionColumns, VelocityColumns, EnergyColumns, KinColumns, PredatorColumns
+    ]
 
     @property
     def position(self) -> PositionColumns:
         """The columns of Position, one cell per entity; assign to write."""
-        return PositionColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def velocity(self) -> VelocityColumns:
         """The columns of Velocity, one cell per entity; assign to write."""
-        return VelocityColumns(self._join, 1)
+        return self._columns[1]
 
     @property
     def energy(self) -> EnergyColumns:
         """The columns of Energy, one cell per entity; assign to write."""
-        return EnergyColumns(self._join, 2)
+        return self._columns[2]
 
     @property
     def kin(self) -> KinColumns:
         """The columns of Kin, one cell per entity; assign to write."""
-        return KinColumns(self._join, 3)
+        return self._columns[3]
 
     @property
     def predator(self) -> PredatorColumns:
         """The columns of Predator, one cell per entity; assign to write."""
-        return PredatorColumns(self._join, 4)
+        return self._columns[4]
 
 
 class AblazeRows(NamedTuple):
@@ -807,6 +826,7 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         burning: BurningFields | Burning | None = None,
         health: HealthFields | Health | None = None,
         weapon: WeaponFields | Weapon | None = None,
+        **_unknown: Never,
     ) -> EntityArray:
         """Create n entities with an instance of each component given; O(n) for each.
 
@@ -815,6 +835,8 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         `create_many` do, and CapacityError; then there is no new entity, and no index
         or generation is used.
         """
+        if _unknown:
+            raise unknown_component(self.spawn, _unknown)
         return self._spawn(
             n,
             {
@@ -996,12 +1018,15 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         *,
         skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
         transform: TransformFields | Transform | None = None,
+        **_unknown: Never,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
         Give a component what you give it in `spawn`, or leave it out for its defaults.
         Raises what `spawn` raises; then nothing is created.
         """
+        if _unknown:
+            raise unknown_component(self.spawn_prop, _unknown)
         return self.spawn(
             n,
             skinned_mesh={} if skinned_mesh is None else skinned_mesh,
@@ -1015,12 +1040,15 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         ai_state: AiStateFields | AiState | None = None,
         skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
         transform: TransformFields | Transform | None = None,
+        **_unknown: Never,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
         Give a component what you give it in `spawn`, or leave it out for its defaults.
         Raises what `spawn` raises; then nothing is created.
         """
+        if _unknown:
+            raise unknown_component(self.spawn_creature, _unknown)
         return self.spawn(
             n,
             ai_state={} if ai_state is None else ai_state,
@@ -1039,12 +1067,15 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         sound_source: SoundSourceFields | SoundSource | None = None,
         transform: TransformFields | Transform | None = None,
         weapon: WeaponFields | Weapon | None = None,
+        **_unknown: Never,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
         Give a component what you give it in `spawn`, or leave it out for its defaults.
         Raises what `spawn` raises; then nothing is created.
         """
+        if _unknown:
+            raise unknown_component(self.spawn_hero, _unknown)
         return self.spawn(
             n,
             ai_state={} if ai_state is None else ai_state,

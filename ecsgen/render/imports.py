@@ -21,7 +21,16 @@ STANDARD = {
     "Struct": "struct",
     **dict.fromkeys(
         (
-            *("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypeAlias"),
+            *(
+                "Any",
+                "ClassVar",
+                "Final",
+                "Literal",
+                "NamedTuple",
+                "Never",
+                "Protocol",
+                "TypeAlias",
+            ),
             *("TypeVar", "TypedDict", "Unpack", "overload"),
         ),
         "typing",

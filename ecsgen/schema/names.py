@@ -36,7 +36,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
         "Generic INDEX_MASK IntEnum IntFlag Iterable Iterator Literal Mapping NDArray NamedTuple "
-        "NewType Optional Path Protocol Random Self Sequence Struct SupportsIndex TypeAlias "
+        "Never NewType Optional Path Protocol Random Self Sequence Struct SupportsIndex TypeAlias "
         "TypeVar TypedDict Union Unpack Warning"
     ),
     "constants of its modules": _words(
@@ -45,7 +45,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FloatField GivenRows Group GroupMember GroupedColumns HandleField "
+        "FamilyLinks Field FloatField RowsByClass Group GroupMember GroupedColumns HandleField "
         "IdArray GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
         "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
         "ONE_GENERATION OwnedRows "
@@ -67,11 +67,11 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "QueryBlock QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch "
         "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
         "WORD_BITS WideSignedWorld WorldBase WorldManager "
-        "FixedParts UniqueQueryColumn"
+        "FixedParts UniqueQueryColumn BEFORE_AUGMENTED LOAD ReadCells Reader"
     ),
     "what their runtime defines for one row or entity at a time": _words(
         "ArrayField CellView ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
-        "EntityProxy EntityViewBase EntityWorld GivenRows IdProxy LateRow ManagedPart "
+        "EntityProxy EntityViewBase EntityWorld RowsByClass IdProxy LateRow ManagedPart "
         "ManagedProxy PLAIN ProxyField ProxyT RowField RowHolder RowProxy AddedRows SeveralRows"
     ),
     "builtins": _words(
@@ -146,7 +146,7 @@ MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
         ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
     ),
     "methods of views of entities": frozenset(("add", "remove")),
-    "functions that the world calls": frozenset(("known_fields",)),
+    "functions that the world calls": frozenset(("known_fields", "unknown_component")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)

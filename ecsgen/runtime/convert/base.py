@@ -68,6 +68,8 @@ class Field:
 
     _kinds: ClassVar[str] = ""
     """The dtype kinds of arrays that `_cast` takes."""
+    takes_all: ClassVar[bool] = False
+    """Whether any array of the column's dtype has values that the field holds."""
 
     def __init__(
         self, name: str, dtype: str, shape: tuple[int, ...], wanted: str

@@ -11,7 +11,7 @@ from ..archetypes.rows import Archetype
 from ..archetypes.view import ArchetypeView, ChunkT
 from ..handles import EntityArray, RowClass
 from ..reprs import count_text, query_text
-from .base import QueryBase, RowsT, RowT
+from .base import QueryBase, RowsT, RowT, changed_in_loop
 
 
 class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
@@ -64,6 +64,15 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     def _arrays(self) -> tuple[EntityArray]:
         return (self._owners(),)
+
+    def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
+        store, version = self._store, self._version
+        for row in rows:
+            if store._version != version:
+                raise changed_in_loop()
+            yield row
+        if store._version != version:
+            raise changed_in_loop()
 
     def _owners(self) -> EntityArray:
         """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""

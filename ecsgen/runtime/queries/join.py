@@ -9,13 +9,14 @@ creation are views, not copies.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import NIL, EntityArray
 from ..reprs import query_text
+from .base import changed_in_loop
 from .block import QueryBlock
 from .match import QueryMatch
 from .members import (
@@ -32,6 +33,8 @@ from .rows import (
     row_blocks,
     sample_rows,
 )
+
+_RowT = TypeVar("_RowT")
 
 _JOINED: Final = 65_536
 """Candidates per step of a join: numpy's calls take no time, and the step fits a cache."""
@@ -58,6 +61,7 @@ class QueryJoin:
         "_required",
         "_result",
         "_state",
+        "data",
     )
 
     def __init__(
@@ -75,9 +79,11 @@ class QueryJoin:
         self._optional = optional
         self._members = (*required, *optional, *any_of, *none_of)
         self._living = QueryLiving(entities, self._members)
-        self._state: list[int] = []
+        self._state = -1
+        self.data: tuple[Any, ...] = ()
+        """The `data` of each member's manager; known as soon as there is a match."""
         self._arrays: tuple[NDArray[Any], ...] | None = None
-        self._result: QueryMatch | None = None
+        self._result = QueryMatch(0, -1, [], None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
@@ -95,11 +101,7 @@ class QueryJoin:
 
     def known(self) -> int | None:
         """Return how many entities there are if that is known without a join; O(components)."""
-        if self._result is None:
-            return None
-        state = [member.manager.data._version for member in self._members]
-        is_current = [*state, self._entities._deaths] == self._state
-        return self._result.count if is_current else None
+        return self._result.count if self._changes() == self._state else None
 
     def bound(self) -> int:
         """Return how many entities there can be at most; O(components)."""
@@ -131,25 +133,47 @@ class QueryJoin:
                 array.flags.writeable = False
         return self._arrays
 
-    def member(self, place: int) -> QueryRows:
-        """Return the rows of a member: the required ones come first, then the optional."""
-        return self.match().members[place]
-
-    def manager(self, place: int) -> Any:
-        """Return the manager of a member."""
-        return self._members[place].manager
-
     def match(self) -> QueryMatch:
         """Return who matches: the same object until a manager changes or an entity dies.
 
-        Joins again if that happened; O(components) otherwise.
+        Joins again if that happened; O(components) otherwise. The members of the match are the
+        required ones, then the optional.
         """
-        state = [member.manager.data._version for member in self._members]
-        state.append(self._entities._deaths)
-        if self._result is None or state != self._state:
-            self._result = self._arrays = None
-            self._result = self._join()
-            self._state = state
+        entities = self._entities
+        free = entities._free
+        # `_changes`, without the time that calls take:
+        state = free._head + free.count + entities._n_retired
+        for data in self.data:
+            state += data._version
+        return self._result if state == self._state else self._match_again()
+
+    def while_unchanged(self, rows: Iterator[_RowT]) -> Iterator[_RowT]:
+        """Yield rows of the match, and raise RuntimeError at the first step after a change."""
+        entities, members, start = self._entities, self.data, self._state
+        free = entities._free
+        for row in rows:
+            state = free._head + free.count + entities._n_retired
+            for data in members:
+                state += data._version
+            if state != start:
+                raise changed_in_loop()
+            yield row
+        if self._changes() != start:
+            raise changed_in_loop()
+
+    def _changes(self) -> int:
+        """Return how many changes and deaths there were: a sum of what never goes down."""
+        versions: int = sum(data._version for data in self.data)
+        return self._entities._deaths + versions
+
+    def _match_again(self) -> QueryMatch:
+        self._state = -1  # in case that there is no memory for a match
+        self._arrays = None
+        self._result = QueryMatch(0, -1, [], None)
+        self.data = tuple(member.manager.data for member in self._members)
+        state = self._changes()
+        self._result = self._join()
+        self._state = state
         return self._result
 
     def _owners(self, found: QueryMatch) -> EntityArray:

@@ -1,8 +1,8 @@
-"""Fields that are given by name, or as a row: only those that the component has."""
+"""Fields and components that are given by name, or as a row: only those that there are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..convert.base import FieldTable
@@ -69,9 +69,24 @@ def nearest_name(name: str, known: Sequence[str]) -> str:
     return near[0] if near else ""
 
 
-def _unknown_field(component: str, name: object, known: tuple[str, ...]) -> TypeError:
-    near = nearest_name(str(name), known)
-    hint = f"did you mean {near!r}?" if near else f"it has {', '.join(known)}"
-    if not known:
-        hint = "it has none"
-    return TypeError(f"{component} has no field {name!r}; {hint}")
+def unknown_component(
+    method: Callable[..., object], given: Mapping[str, object]
+) -> TypeError:
+    """Return the error of a keyword that a method which takes components does not know."""
+    known: Iterable[str] = method.__kwdefaults__ or ()
+    name = next(iter(given))
+    return TypeError(
+        f"{method.__name__} has no component {name!r}; {_hint(name, known)}"
+    )
+
+
+def _unknown_field(component: str, name: object, known: Iterable[str]) -> TypeError:
+    return TypeError(f"{component} has no field {name!r}; {_hint(name, known)}")
+
+
+def _hint(name: object, known: Iterable[str]) -> str:
+    names = list(known)
+    near = nearest_name(str(name), names)
+    if near:
+        return f"did you mean {near!r}?"
+    return f"it has {', '.join(names)}" if names else "it has none"

@@ -172,7 +172,8 @@ class EntityManager(LivingEntities):
     @property
     def _deaths(self) -> int:
         """How many entities died since this object was made or loaded: a version."""
-        return self._free.pushed + self._n_retired
+        free = self._free
+        return free._head + free.count + self._n_retired  # `pushed`, at half the price
 
     def _attach(self, follower: Follower, remove: Remove) -> None:
         """Tell a component manager of deaths, without keeping it alive.

@@ -64,7 +64,11 @@ class EntityWorld(WorldBase):
         given = self._by_class(rows)
         if not given:
             return self.entities.create()
-        entities = self._spawn_parts(1, self._new_parts(given), rows)
+        if len(given) == len(rows):
+            columns = {kind: columns_of(kind, one) for kind, one in given.items()}
+            entities = self._spawn(1, columns)
+        else:
+            entities = self._spawn_parts(1, self._new_parts(given), rows)
         return Entity(int(entities[0]))
 
     def get(self, entity: Entity, component: type[_RowT], /) -> _RowT | None:

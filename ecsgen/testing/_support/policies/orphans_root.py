@@ -53,7 +53,9 @@ class Cases(hierarchy.Cases):
         assert m.data.parent.tolist() == [2, 2, NIL]
         self.check_children(m, 2, [0, 1])
         _, m, owners = self.filled(6)
-        if hasattr(m, "activate_many"):  # so that rows move into places of those that move
+        if hasattr(
+            m, "activate_many"
+        ):  # so that rows move into places of those that move
             m.activate_many([0, 1, 2])
             m.deactivate_many([3, 4, 5])
         m.set_parent_many([2, 5], [0, 3])

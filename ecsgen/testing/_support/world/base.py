@@ -151,7 +151,7 @@ class Cases:
         assert w.empty_entities().tolist() == es.tolist()
         with pytest.raises(ValueError, match="-1"):
             w.spawn(-1)
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="'no_such_component'"):
             w.spawn(1, no_such_component={})
 
     def test_a_failing_spawn_changes_nothing(self) -> None:

@@ -68,7 +68,7 @@ class Cases:
         for bundle, modules in self.bundles.items():
             w = self.world()
             spawn = getattr(w, f"spawn_{bundle}")
-            with pytest.raises(TypeError):
+            with pytest.raises(TypeError, match="'no_such_component'"):
                 spawn(2, no_such_component={})
             with pytest.raises(ValueError, match="-1"):
                 spawn(-1)

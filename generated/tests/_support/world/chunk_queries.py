@@ -113,6 +113,13 @@ class Cases(Members):
             assert repr(query).startswith(f"<{kind}: {n} entit")
             check_shown(query, n)
 
+    def test_loops_notice_changes(self) -> None:
+        for query, _, w in self.populated():
+            loop = iter(getattr(w, query))
+            w.destroy(next(loop).entity)
+            with pytest.raises(RuntimeError, match="while a query was iterated"):
+                next(loop)
+
     def test_each_component_matters(self) -> None:
         for query, clauses, w in self.populated():
             self.check(w)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from copy import deepcopy
 from itertools import permutations, product
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ..fields import Field, Float, Int
 from ..package import NIL, CapacityError, StructureLockedError
 from ..reflection import check_shown
 from ..runtime import runtime_with
@@ -26,7 +28,9 @@ Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
 
 FEW: dict[str, Any] = {
+    "_AT_ONCE": 2,
     "_JOINED": 3,
+    "_KEPT": 2,
     "_SCATTERED": 0,
     "_STEP": 2,
     "_SAMPLES": 2,
@@ -284,11 +288,87 @@ class Cases:
             data = getattr(w, module).data
             for field in self.subjects[module].whole:
                 wanted = getattr(data, field.name).copy()
-                cells = getattr(getattr(query, module), field.name).copy()
+                cells = getattr(getattr(query, module), field.name)
                 assert same_cells(cells, wanted[rows])
+                assert not cells.flags.writeable
                 setattr(getattr(query, module), field.name, cells[::-1])
+                assert same_cells(cells, wanted[rows])
                 wanted[rows] = cells[::-1]
                 assert same_cells(getattr(data, field.name), wanted)
+
+    def test_code_reads_copies_and_writes_by_operators(self) -> None:
+        """Code, whose instructions tell who reads: `getattr` cannot show that."""
+        for name, clauses in self.queries.items():
+            for order in (self.keep, self.shuffle):
+                w = self.with_all(clauses)
+                order(w)
+                for module in clauses["all"]:
+                    for field in self.subjects[module].whole:
+                        self.read_and_write(w, name, module, field)
+
+    def read_and_write(self, w: Any, name: str, module: str, field: Field) -> None:
+        """Read a column, let an operator write it if it holds numbers, and read it again."""
+        column = f"query.{module}.{field.name}"
+        scope = {"query": getattr(w, name), "np": np}
+        before = eval(column, scope)
+        kept = before.copy()
+        assert type(before) is np.ndarray
+        with pytest.raises(ValueError, match="read-only"):
+            exec(f"{column}[...] = 0", scope)
+        with pytest.raises(ValueError, match="read-only"):
+            exec(f"alone = {column}\nalone *= 0", scope)
+        assert same_cells(eval(column, scope), before)
+        data = getattr(w, module).data
+        if isinstance(field, Float | Int) and field.name not in unique_fields(data):
+            read = getattr(getattr(scope["query"], module), field.name)
+            in_place: Any = operator.imul
+            assert not in_place(read, 0).any()
+            assert same_cells(read, before)
+            exec(f"{column} *= 0", scope)
+            rows = getattr(getattr(w, name).rows(), module)
+            assert not getattr(data, field.name)[rows].any()
+            assert not eval(column, scope).any()
+        assert same_cells(before, kept)
+
+    def keep(self, w: Any) -> None:
+        """Leave the managers' orders as they are."""
+
+    def test_loops_notice_changes(self) -> None:
+        for query in self.queries:
+            for change in (self.kill, self.strip, self.add_another):
+                w = next(w for name, _, w in self.populated() if name == query)
+                loop = iter(getattr(w, query))
+                change(w, query, next(loop).entity)
+                with pytest.raises(RuntimeError, match="while a query was iterated"):
+                    next(loop)
+
+    def kill(self, w: Any, query: str, entity: int) -> None:
+        """Destroy an entity."""
+        w.destroy(entity)
+
+    def strip(self, w: Any, query: str, entity: int) -> None:
+        """Remove a component that the query asks for."""
+        clauses = self.queries[query]
+        for module in (*clauses["all"], *clauses["any"]):
+            if getattr(w, module).remove(entity):
+                return
+
+    def add_another(self, w: Any, query: str, entity: int) -> None:
+        """Create an instance in each manager that the query asks, whoever has it."""
+        for module in self.concerned(query):
+            getattr(w, module).ensure(w.entities.create())
+
+    def test_loops_may_go_on(self) -> None:
+        """Over the very rows, whatever is written and whoever is born meanwhile."""
+        for query, clauses, w in self.populated():
+            for _ in range(2):
+                for row in getattr(w, query):
+                    rows = getattr(w, query).rows()
+                    assert row in zip(*(a.tolist() for a in rows), strict=True)
+                    for module in clauses["all"]:
+                        for field in self.subjects[module].whole:
+                            columns = getattr(getattr(w, query), module)
+                            setattr(columns, field.name, getattr(columns, field.name))
 
     def shuffle(self, w: Any) -> None:
         """Let the managers' orders differ, where they have one."""
@@ -329,6 +409,12 @@ class Cases:
                     assert len({repr(cell) for cell in cells[absent].tolist()}) == 1
                     setattr(columns, field.name, cells)
                     assert same_cells(getattr(columns, field.name), cells)
+
+
+def unique_fields(data: Any) -> Iterable[str]:
+    """Return the names of the fields of which no two rows have the same value."""
+    found: Iterable[str] = getattr(data, "UNIQUE", ())
+    return found
 
 
 def same_cells(found: NDArray[Any], wanted: NDArray[Any]) -> bool:

@@ -1,0 +1,457 @@
+"""Queries without traps: what is read is a copy, what is assigned is written, loops notice."""
+
+from __future__ import annotations
+
+import operator
+import pickle
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.world_package import world_package
+
+SCHEMA = """
+world: Camp
+queries:
+  movers: {all: [Place, Body], optional: [Extra]}
+  burning: {all: [Heat]}
+archetypes: {components: [Heat]}
+---
+enum: Mode
+values: {idle: 0, walk: 1, run: 5}
+---
+component: Place
+fields: {at: "f32[2]", x: f64, plain: object, label: "str[9]"}
+---
+component: Body
+lookup: hash
+fields: {mass: f32, hp: i32, mode: Mode, solid: bool, serial: {type: u32, unique: true}}
+---
+component: Extra
+instances: many
+fields: {bonus: {type: i16, default: 7}}
+---
+component: Heat
+fields: {celsius: f32, source: object}
+"""
+COUNT = 6
+OPERATORS: dict[str, tuple[str, Any]] = {
+    "iadd": ("x", 2.0),
+    "isub": ("x", 2.0),
+    "imul": ("x", 3.0),
+    "itruediv": ("x", 4.0),
+    "ifloordiv": ("hp", 2),
+    "imod": ("hp", 3),
+    "ipow": ("hp", 2),
+    "ilshift": ("hp", 1),
+    "irshift": ("hp", 1),
+    "iand": ("hp", 5),
+    "ior": ("hp", 8),
+    "ixor": ("hp", 3),
+    "imatmul": ("at", np.array([[0, 1], [1, 0]], np.float32)),
+}
+
+
+def together() -> Any:
+    """A world whose rows follow each other in all managers."""
+    world = world_package(SCHEMA, "traps_camp").Camp()
+    numbers = np.arange(COUNT)
+    place = {"at": np.stack([numbers, -numbers], 1), "x": numbers}
+    world.spawn(COUNT, place=place, body={"mass": numbers, "hp": numbers, "serial": numbers})
+    return world
+
+
+def shuffled() -> Any:
+    """A world whose rows are in another order in each manager."""
+    world = together()
+    world.place.reorder([3, 1, 0, 5, 2, 4])
+    world.body.reorder([5, 0, 3, 1, 4, 2])
+    return world
+
+
+def with_gaps() -> Any:
+    """A world whose managers have rows of other entities, too."""
+    world = together()
+    entities = world.movers.rows().entity.copy()
+    world.body.remove_many(entities[1:4:2])
+    world.extra.create_many(entities[::2], bonus=[1, 2, 3])
+    return world
+
+
+ORDERS = pytest.mark.parametrize("make", [together, shuffled, with_gaps])
+
+
+def fields(world: Any) -> list[tuple[Any, str]]:
+    """Return the columns of the query, and the name of each field."""
+    movers = world.movers
+    return [
+        *((movers.place, name) for name in ("at", "x", "plain", "label")),
+        *((movers.body, name) for name in ("mass", "hp", "mode", "solid", "serial")),
+        (movers.extra, "bonus"),
+    ]
+
+
+@ORDERS
+def test_what_is_read_is_read_only(make: Callable[[], Any]) -> None:
+    world = make()
+    for columns, name in fields(world):
+        column = getattr(columns, name)
+        before = column.tolist()
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = column[1]
+        assert getattr(columns, name).tolist() == before
+    movers = world.movers
+    with pytest.raises(ValueError, match="read-only"):
+        movers.place.at[0] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        movers.place.at[:, 0] += 5
+    with pytest.raises(ValueError, match="read-only"):
+        np.add.at(movers.place.at, [0, 0], 1)  # numpy does not look where cells are scalars
+    with pytest.raises(ValueError, match="read-only"):
+        np.add(movers.body.mass, 1, out=movers.body.mass)
+    assert type(movers.body.mass) is np.ndarray
+
+
+@ORDERS
+def test_what_was_read_never_changes(make: Callable[[], Any]) -> None:
+    world = make()
+    movers = world.movers
+    before = movers.place.x
+    part, values = before[1:], before.tolist()
+    movers.place.x = before + 5
+    movers.place.x += 5
+    columns = movers.place
+    columns.x *= 2
+    assert before.tolist() == values
+    assert part.tolist() == values[1:]
+    assert movers.place.x.tolist() == [(value + 10) * 2 for value in values]
+
+
+@ORDERS
+def test_a_name_for_what_was_read_writes_nothing(make: Callable[[], Any]) -> None:
+    world = make()
+    mass = world.movers.body.mass
+    with pytest.raises(ValueError, match="read-only"):
+        mass += 1
+    assert 100 not in world.body.data.mass
+
+
+@ORDERS
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_operator_writes(make: Callable[[], Any], name: str) -> None:
+    """As code of Python does it, and as compiled code does, which no frame shows."""
+    field, value = OPERATORS[name]
+    world, other = make(), make()
+    holder = "body" if field == "hp" else "place"
+    wanted = getattr(operator, name)(getattr(getattr(world.movers, holder), field).copy(), value)
+    sign = {"imatmul": "@=", "iadd": "+=", "isub": "-=", "imul": "*=", "itruediv": "/="}
+    sign |= {"ifloordiv": "//=", "imod": "%=", "ipow": "**=", "ilshift": "<<="}
+    sign |= {"irshift": ">>=", "iand": "&=", "ior": "|=", "ixor": "^="}
+    exec(f"movers.{holder}.{field} {sign[name]} value", {"movers": world.movers, "value": value})
+    assert getattr(getattr(world.movers, holder), field).tolist() == wanted.tolist()
+
+    columns = getattr(other.movers, holder)
+    before = getattr(columns, field)
+    result = getattr(operator, name)(before, value)
+    assert before.tolist() != result.tolist()
+    assert getattr(columns, field).tolist() == before.tolist()
+    setattr(columns, field, result)
+    assert getattr(columns, field).tolist() == wanted.tolist()
+
+
+@ORDERS
+def test_operators_are_checked_like_values(make: Callable[[], Any]) -> None:
+    movers = make().movers
+    with pytest.raises(ValueError, match=r"Body\.mode"):
+        movers.body.mode += 2
+    with pytest.raises(ValueError, match=r"Body\.serial"):
+        movers.body.serial //= 100
+    with pytest.raises(TypeError):
+        movers.body.hp += 1.5
+    assert not movers.body.mode.any()
+    movers.body.serial += 1  # each its neighbour's, all at once
+    assert sorted(movers.body.serial.tolist()) == [n + 1 for n in sorted(movers.body.hp.tolist())]
+    movers.body.mode += 1
+    movers.body.solid |= movers.body.mode == 1
+    assert movers.body.solid.all()
+
+
+def test_rows_that_follow_each_other_are_added_to_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = together()
+    given: list[Any] = []
+    monkeypatch.setattr(type(world.movers.place).x, "_field", Watched(given))
+    world.movers.place.x += 1
+    assert given == []
+    assert world.place.data.x.tolist() == [1, 2, 3, 4, 5, 6]
+    world.movers.place.x = 1
+    assert given == [1]
+
+
+LARGE = 20_000
+OPERANDS = {
+    "columns.x * 2": True,
+    "columns.x * two": True,
+    "columns.x * scope['two']": False,
+    "two * columns.x": True,
+    "(columns.x - columns.x)": None,
+    "columns.x == two": False,
+    "columns.x": False,
+    "columns.x[1:]": False,
+    "columns.x.T": False,
+    "-columns.x": False,
+    "np.asarray(columns.x)": False,
+    "[columns.x, two]": False,
+    "(kept := columns.x) * 2": False,
+}
+
+
+@pytest.mark.parametrize("text", OPERANDS)
+def test_operators_alone_read_without_a_copy(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they make is new, so nobody can tell but by the time."""
+    world = together()
+    serials = np.arange(LARGE) + COUNT
+    world.spawn(LARGE, place={"x": np.arange(LARGE)}, body={"serial": serials})
+    columns = world.movers.place
+    spied: list[bool] = []
+    module = sys.modules[type(columns).x.__class__.__module__]
+    real = module.is_operand  # type: ignore[attr-defined]  # of a generated package
+
+    def spy(frame: Any) -> bool:
+        spied.append(real(frame))
+        return spied[-1]
+
+    monkeypatch.setattr(module, "is_operand", spy)
+    scope = {"columns": columns, "two": 2.0, "np": np}
+    scope["scope"] = scope
+    result = eval(text, scope)
+    assert spied == ([False, True] if OPERANDS[text] is None else [OPERANDS[text]])
+    kept = [scope[name] for name in ("kept",) if name in scope]
+    for array in [result, *kept] if isinstance(result, np.ndarray) else result[:1]:
+        assert not np.shares_memory(array, world.place.data.x)
+
+
+class Watched:
+    """A converter that tells what it is asked to convert."""
+
+    takes_all = True
+
+    def __init__(self, given: list[Any]) -> None:
+        self.given = given
+
+    def many(self, value: Any, rows: int, buffer: Any = None) -> Any:
+        self.given.append(value)
+        return np.full(rows, value)
+
+
+def test_names_of_any_number() -> None:
+    """An index of more than eight bits stands in an instruction of its own."""
+    world = together()
+    many = "\n".join(f"movers.name_{k} if False else None" for k in range(400))
+    exec(f"{many}\nmovers.place.x += 1\ny = movers.body.mass", scope := {"movers": world.movers})
+    assert world.place.data.x.tolist() == [1, 2, 3, 4, 5, 6]
+    assert type(scope["y"]) is np.ndarray
+    assert not scope["y"].flags.writeable
+
+
+def test_functions_of_what_compiled_code_reads_are_plain() -> None:
+    movers = together().movers
+    cells = getattr(movers.place, "x")  # noqa: B009  # as compiled code reads
+    assert type(cells + 1) is np.ndarray
+    assert type(cells.sum()) is np.float64
+    own = cells.copy()
+    same = own
+    own += 1
+    assert own is same
+    assert cells.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_reading_holds_no_buffer(recwarn: pytest.WarningsRecorder) -> None:
+    world = together()
+    held = [getattr(columns, name) for columns, name in fields(world)]
+    world.spawn(500, place={}, body={"serial": np.arange(100, 600)})
+    assert len(held[0]) == COUNT
+    assert not list(recwarn)
+
+
+def test_nobody_replaces_the_columns() -> None:
+    movers = together().movers
+    with pytest.raises(AttributeError):
+        movers.place = 5
+    again = pickle.loads(pickle.dumps(movers))
+    again.place.x += 1
+    assert movers.place.x.tolist() == [0, 1, 2, 3, 4, 5]
+    assert again.place.x.tolist() == [1, 2, 3, 4, 5, 6]
+
+
+CHANGES: dict[str, Callable[[Any, int], object]] = {
+    "an entity dies": lambda world, e: world.destroy(e),
+    "rows move": lambda world, e: world.body.reorder(np.arange(len(world.body))[::-1]),
+    "a component goes": lambda world, e: world.place.remove(e),
+    "an optional one comes": lambda world, e: world.extra.create(e),
+    "another entity comes": lambda world, e: world.spawn(1, place={}),
+    "room is made": lambda world, e: world.place.reserve(1000),
+}
+
+
+def steps_until(query: Any, step: int, change: Callable[[Any], object]) -> list[int]:
+    """Return the entities that a loop sees if it changes something at a step."""
+    seen: list[int] = []
+    with pytest.raises(RuntimeError, match=r"iterate over list\(query\)"):
+        seen.extend(changing(query, step, change))
+    return seen
+
+
+def changing(query: Any, step: int, change: Callable[[Any], object]) -> Iterator[int]:
+    """Yield the entities of a query, and change something at a step."""
+    for number, row in enumerate(query, 1):
+        if number == step:
+            change(row.entity)
+        yield row.entity
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("step", [1, 3, COUNT])
+@pytest.mark.parametrize("is_second", [False, True])
+def test_loops_notice_changes_at_the_next_step(change: str, step: int, is_second: bool) -> None:
+    world = together()
+    if is_second:
+        assert len(list(world.movers)) == COUNT
+    entities = world.movers.rows().entity.tolist()
+    seen = steps_until(world.movers, step, partial(CHANGES[change], world))
+    assert seen == entities[:step]
+
+
+def test_loops_over_many_notice_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = together()
+    runtime = type(world.movers).__mro__[1].__module__
+    monkeypatch.setattr(sys.modules[runtime], "_KEPT", 2)
+    monkeypatch.setattr(sys.modules[runtime.replace("query", "base")], "_AT_ONCE", 4)
+    assert [tuple(row)[1:3] for row in world.movers] == [(k, k) for k in range(COUNT)]
+    assert len(steps_until(world.movers, 5, world.destroy)) == 5
+
+
+def test_loops_over_chunks_notice_changes() -> None:
+    world = together()
+    es = world.spawn(3, heat={}).tolist()
+    heat = world.burning._ALL[0]
+    assert steps_until(world.burning, 1, lambda e: world.archetypes.remove(e, heat)) == es[:1]
+    assert [row.entity for row in world.burning] == [es[2], es[1]]
+    assert steps_until(world.burning, 2, world.destroy) == [es[2], es[1]]
+
+
+def test_loops_may_write_cells_and_create_entities() -> None:
+    world = together()
+    for _ in range(2):
+        for e, place, body, _extra in world.movers:
+            world.place.set_x(place, world.body.mass(body))
+            assert world.entities.alive(e)
+            world.movers.body.hp += 1
+            world.entities.create()
+    assert world.body.data.hp.tolist() == [12 + k for k in range(COUNT)]
+    for row in list(world.movers):
+        world.destroy(row.entity)
+    assert len(world.movers) == 0
+
+
+def test_the_last_step_may_be_the_last() -> None:
+    world = together()
+    for row in world.movers:
+        world.destroy(row.entity)
+        break
+    assert len(world.movers) == COUNT - 1
+
+
+@given(st.lists(st.integers(0, 4), max_size=12))
+def test_matches_are_never_old(turns: list[int]) -> None:
+    """Changes that cancel each other out in some count are changes all the same."""
+    world = together()
+    for turn in turns:
+        entities = world.movers.rows().entity
+        if turn == 0:
+            serial = 1000 + world.body.version + world.place.version
+            world.spawn(1, place={}, body={"serial": serial})
+        elif turn == 1 and len(entities):
+            world.destroy(entities[-1])
+        elif turn == 2 and len(entities):
+            world.body.remove(entities[0])
+        elif turn == 3:
+            world.collect()
+        else:
+            world.entities.create()
+        alive = [e for e in world.entities if world.place.has(e) and world.body.has(e)]
+        assert sorted(row.entity for row in world.movers) == sorted(alive)
+
+
+# --- objects in bulk ---------------------------------------------------------------------------
+
+WRONG = r"Place\.plain: wanted 2 objects .*, not 3; .*write \[x\] \* 2"
+
+
+def test_lists_of_objects_are_one_per_row() -> None:
+    world = together()
+    es = world.entities.create_many(2)
+    three = ["a", "b", "c"]
+    for wrong in (three, np.array(three, object), [[1], [2], [3]], np.zeros((3, 2))):
+        with pytest.raises(ValueError, match=WRONG):
+            world.place.create_many(es, plain=wrong)
+        with pytest.raises(ValueError, match=WRONG):
+            world.spawn(2, place={"plain": wrong})
+        assert len(world.place) == COUNT
+    world.place.create_many(es, plain=[three] * 2)
+    assert all(cell is three for cell in world.place.data.plain[COUNT:])
+    with pytest.raises(ValueError, match=r"Place\.plain: wanted 8"):
+        world.place.data.plain = three
+    with pytest.raises(ValueError, match=r"Place\.plain: wanted 6"):
+        world.movers.place.plain = three
+    for one in (("a", "b", "c"), {"a": 1}, "abc", None, np.array(5), {1, 2}):
+        world.place.data.plain = one
+        assert all(cell is one for cell in world.place.data.plain)
+    (single,) = world.spawn(1, place={"plain": ["sword"]})
+    assert world.place.plain(world.place.lookup(single)) == "sword"
+    with pytest.raises(ValueError, match="wanted 0 objects"):
+        world.spawn(0, place={"plain": three})
+
+
+def test_lists_of_objects_in_archetypes() -> None:
+    world = together()
+    heat = world.burning._ALL[0]
+    for wrong in (["a", "b", "c"], np.arange(3)):
+        with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
+            world.archetypes.create([heat], 2, heat={"source": wrong})
+        with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
+            world.spawn(2, heat={"source": wrong})
+    whole = ["a", "b"]
+    es = world.archetypes.create([heat], 2, heat={"source": whole})
+    assert [world.archetypes.get(e, heat).source for e in es] == whole
+    world.archetypes.set(es[0], heat, source=whole)
+    assert world.archetypes.get(es[0], heat).source is whole
+    (chunk,) = world.burning.chunks()
+    with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
+        chunk.heat.source = ["a"]
+
+
+# --- keys of spawn -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bodi": {}}, "spawn has no component 'bodi'; did you mean 'body'?"),
+        ({"Body": {}}, "spawn has no component 'Body'; did you mean 'body'?"),
+        ({"zzz": {}}, "spawn has no component 'zzz'; it has body, extra, place, heat"),
+        ({"body": {"mas": 1}}, "Body has no field 'mas'; did you mean 'mass'?"),
+        ({"heat": {"celsus": 1}}, "Heat has no field 'celsus'; did you mean 'celsius'?"),
+    ],
+)
+def test_unknown_keys_of_spawn(given: dict[str, Any], message: str) -> None:
+    world = together()
+    with pytest.raises(TypeError, match=re.escape(message)):
+        world.spawn(2, **given)
+    assert len(list(world.entities)) == COUNT
