@@ -72,7 +72,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     "what their runtime defines for one row or entity at a time": _words(
         "ArrayField CellView ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
         "EntityProxy EntityViewBase EntityWorld RowsByClass IdProxy LateRow ManagedPart "
-        "ManagedProxy PLAIN ProxyField ProxyT RowField RowHolder RowProxy AddedRows SeveralRows"
+        "ManagedProxy PLAIN ProxyField ProxyT RowField RowProxy AddedRows SeveralRows"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
