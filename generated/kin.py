@@ -26,13 +26,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
-from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
 from ._runtime.destroy.gc import Gc
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.hierarchy.hierarchy import FamilyRows, OrphansRoot
+from ._runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
+from ._runtime.hierarchy.hierarchy import OrphansRoot
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
@@ -87,7 +87,7 @@ class KinColumns(QueryColumns):
     """The tick of its birth. Shape (n,)."""
 
 
-class KinData(OwnedRows, FamilyRows):
+class KinData(OwnedFamilyRows):
     """The columns of a KinManager: views of the rows in use."""
 
     __slots__ = (
@@ -150,13 +150,20 @@ class KinData(OwnedRows, FamilyRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class KinManager(Sparse, One, OrphansRoot, Gc):
+class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
     """Owns every Kin: lookup sparse, instances one, destroy gc.
 
     Who is whose child. The young of the dead are on their own.
     """
 
-    __slots__ = ("_entities", "_levels", "_rng", "_sparse", "_sparse_cells")
+    __slots__ = (
+        "_entities",
+        "_followed",
+        "_levels",
+        "_rng",
+        "_sparse",
+        "_sparse_cells",
+    )
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = KinData
@@ -210,15 +217,24 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
         /,
         *,
         born: int = BORN_DEFAULT,
+        parent: Instance = NIL,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
             DuplicateInstanceError: the entity has an instance already.
+            StaleInstanceError: the parent is not in use.
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
+        if parent is not NIL:
+            _below = self._below(parent, entity)
+            try:
+                _made = self.create(entity, born=born)
+                return self._attached(_made)
+            finally:
+                _below.rows = None
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _born_ = BORN_DEFAULT
@@ -272,12 +288,15 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
         /,
         *,
         born: ArrayLike = BORN_DEFAULT,
+        parents: Instance | ArrayLike = NIL,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
+        if parents is not NIL:
+            return self._create_children(parents, entities, {"born": born})
         return self._create_many(entities, {"born": born})
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:

@@ -35,14 +35,13 @@ from ._runtime.columns.buffers import (
     put_cells,
 )
 from ._runtime.columns.field_info import field_info
-from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.callback import Callback
 from ._runtime.destroy.release import Release
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.hierarchy.hierarchy import FamilyRows, Hierarchy
+from ._runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Cells, LevelBlocks, put_rows, rows_last, take_rows
 from ._runtime.kernels.rows import KernelRows
@@ -130,7 +129,7 @@ class SceneNodeHotColumns(NamedTuple):
     world: NDArray[np.float32]
 
 
-class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
+class SceneNodeData(OwnedFamilyRows, KernelRows):
     """The columns of a SceneNodeManager: views of the rows in use."""
 
     __slots__ = (
@@ -229,13 +228,20 @@ class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
+class SceneNodeManager(Sparse, One, OwnedChildren, Callback, Release):
     """Owns every SceneNode: lookup sparse, instances one, destroy callback, release.
 
     Place of an entity relative to its parent, and in the world.
     """
 
-    __slots__ = ("_entities", "_levels", "_released", "_sparse", "_sparse_cells")
+    __slots__ = (
+        "_entities",
+        "_followed",
+        "_levels",
+        "_released",
+        "_sparse",
+        "_sparse_cells",
+    )
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     _BY_ROW: ClassVar = False
@@ -309,15 +315,25 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         *,
         local: ArrayLike = LOCAL_DEFAULT,
         world: ArrayLike = WORLD_DEFAULT,
+        parent: Instance = NIL,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
             DuplicateInstanceError: the entity has an instance already.
+            StaleInstanceError: the parent is not in use.
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
+        if parent is not NIL:
+            _below = self._below(parent, entity)
+            try:
+                with self._dispatch:  # who dies of it waits until the row is attached
+                    _made = self.create(entity, local=local, world=world)
+                    return self._attached(_made)
+            finally:
+                _below.rows = None
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _local_ = LOCAL_CELL
@@ -378,12 +394,17 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         *,
         local: ArrayLike = LOCAL_DEFAULT,
         world: ArrayLike = WORLD_DEFAULT,
+        parents: Instance | ArrayLike = NIL,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
+        if parents is not NIL:
+            return self._create_children(
+                parents, entities, {"local": local, "world": world}
+            )
         return self._create_many(entities, {"local": local, "world": world})
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:

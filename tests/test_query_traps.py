@@ -221,7 +221,7 @@ def test_operators_alone_read_without_a_copy(text: str, monkeypatch: pytest.Monk
     columns = world.movers.place
     spied: list[bool] = []
     module = sys.modules[type(columns).x.__class__.__module__]
-    real = module.is_operand  # type: ignore[attr-defined]  # of a generated package
+    real = module.is_operand
 
     def spy(frame: Any) -> bool:
         spied.append(real(frame))

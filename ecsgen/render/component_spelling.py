@@ -112,6 +112,11 @@ class ComponentSpelling:
         return self.owned and not self.fields
 
     @property
+    def has_create_many(self) -> bool:
+        """Whether its `create_many` is its own: that of other tags takes entities alone."""
+        return not self.is_tag or any(policy.keyword_many for policy in self._policies)
+
+    @property
     def is_packed(self) -> bool:
         """Whether rows move into holes."""
         return self.component.lookup != "direct"
@@ -253,13 +258,17 @@ class ComponentSpelling:
     def head(self, method: str) -> str:
         """The lines that begin a method which takes an entity and a row's values."""
         whom = ["entity: Entity", "/"] if self.owned else []
-        return self._head(method, [*whom, *self.parameters], self.handle)
+        more = [policy.keyword for policy in self._policies if policy.keyword]
+        named = [*self.parameters, *(more if method == "create" else [])]
+        return self._head(method, [*whom, *_keywords(named)], self.handle)
 
     @property
     def head_many(self) -> str:
         """The lines that begin `create_many`."""
         whom = ["entities: ArrayLike" if self.owned else "count: int", "/"]
-        return self._head("create_many", [*whom, *self.parameters_many], self.handles)
+        more = [policy.keyword_many for policy in self._policies if policy.keyword_many]
+        named = _keywords([*self.parameters_many, *more])
+        return self._head("create_many", [*whom, *named], self.handles)
 
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
         if not self.fields:
@@ -270,14 +279,12 @@ class ComponentSpelling:
     @property
     def parameters(self) -> list[str]:
         """The fields as keyword parameters of one row's values."""
-        named = [f"{s.name}: {s.write_type} = {s.default}" for s in self.fields]
-        return ["*", *named] if named else []
+        return [f"{s.name}: {s.write_type} = {s.default}" for s in self.fields]
 
     @property
     def parameters_many(self) -> list[str]:
         """The fields as keyword parameters of columns."""
-        named = [f"{s.name}: {s.many_type} = {s.default}" for s in self.fields]
-        return ["*", *named] if named else []
+        return [f"{s.name}: {s.many_type} = {s.default}" for s in self.fields]
 
     @property
     def checked_fields(self) -> list[Spelling]:
@@ -297,9 +304,21 @@ class ComponentSpelling:
     @property
     def created_many(self) -> str:
         """The statement that ends `create_many`."""
-        given = [f'"{s.name}": {s.name}' for s in self.fields]
-        whom = "entities" if self.owned else "count"
-        return created(whom, given)
+        return created("_create_many", [self._whom], self._given, 8)
+
+    def created_below(self, indent: int) -> str:
+        """The same with parents."""
+        return created("_create_children", ["parents", self._whom], self._given, indent)
+
+    @property
+    def _whom(self) -> str:
+        """What many rows are created for, as `create_many` names it."""
+        return "entities" if self.owned else "count"
+
+    @property
+    def _given(self) -> list[str]:
+        """The items of the dict of the columns that `create_many` is given."""
+        return [f'"{s.name}": {s.name}' for s in self.fields]
 
     def default_of(self, column: Spelling) -> str:
         """A column's default: its field's constant, or the value for a part of a split field."""
@@ -329,16 +348,23 @@ class ComponentSpelling:
         return groups
 
 
-def created(whom: str, given: list[str]) -> str:
+def created(method: str, whom: list[str], given: list[str], indent: int) -> str:
     """Return the call that creates many rows from a dict of columns, as black lays it out."""
-    line = f"        return self._create_many({whom}, {{{', '.join(given)}}})"
+    pad, first = " " * indent, ", ".join(whom)
+    line = f"{pad}return self.{method}({first}, {{{', '.join(given)}}})"
     if len(line) <= WIDTH:
         return line
-    inner = f"            {whom}, {{{', '.join(given)}}}"
+    inner = f"{pad}    {first}, {{{', '.join(given)}}}"
     if len(inner) <= WIDTH:
-        return f"        return self._create_many(\n{inner}\n        )"
-    columns = f"            {{{', '.join(given)}}},"
+        return f"{pad}return self.{method}(\n{inner}\n{pad})"
+    columns = f"{pad}    {{{', '.join(given)}}},"
     if len(columns) > WIDTH:
-        items = "".join(f"                {one},\n" for one in given)
-        columns = f"            {{\n{items}            }},"
-    return f"        return self._create_many(\n            {whom},\n{columns}\n        )"
+        items = "".join(f"{pad}        {one},\n" for one in given)
+        columns = f"{pad}    {{\n{items}{pad}    }},"
+    named = "".join(f"{pad}    {one},\n" for one in whom)
+    return f"{pad}return self.{method}(\n{named}{columns}\n{pad})"
+
+
+def _keywords(named: list[str]) -> list[str]:
+    """Return parameters that are given by name alone."""
+    return ["*", *named] if named else []

@@ -98,11 +98,13 @@ class Dispatch:
     group as its context.
     """
 
-    __slots__ = ("_drain", "depth", "errors", "queue")
+    __slots__ = ("_drain", "depth", "errors", "queue", "running")
 
     def __init__(self, drain: Callable[[EntityArray], object] | None = None) -> None:
         self._drain = None if drain is None else WeakMethod(drain)
         self.depth = 0
+        self.running = 0
+        """How many callbacks are at work, each called by the one before."""
         self.errors: list[BaseException] = []
         self.queue: deque[EntityArray] = deque()
 
@@ -132,7 +134,16 @@ class Dispatch:
             # Cycles through tracebacks would keep the frames of managers, with their views.
             del group
 
+    def run(self, callbacks: Callbacks[_Argument], argument: _Argument) -> None:
+        """Call all of them, and keep what they raise."""
+        self.running += 1
+        try:
+            callbacks.run(argument, self.errors)
+        finally:
+            self.running -= 1
+
     def _empty_queue(self) -> None:
+        """Destroy what is queued, in order, and what is queued meanwhile."""
         while self.queue:
             batch = self.queue.popleft()
             drain = None if self._drain is None else self._drain()

@@ -43,11 +43,11 @@ def few_values(
     try:
         for name, value in given.items():
             field = table[name][0]
-            if type(value) is np.ndarray:
+            is_array = type(value) is np.ndarray
+            if field.dtype is None and (is_array or type(value) is list):
+                return None  # one object for each row
+            if is_array:
                 value = value.tolist()  # it may be a view of rows that move meanwhile
-            if field.dtype is None and type(value) in _SEVERAL:
-                columns[name] = _by_row(value, count)
-                continue
             try:
                 field.one(value)
                 shared[name] = value

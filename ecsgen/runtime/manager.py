@@ -51,7 +51,9 @@ class Manager(FixedParts, ABC):
     _SINGLY: ClassVar[bool] = True
     """Whether a row can be created of whatever values fit their fields."""
     _RELEASES: ClassVar[bool] = False
-    """Whether callbacks are told of rows about to go."""
+    """Whether callbacks run when rows go."""
+    _KILLS: ClassVar[bool] = False
+    """Whether entities die when rows go."""
     _IS_LIST: ClassVar[bool] = False
     """Whether an entity may have several instances."""
     _locks: int

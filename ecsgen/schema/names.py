@@ -100,7 +100,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
         "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
         "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
-        "children roots levels parent_many by_age"
+        "children roots levels parent_many parents by_age"
     ),
     "attributes of `data`": _words(
         "n allocated buffer entity tagged present active cold hot row rows slot"
@@ -134,8 +134,9 @@ RESERVED_PREFIXES: Final = ("set_",)
 # --- what becomes an attribute of the world or a module -------------------------------------
 
 WORLD_NAMES: Final = _words(
-    "entities spawn destroy destroy_many gc collect components empty_entities signature "
-    "signatures archetypes create get MANAGERS QUERIES GROUPS BUNDLES self n np"
+    "entities spawn destroy destroy_many destroy_later flush gc collect components "
+    "empty_entities signature signatures archetypes create get MANAGERS QUERIES GROUPS BUNDLES "
+    "self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 

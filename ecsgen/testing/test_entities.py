@@ -212,6 +212,19 @@ def test_a_repeat_among_few_is_refused() -> None:
     assert list(em) == es
 
 
+def test_repeated_entities_may_die_once() -> None:
+    em = EntityManager()
+    es = em.create_many(min(6, entities.INDEX_COUNT)).tolist()
+    died: list[list[int]] = []
+    em.on_destroy(lambda gone: died.append(gone.tolist()))
+    with pytest.raises(StaleEntityError, match="not alive"):
+        em.destroy_many([es[1], es[1], 0], repeats=True)
+    em.destroy_many([es[1], es[0], es[1]], repeats=True)
+    assert died == [[es[1], es[0]]]
+    em.destroy_many(es[2:], repeats=True)
+    assert len(em) == 0
+
+
 @pytest.mark.parametrize("as_many", [False, True])
 def test_many_indices_wait_in_order(as_many: bool) -> None:
     if entities.INDEX_COUNT < 400 or entities.GENERATION_BITS < 4:

@@ -55,7 +55,7 @@ class Release(Manager):
         shown.flags.writeable = False
         self._lock()
         try:
-            self._released.run(shown, self._dispatch.errors)
+            self._dispatch.run(self._released, shown)
         finally:
             self._unlock()
 

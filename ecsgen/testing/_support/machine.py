@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -138,6 +139,10 @@ class Machine(RuleBasedStateMachine):
         self.close(gone)
         self.version += 1
         return len(gone)
+
+    def held(self) -> AbstractContextManager[None]:
+        """Return what lets deaths wait that follow from a change, until the change is done."""
+        return nullcontext()
 
     def join(self, records: list[Record]) -> list[int]:
         """Add rows to the model and return where they are."""

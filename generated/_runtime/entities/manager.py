@@ -18,7 +18,7 @@ from ..broken import break_down
 from ..callbacks import Dispatch, Subscription
 from ..errors import CapacityError, StaleEntityError
 from ..handles import Entity, EntityArray
-from .arrays import all_different, are_held, first_repeat
+from .arrays import all_different, are_held, first_repeat, without_repeats
 from .deaths import Deaths, Follower, Remove, only
 from .layout import (
     GENERATION_BITS,
@@ -149,17 +149,20 @@ class EntityManager(LivingEntities):
             break_down(self)
             raise
 
-    def destroy_many(self, es: ArrayLike) -> None:
+    def destroy_many(self, es: ArrayLike, *, repeats: bool = False) -> None:
         """Destroy all, or none if one is dead or given twice. O(k), plus the callbacks.
 
+        With `repeats`, entities may be given more than once and die once: O(k log k).
         Raises what `destroy` does; StaleEntityError for a repeated entity, too.
         """
         es = self.require_many(es)
         ascending = bool((es[1:] > es[:-1]).all())
         if not ascending and not all_different(_indices(es), self._n_used):
-            position = first_repeat(es)
-            e = shown_entity(es[position])
-            raise StaleEntityError(f"entity {e} at position {position} is repeated")
+            if not repeats:
+                position = first_repeat(es)
+                e = shown_entity(es[position])
+                raise StaleEntityError(f"entity {e} at position {position} is repeated")
+            es = without_repeats(es)
         if len(es) and (self.dispatch.depth or self._callbacks.entries):
             self._destroy_announced(es.copy())
         else:
@@ -223,7 +226,7 @@ class EntityManager(LivingEntities):
         self._callbacks.check()
         with self.dispatch as dispatch:
             self._kill(es)
-            self._callbacks.run(es, dispatch.errors)
+            dispatch.run(self._callbacks, es)
 
     def _destroy_queued(self, es: EntityArray) -> None:
         """Destroy a queued batch, except what an earlier one has destroyed."""
@@ -233,7 +236,7 @@ class EntityManager(LivingEntities):
         es.flags.writeable = False
         self._callbacks.check()
         self._kill(es)
-        self._callbacks.run(es, self.dispatch.errors)
+        self.dispatch.run(self._callbacks, es)
 
     def _kill(self, es: EntityArray) -> None:
         indices = freed = _indices(es)

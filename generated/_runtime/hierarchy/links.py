@@ -138,8 +138,8 @@ def moved_family(
     has_parent = owners != NIL
     if len(gone):
         above = links.parents[gone]
-        left = gone[(above != NIL) & ~_among(above, gone, n)]
-        has_parent &= ~_among(owners, gone, n)
+        left = gone[(above != NIL) & ~among(above, gone, n)]
+        has_parent &= ~among(owners, gone, n)
     chains = Rewiring(links.nexts, links.previous, moves, left, n)
     owners, siblings, places = owners[has_parent], src[has_parent], dst[has_parent]
     is_first, is_last = chains.follow(siblings, places)
@@ -154,7 +154,7 @@ def moved_family(
         *roots(links, dst[~has_parent]),
     ]
     if len(orphans):
-        staying = orphans[~_among(orphans, gone, n)]
+        staying = orphans[~among(orphans, gone, n)]
         writes += roots(links, chains.after(staying))
     return writes
 
@@ -163,7 +163,7 @@ def children_of(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
     """Return all children of ascending rows, ascending; O(children), at most O(n)."""
     parents = links.parents[:n]
     if len(rows) * _MANY > n:
-        return np.flatnonzero(_among(parents, rows, n))
+        return np.flatnonzero(among(parents, rows, n))
     return chain_rows(links.nexts, parents, rows, links.first[rows].astype(np.intp))
 
 
@@ -182,7 +182,7 @@ def with_descendants(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
     found = [rows]
     for _ in range(ROUNDS):
         # a row that is in `rows` itself has sent its children already
-        new = here[~_among(here, rows, n)].astype(np.intp)
+        new = here[~among(here, rows, n)].astype(np.intp)
         found.append(new)
         here = np.concatenate((links.nexts[here], links.first[new]))
         here = here[here != NIL]
@@ -228,8 +228,8 @@ def _children_with_parents(
     return np.concatenate(children), np.concatenate(parents)
 
 
-def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
-    """Return which of `rows` (NIL is none) are in `ascending`, rows below n."""
+def among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
+    """Return which of `rows` (NIL is none) are in `ascending`, rows below n; O(k log k)."""
     if (len(rows) + len(ascending)) * _MANY > n:
         mask = np.zeros(n + 1, np.bool_)
         mask[ascending] = True

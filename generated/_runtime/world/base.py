@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike
 
 from ..columns.field_names import GivenRows, given_columns, values_given
 from ..convert.base import FieldTable
-from ..entities.manager import EntityManager
 from ..errors import BrokenManagerError
 from ..few import FEW, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
 from ..html_tables import world_table
-from ..parts import FixedParts
 from ..reprs import count_text, list_text
+from .later import LaterDeaths
 from .own import own_managers
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
@@ -56,12 +55,14 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
 class CollectingManager(Protocol):
     """What a world needs of a manager that collects."""
 
+    _KILLS: ClassVar[bool]
+
     def gc(self) -> int: ...
 
     def collect(self) -> int: ...
 
 
-class WorldBase(FixedParts):
+class WorldBase(LaterDeaths):
     """All entities, and the managers of their components."""
 
     __slots__ = ("_collecting", "_managers")
@@ -72,7 +73,6 @@ class WorldBase(FixedParts):
     GROUPS: ClassVar[tuple[str, ...]] = ()
     BUNDLES: ClassVar[tuple[str, ...]] = ()
     """The methods that spawn bundles."""
-    entities: EntityManager
     _KINDS: ClassVar[Mapping[str, type[Any]]] = {}
     """The class of each manager, by the attribute that it is."""
     _OWN: ClassVar[Mapping[type[Any], type[Any]]] = {}
@@ -117,9 +117,9 @@ class WorldBase(FixedParts):
         """Destroy an entity, as `entities.destroy` does."""
         self.entities.destroy(entity)
 
-    def destroy_many(self, entities: ArrayLike, /) -> None:
+    def destroy_many(self, entities: ArrayLike, /, *, repeats: bool = False) -> None:
         """Destroy k entities, as `entities.destroy_many` does."""
-        self.entities.destroy_many(entities)
+        self.entities.destroy_many(entities, repeats=repeats)
 
     def gc(self) -> int:
         """Let every manager that collects lazily pick a few rows of dead entities.
@@ -132,10 +132,32 @@ class WorldBase(FixedParts):
     def collect(self) -> int:
         """Remove all rows of dead entities in managers that collect; O(their rows).
 
-        Returns how many rows went. Managers with `destroy: manual` are left alone.
+        First those die that `destroy_later` noted. Returns how many rows went. Managers
+        with `destroy: manual` are left alone.
         """
-        with self.entities.dispatch:
-            return sum(manager.collect() for manager in self._collecting)
+        failed: Sequence[BaseException] = ()
+        try:
+            self.flush()
+        except (
+            BaseExceptionGroup
+        ) as group:  # of callbacks: all the others did their part
+            failed = group.exceptions
+        with self.entities.dispatch as dispatch:
+            dispatch.errors.extend(failed)
+            gone = self._swept()
+            while dispatch.depth == 1 and dispatch.queue and self._kills:
+                dispatch._empty_queue()
+                gone += self._swept()
+        return gone
+
+    @property
+    def _kills(self) -> bool:
+        """Whether entities die of a collection, so that there is more to collect."""
+        return any(manager._KILLS for manager in self._collecting)
+
+    def _swept(self) -> int:
+        """Let all managers that collect do so once, and return how many rows went."""
+        return sum(manager.collect() for manager in self._collecting)
 
     def components(self, entity: Entity, /) -> tuple[type[Any], ...]:
         """Return the row classes of the components that the entity has; O(components).

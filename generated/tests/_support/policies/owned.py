@@ -90,9 +90,10 @@ class Rules(machine.Machine):
 
     def join(self, records: list[Record]) -> list[int]:
         self.leave(self.evicted([record.owner for record in records]))
+        rows = super().join(records)
         for record in records:
             self.lists.setdefault(record.owner, []).append(record)
-        return super().join(records)
+        return rows
 
     def leaving(self, rows: list[int]) -> None:
         super().leaving(rows)
