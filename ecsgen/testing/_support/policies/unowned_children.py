@@ -54,7 +54,7 @@ class Rules(children.Rules, unowned.Rules):
             with pytest.raises(children.LostParentError):
                 self.join([Record(0, row) for row in rows])
         finally:
-            self.newborn, self.followed = [], []
+            self.newborn, self.adoptive = [], []
 
 
 class Cases(children.Cases, unowned.Cases):
