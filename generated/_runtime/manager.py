@@ -24,7 +24,6 @@ from .parts import FixedParts
 from .per_class import copy_methods, per_class
 from .placement.rows import distinct, locked, unused
 from .reprs import count_text, holder_repr
-from .state import numbers_of
 
 
 class Manager(FixedParts, ABC):
@@ -44,7 +43,6 @@ class Manager(FixedParts, ABC):
     _CAPACITY: ClassVar[int] = 0
     _CONVERTERS: ClassVar[FieldTable] = {}
     _PARTS: ClassVar[tuple[str, ...]] = ("data",)
-    _NUMBERS: ClassVar[tuple[str, ...]] = ()
     _BY_ROW: ClassVar[bool] = True
     """Whether several rows may come or go one by one, for one leaves the others where they are, or
     takes the last one's place."""
@@ -82,14 +80,11 @@ class Manager(FixedParts, ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
-        numbers = {name: getattr(self, name) for name in numbers_of(type(self))}
-        return {"data": self.data, "numbers": numbers}
+        return {"data": self.data}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._locks = 0
         self.data = state["data"]
-        for name, number in state["numbers"].items():
-            setattr(self, name, number)
         self._attach()
 
     @property

@@ -406,11 +406,11 @@ class Cases(base.Cases):
             pytest.skip("no callback hears of rows that make way")
         successors = reborn(source, m.data.entity[:2].copy()).tolist()
         m.on_release(lambda rows: getattr(m, f"set_{name}")(2, values[3]))
+        create = partial(m.create, successors[0], **{name: values[3]})
+        if at_once:
+            create = partial(m.create_many, successors, **{name: values[4:2:-1]})
         with pytest.raises(DuplicateValueError):
-            if at_once:
-                m.create_many(successors, **{name: [values[4], values[3]]})
-            else:
-                m.create(successors[0], **{name: values[3]})
+            create()
         assert not m.has_many(successors).any()
         row = m.create(successors[0], **{name: values[4]})
         find_many = getattr(m, f"find_{name}_many")
