@@ -13,7 +13,7 @@ import numpy as np
 
 from .convert.base import FieldTable
 
-FEW: Final = 8
+FEW: Final = 16
 """Up to so many one by one."""
 
 _SEVERAL: Final = frozenset((list, tuple))
@@ -35,15 +35,20 @@ def few_numbers(given: Any) -> list[int] | None:
 
 
 def few_values(
-    table: FieldTable, given: Mapping[str, Any], count: int
+    table: FieldTable, given: Mapping[str, Any], count: int, arrays: bool = True
 ) -> Sequence[Mapping[str, Any]] | None:
-    """Return the fields of each of a few new rows, all of which are checked."""
+    """Return the fields of each of a few new rows, all of which are checked.
+
+    `arrays`: whether there may be some among the values.
+    """
     shared: dict[str, Any] = {}
     columns: dict[str, Sequence[Any]] = {}
     try:
         for name, value in given.items():
             field = table[name][0]
             is_array = type(value) is np.ndarray
+            if is_array and not arrays:
+                return None
             if field.dtype is None and (is_array or type(value) is list):
                 return None  # one object for each row
             if is_array:

@@ -46,6 +46,17 @@ _ALIKE: Final = 3
 """How many times as large as the smallest manager another one may be to be walked instead."""
 
 
+class _Unchanged:
+    """Stands for the columns of a member that there is not."""
+
+    __slots__ = ()
+
+    _version: Final = 0
+
+
+_UNCHANGED: Final = _Unchanged()
+
+
 class QueryJoin:
     """Who has all components of `required`, one of `any_of` if there are any, and none of
     `none_of`; and where these entities have the required and the optional ones."""
@@ -149,12 +160,17 @@ class QueryJoin:
 
     def while_unchanged(self, rows: Iterator[_RowT]) -> Iterator[_RowT]:
         """Yield rows of the match, and raise RuntimeError at the first step after a change."""
-        entities, members, start = self._entities, self.data, self._state
+        entities, start = self._entities, self._state
         free = entities._free
+        # A loop over two or three members would take as long as all the rest of a step.
+        one, two, three = (*self.data, _UNCHANGED, _UNCHANGED)[:3]
+        others = self.data[3:]
         for row in rows:
             state = free._head + free.count + entities._n_retired
-            for data in members:
-                state += data._version
+            state += one._version + two._version + three._version
+            if others:
+                for data in others:
+                    state += data._version
             if state != start:
                 raise changed_in_loop()
             yield row

@@ -44,8 +44,6 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
     _SINGLY: ClassVar[bool]
     _locks: int
 
-    def _has_room(self, count: int, /) -> bool: ...
-
     @property
     def _is_watched(self) -> bool: ...
 
@@ -223,13 +221,12 @@ class WorldBase(LaterDeaths):
                 return None
             if type(fields) is not dict:
                 return None
-            if not manager._has_room(n):  # values may be views of what would move
-                return None
             if manager._RELEASES and manager._is_watched:
                 return None
             rows = None
             if fields:
-                rows = few_values(manager._CONVERTERS, fields, n)
+                # arrays may be views of what moves
+                rows = few_values(manager._CONVERTERS, fields, n, arrays=False)
                 if rows is None:
                     return None
             parts.append((manager.create, rows))

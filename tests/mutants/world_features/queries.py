@@ -39,6 +39,7 @@ GROUPS = (
         ("test_world.py",),
         Mutant("queries see no deaths", r"free\._head \+ free\.count \+ entities\._n_retired", "0"),
         Mutant("queries see no changes", r"^( +)state \+= data\._version", r"\1pass"),
+        Mutant("loops see no changes", r"one\._version \+ two\._version \+ three\._version", "0"),
         Mutant("loops go on", r"raise changed_in_loop\(\)", "pass"),
         Mutant("queries see the dead", r"match\.keep\(self\._entities\.alive_many\(.*\)\)", "pass"),
         Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from itertools import islice
 from random import Random
 from typing import Any, ClassVar
 
@@ -115,10 +116,11 @@ class Cases(Members):
 
     def test_loops_notice_changes(self) -> None:
         for query, _, w in self.populated():
-            loop = iter(getattr(w, query))
-            w.destroy(next(loop).entity)
-            with pytest.raises(RuntimeError, match="while a query was iterated"):
-                next(loop)
+            for steps in (1, len(getattr(w, query)) - 1):
+                loop = iter(getattr(w, query))
+                w.destroy(list(islice(loop, steps))[-1].entity)
+                with pytest.raises(RuntimeError, match="while a query was iterated"):
+                    next(loop)
 
     def test_each_component_matters(self) -> None:
         for query, clauses, w in self.populated():
