@@ -45,7 +45,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FloatField GivenRows Group GroupMember GroupedColumns HandleField "
+        "FamilyLinks Field FloatField RowsByClass Group GroupMember GroupedColumns HandleField "
         "IdArray GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
         "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
         "ONE_GENERATION OwnedRows "
@@ -71,8 +71,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines for one row or entity at a time": _words(
         "ArrayField CellView ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
-        "EntityProxy EntityViewBase EntityWorld GivenRows IdProxy LateRow ManagedPart "
-        "ManagedProxy PLAIN ProxyField ProxyT RowField RowHolder RowProxy AddedRows SeveralRows"
+        "EntityProxy EntityViewBase EntityWorld RowsByClass IdProxy LateRow ManagedPart "
+        "ManagedProxy PLAIN ProxyField ProxyT RowField RowProxy AddedRows SeveralRows"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "

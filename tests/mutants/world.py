@@ -8,8 +8,8 @@ GROUPS = (
         ("test_world.py",),
         Mutant(
             "a manager has entities of its own",
-            r"Manager\(self\.entities\)",
-            "Manager(EntityManager())",
+            r"Manager\)\(self\.entities\)",
+            "Manager)(EntityManager())",
         ),
         Mutant("a manager is not among all", r"^ +\w+: self\.\w+,\n", ""),
         Mutant("a manager does not collect", r"^ {12}self\.\w+,\n", ""),

@@ -125,13 +125,14 @@ class AddedRows:
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
     ) -> None:
-        """Do nothing: room is made by component."""
+        """Raise if nothing may change; room is made by component."""
+        self._store._refuse_locked()
 
     def _evict_many(self, entities: EntityArray, /) -> int:
         return 0
 
     def _admit_many(self, entities: EntityArray, /) -> None:
-        """Raise if the entity has one of the components, or nothing may change."""
+        """Raise if the entity has one of the components."""
         for row in self._rows:
             self._store._addable(int(entities[0]), self._store._number(type(row)))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import index
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from ..errors import DuplicateInstanceError
 from ..handles import Entity, RowClass
-from ..placement.rows import is_integer
+from ..placement.rows import duplicate_instance, is_integer
 from .base import WorldBase
 from .spawning import SeveralRows, SpawnPart, append_parts, own_columns
 
@@ -18,18 +18,6 @@ _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
 RowsByClass: TypeAlias = Mapping[RowClass, Sequence[tuple[Any, ...]]]
 """Rows by their class."""
-
-
-class RowHolder(Protocol):
-    """What has the rows of one component."""
-
-    _IS_LIST: bool
-
-    def remove(self, entity: Entity, /) -> int: ...
-
-    def _copy_of(self, entity: Entity, /) -> Any: ...
-
-    def _check_row(self, row: tuple[Any, ...], /) -> None: ...
 
 
 class EntityWorld(WorldBase):
@@ -64,7 +52,11 @@ class EntityWorld(WorldBase):
         given = self._by_class(rows)
         if not given:
             return self.entities.create()
-        entities = self._spawn_parts(1, self._new_parts(given), rows)
+        if len(given) == len(rows):
+            columns = {kind: columns_of(kind, one) for kind, one in given.items()}
+            entities = self._spawn(1, columns)
+        else:
+            entities = self._spawn_parts(1, self._new_parts(given), rows)
         return Entity(int(entities[0]))
 
     def get(self, entity: Entity, component: type[_RowT], /) -> _RowT | None:
@@ -86,11 +78,14 @@ class EntityWorld(WorldBase):
     def _add_rows(self, entity: Entity, rows: Sequence[tuple[Any, ...]]) -> None:
         """Give a live entity rows: all of them, or none."""
         entity = self.entities.require(entity)
-        parts = self._old_parts(self._by_class(rows))
+        given = self._by_class(rows)
+        for kind in given:
+            holder = self._holder(kind)
+            if not holder._IS_LIST and holder.has(entity):
+                raise duplicate_instance(kind.__name__, entity)
+        parts = self._old_parts(given)
         entities = np.array([entity], np.uint64)
         with self.entities.dispatch:
-            for store, _ in parts:
-                store._admit_many(entities)
             append_parts(entities, parts, tuple(rows))
 
     def _remove_rows(self, entity: Entity, component: RowClass) -> int:
@@ -100,7 +95,7 @@ class EntityWorld(WorldBase):
         return removed
 
     def _holder(self, component: RowClass) -> Any:
-        """Return what has the rows of a component: a RowHolder."""
+        """Return what has the rows of a component."""
         holder = self._managers.get(component)
         if holder is None:
             name = getattr(component, "__name__", repr(component))

@@ -71,7 +71,7 @@ class Machine(RuleBasedStateMachine):
         self.manager: Any = self.made()
         self.table: list[Record | None] = []  # by row; None is a hole
         self.version = 0
-        self.followed = Followed()
+        self.proxies = Followed()
         self.watch()
 
     # --- what policies say ---------------------------------------------------------
@@ -302,7 +302,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def proxies_follow_their_rows(self) -> None:
         rows = self.used()
-        self.followed.check(self.manager, [self.at(row).owner for row in rows[-2:]])
+        self.proxies.check(self.manager, [self.at(row).owner for row in rows[-2:]])
         assert [proxy.row for proxy in self.manager.rows()] == rows
 
     @invariant()

@@ -34,8 +34,12 @@ GROUPS = (
     module(
         "_runtime/placement/partition.py",
         PARTED,
-        Mutant("activation forgets the bound", r"(row, bound, bound) \+ 1\)", r"\1)"),
-        Mutant("deactivation forgets the bound", r"\(row, last, last\)", "(row, last, last + 1)"),
+        Mutant("activation forgets the bound", r"(Instance\(row\), bound, bound) \+ 1\)", r"\1)"),
+        Mutant(
+            "deactivation forgets the bound",
+            r"\(Instance\(row\), last, last\)",
+            "(Instance(row), last, last + 1)",
+        ),
         Mutant(
             "sorting crosses the bound",
             r"parts_sorted\(keys, self\.data\._n_active\)",

@@ -125,11 +125,12 @@ class Cases(Members):
                         w.create(*rest, bad)
                     with pytest.raises(error):
                         w[x.entity].add(*rest, bad)
+            other = w.create()
             with w.archetypes.locked():
                 with pytest.raises(StructureLockedError):
                     w.create(row)
                 with pytest.raises(StructureLockedError):
-                    x.add(*rest[:1] or [row])
+                    w[other].add(row)
             assert list(x) == [subject.row]
             assert w.archetypes.version == version
-            assert list(w) == [x.entity]
+            assert list(w) == [x.entity, other]

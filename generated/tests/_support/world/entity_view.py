@@ -148,19 +148,18 @@ class Cases:
         for module, subject in self.subjects.items():
             w = self.world()
             x = w[w.create()]
+            others = [self.row(s) for s in self.subjects.values() if s is not subject]
             x.add(self.row(subject, 1))
             assert same(w.get(x.entity, subject.row), subject.read(subject.sample(1)))
             if not hasattr(subject.manager, "instances"):
                 before = self.state(w)
-                others = [s for s in self.subjects.values() if s is not subject]
                 with pytest.raises(DuplicateInstanceError):
-                    x.add(*map(self.row, others), self.row(subject))
+                    x.add(*others, self.row(subject))
                 assert self.state(w) == before
+            bare = w[w.create()]
             with getattr(w, module).locked(), pytest.raises(StructureLockedError):
-                x.add(
-                    *(self.row(s) for s in self.subjects.values() if s is not subject),
-                    self.row(subject, 2),
-                )
+                bare.add(*others, self.row(subject, 2))
+            assert len(bare) == 0
             assert len(x) == 1
             assert (x.remove(subject.row), x.remove(subject.row)) == (1, 0)
             assert len(x) == 0
