@@ -140,6 +140,10 @@ class Cases:
                 for value, error in field.wrong():
                     with pytest.raises(error):
                         w.spawn(2, **{module: subject.row(**{field.name: value})})
+                if field.shape == () and field.refused:  # not an object
+                    column = [field.sample(0), field.sample(1)]
+                    with pytest.raises((TypeError, ValueError)):
+                        w.spawn(2, **{module: subject.row(**{field.name: column})})
             with pytest.raises(TypeError):
                 w.spawn(2, **{module: (1, 2)})
             assert len(manager) == len(w.entities) == 6
