@@ -6,12 +6,13 @@ import ast
 import sys
 from typing import Any
 
+import black
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsgen.render.quoting import split_literal
+from ecsgen.render.quoting import literal, split_literal
 from tests.world_package import world_package
 
 SCHEMA = """
@@ -143,3 +144,13 @@ def test_rows_of_another_component_are_refused() -> None:
     with pytest.raises(TypeError, match="a row of Health has all fields; name some with the cl"):
         w.archetypes.add(e, package.Health(), hp=1.0)
     assert w.components(e) == ()
+
+
+@pytest.mark.parametrize(
+    "value", ["a", "'", '"', "'\"", "'\"'", '"\'"', "\\", '"\\', "'\\\"\\'", "é"]
+)
+def test_literals_have_the_quotes_that_black_chooses(value: str) -> None:
+    for each in (value, value.encode()):
+        line = f"x = {literal(each)}\n"
+        assert ast.literal_eval(literal(each)) == each
+        assert black.format_str(line, mode=black.Mode()) == line

@@ -62,8 +62,9 @@ def _float(value: float) -> str:
 
 
 def _quoted(value: str | bytes) -> str:
-    """Return the repr with double quotes unless that would need escapes."""
+    """Return the repr with double quotes unless that would need more escapes."""
     prefix, body = ("b", repr(value)[1:]) if isinstance(value, bytes) else ("", ascii(value))
-    if body.startswith("'") and '"' not in body:
-        body = f'"{body[1:-1]}"'
+    inner = body[1:-1]
+    if body.startswith("'") and inner.count('"') <= inner.count("'"):
+        body = '"' + inner.replace("\\'", "'").replace('"', '\\"') + '"'
     return prefix + body
