@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsgen.runtime.callbacks import Callbacks, Dispatch, Subscription, leaves
+from ecsgen.runtime.callbacks import Callbacks, Dispatch, Subscription, flattened
 from ecsgen.runtime.entities.deaths import Deaths, only
 from ecsgen.runtime.handles import Entity
 
@@ -185,7 +185,7 @@ def test_leaves_are_in_order(error: BaseException) -> None:
             return [leaf for inner in error.exceptions for leaf in expected(inner)]
         return [error]
 
-    found = leaves(error)
+    found = flattened(error)
     assert list(map(id, found)) == list(map(id, expected(error)))
 
 
@@ -194,7 +194,7 @@ def test_leaves_of_a_very_deep_group() -> None:
     group: Exception = error
     for _ in range(5000):
         group = ExceptionGroup("", [group])
-    assert leaves(group) == [error]
+    assert flattened(group) == [error]
 
 
 # -- dispatch --------------------------------------------------------------------------------------

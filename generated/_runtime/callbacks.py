@@ -79,7 +79,7 @@ class Callbacks(Generic[_Argument]):
         try:
             entry.function(argument)
         except BaseException as error:
-            errors.extend(leaves(error))
+            errors.extend(flattened(error))
 
     def _remove(self, subscription: Subscription) -> None:
         for entry in self.entries:
@@ -152,10 +152,10 @@ class Dispatch:
             try:
                 drain(batch)
             except BaseException as error:
-                self.errors.extend(leaves(error))
+                self.errors.extend(flattened(error))
 
 
-def leaves(error: BaseException) -> list[BaseException]:
+def flattened(error: BaseException) -> list[BaseException]:
     """The exceptions in a group and its subgroups, in order; any other exception alone."""
     found: list[BaseException] = []
     pending = [error]

@@ -53,6 +53,8 @@ GROUPS = (
     module(
         "_runtime/queries/join.py",
         WORLD,
-        Mutant("what was known stays known", r" if is_current else None", ""),
+        Mutant(
+            "what was known stays known", r" if self\._changes\(\) == self\._state else None", ""
+        ),
     ),
 )

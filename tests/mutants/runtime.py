@@ -140,7 +140,7 @@ GROUPS = (
         ("test_entities.py", "test_texture.py", "test_skinned_mesh.py"),
         Mutant(
             "failing callbacks stop the others",
-            r"(self\.)?errors\.extend\(_leaves\(error\)\)",
+            r"(self\.)?errors\.extend\(flattened\(error\)\)",
             "raise",
         ),
         Mutant("failures are forgotten", r"raise group$", "pass"),

@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..callbacks import Callbacks, Entry, Subscription, leaves
+from ..callbacks import Callbacks, Entry, Subscription, flattened
 from ..handles import Entity, EntityArray
 
 
@@ -84,7 +84,7 @@ class Deaths(Callbacks[EntityArray]):
                         entry, only(entity), errors
                     )  # which removes it all the same
                 else:
-                    errors.extend(leaves(error))
+                    errors.extend(flattened(error))
 
 
 def only(entity: Entity) -> EntityArray:

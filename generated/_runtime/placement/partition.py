@@ -31,6 +31,7 @@ class Partition(Bounded):
     """A manager whose rows are active or not."""
 
     __slots__ = NO_SLOTS
+    _BY_ROW: ClassVar[bool] = False
     data: PartitionedRows
 
     @property
