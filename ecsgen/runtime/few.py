@@ -28,10 +28,11 @@ def few_numbers(given: Any) -> list[int] | None:
         return numbers
     if type(given) is not list or len(given) > FEW:
         return None
-    for number in given:
+    numbers = given.copy()  # values of other arguments may run code
+    for number in numbers:
         if type(number) is not int:
             return None
-    return given
+    return numbers
 
 
 def few_values(

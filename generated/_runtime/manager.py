@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from .broken import break_down
+from .broken import break_down, break_since
 from .callbacks import Dispatch
 from .columns.buffers import Column
 from .columns.field_info import FieldInfo
@@ -248,8 +248,12 @@ class Manager(FixedParts, ABC):
                 return False
             before = row
         version = data._version
-        for row in ordered:
-            self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
+        try:
+            for row in ordered:
+                self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
+        except BaseException:
+            break_since(self, version)
+            raise
         data._version = version + 1
         return True
 

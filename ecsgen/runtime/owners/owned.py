@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..broken import break_since
 from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
 from ..convert.base import check_values
@@ -237,8 +238,12 @@ class Owned(Manager):
         if fields is None:
             return None
         version, rows = self.data._version, np.empty(count, np.intp)
-        for number, (entity, values) in enumerate(zip(entities, fields, strict=True)):
-            rows[number] = self.create(entity, **values)
+        try:
+            for number, values in enumerate(fields):
+                rows[number] = self.create(entities[number], **values)
+        except BaseException:
+            break_since(self, version)
+            raise
         self.data._version = version + 1
         return rows
 

@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from ..broken import break_since
 from ..callbacks import Dispatch
 from ..errors import EcsError
 from ..few import FEW, few_values
@@ -94,7 +95,11 @@ class Unowned(IdCalls):
         if fields is None:
             return None
         version = self.data._version
-        ids = np.array([self.create(**values) for values in fields], np.uint64)
+        try:
+            ids = np.array([self.create(**values) for values in fields], np.uint64)
+        except BaseException:
+            break_since(self, version)
+            raise
         self.data._version = version + 1
         return ids
 

@@ -11,6 +11,7 @@ import pytest
 from ..base import State
 from ..machine import Record
 from ..package import NIL, StaleInstanceError
+from ..subject import need
 from . import hierarchy
 
 
@@ -146,6 +147,7 @@ class Cases(hierarchy.Cases):
         assert m.data.parent.tolist() == [1, NIL]
 
     def test_growth_keeps_parents(self) -> None:
+        need(self.subject, 141)
         source, m, owners = self.family([NIL])
         for _ in range(70):
             self.add_one(source, m, parent=self.found(m, owners[0]))

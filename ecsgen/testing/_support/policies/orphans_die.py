@@ -48,15 +48,18 @@ class Rules(orphans_destroy.Rules, owned.Rules):
 class Refuser:
     """Refuses that entities die."""
 
-    refuses = True
+    _locks = 1
 
-    def check(self) -> None:
+    def _before_destroy(self) -> None:
         """Be asked before."""
-        if self.refuses:
+        if self._locks:
             raise StructureLockedError("not now")
 
-    def told(self, entities: Any) -> None:
+    def _entities_destroyed(self, entities: Any) -> None:
         """Hear of it."""
+
+    def remove(self, entity: Any) -> None:
+        """Hear of one death."""
 
 
 class Cases(orphans_destroy.Cases, owned.Cases):
@@ -160,7 +163,7 @@ class Cases(orphans_destroy.Cases, owned.Cases):
         entities, m, owners = self.family([NIL, 0, 1, NIL])
         refuser = Refuser()
         before = State(self.subject, m)
-        handle = entities._attach(refuser.check, refuser.told)
+        entities._attach(refuser, Refuser.remove)
         for call in (
             lambda: m.destroy(0),
             lambda: m.destroy_many([0, 3]),
@@ -172,7 +175,7 @@ class Cases(orphans_destroy.Cases, owned.Cases):
         assert State(self.subject, m) == before
         self.check_alive(entities, owners, [0, 1, 2, 3])
         m.destroy(2)  # nobody dies of this
-        handle.cancel()
+        refuser._locks = 0
         m.destroy(0)
         self.check_alive(entities, owners, [0, 2, 3])
 
@@ -180,14 +183,14 @@ class Cases(orphans_destroy.Cases, owned.Cases):
         entities, m, owners = self.family([NIL, 0, NIL])
         (other,) = entities.create_many(1)
         refuser = Refuser()
-        refuser.refuses = False
-        entities._attach(refuser.check, refuser.told)
+        refuser._locks = 0
+        entities._attach(refuser, Refuser.remove)
 
         def remove(es: Any) -> None:
             if other in es:
-                refuser.refuses = True  # as while a manager tells its own callbacks
+                refuser._locks = 1  # as while a manager tells its own callbacks
                 m.remove(owners[0])
-                refuser.refuses = False
+                refuser._locks = 0
 
         entities.on_destroy(remove)
         entities.destroy(other)
