@@ -215,7 +215,11 @@ class EntityManager(LivingEntities):
         self._callbacks.check()
         with dispatch:
             self._free_index(e, index)
-            self._callbacks.run_one(e, dispatch.errors)
+            dispatch.running += 1
+            try:
+                self._callbacks.run_one(e, dispatch.errors)
+            finally:
+                dispatch.running -= 1
 
     def _destroy_announced(self, es: EntityArray) -> None:
         """Destroy live entities and tell the callbacks; inside of a callback, later."""

@@ -121,6 +121,9 @@ class Ring(Packed):
         """Return all rows in the order of their creation, the oldest first; O(n)."""
         return self.data._oldest_rows(self.data._n)
 
+    def _has_room(self, count: int) -> bool:
+        return count <= self.data._RING and super()._has_room(count)
+
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         most = self.data._RING
         if count > most:
