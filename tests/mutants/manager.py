@@ -12,7 +12,7 @@ GROUPS = (
         # Slots fill up with the rows, so where there are ids, these grow as well.
         Mutant(
             "the full buffer does not count as full",
-            r"data\._n == data\._allocated:(?![\s\S]*_slots)",
+            r"data\._n == data\._allocated:(?![\s\S]*[^_]_slots)",
             "data._n == -1:",
         ),
         Mutant("it grows a row too early", r"== data\._allocated:$", "== data._allocated - 1:"),
