@@ -145,7 +145,7 @@ GROUPS = (
         ),
         Mutant("failures are forgotten", r"raise group$", "pass"),
         Mutant("the queued are forgotten", r"self\._empty_queue\(\)$", "pass"),
-        Mutant("a cancelled callback runs", r"if not entry\.subscription\.active:", "if False:"),
+        Mutant("a cancelled callback runs", r"if entry\.is_active:", "if True:"),
     ),
     module(
         "_runtime/convert/numbers.py",

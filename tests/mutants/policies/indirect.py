@@ -69,7 +69,7 @@ GROUPS = (
         ),
         Mutant("a cold row has its predecessor's values", r"cold\._reset\(place\)", "pass"),
         Mutant("there is no room for a cold row", r"cold\._make_room\(1, borrowed\)", "pass"),
-        Mutant("there is no room for cold rows", r"cold\._make_room\(count_.*", "pass"),
+        Mutant("there is no room for cold rows", r"cold\._make_room\(wanted, .*", "pass"),
         Mutant(
             "it grows a cold row too late",
             r"needed > self\._allocated",

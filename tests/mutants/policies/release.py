@@ -8,11 +8,7 @@ GROUPS = (
     managers(
         "release",
         Mutant("rows go unannounced", r"^( +)self\._release(?:_row)?\(.*\)", r"\1pass"),
-        Mutant(
-            "failures stop a removal",
-            r"with self\._dispatch:(?=\n +self\._release(?:_row)?\()",
-            "if True:",
-        ),
+        Mutant("rows go before they are announced", r"if not told and .*:", "if False:"),
         Mutant(
             "a creation goes on with what callbacks changed",
             # Where rows go with their entity, none is in the way.
@@ -24,6 +20,7 @@ GROUPS = (
     module(
         "_runtime/destroy/release.py",
         ANNOUNCED,
+        Mutant("failures stop a removal", r"with self\._dispatch:", "if True:"),
         Mutant("it is not locked meanwhile", r"self\._lock\(\)", "self._locks += 0"),
         Mutant("it is locked ever after", r"self\._unlock\(\)", "pass"),
         Mutant(
