@@ -14,7 +14,13 @@ import numpy as np
 from .convert.base import FieldTable
 
 FEW: Final = 16
-"""Up to so many one by one."""
+"""Up to so many are looked up one by one, or created of the same values."""
+
+FEW_GONE: Final = 6
+"""Up to so many are removed one by one."""
+
+_FEW_VALUES: Final = 2
+"""Up to so many are created of values of their own: more of them are checked faster at once."""
 
 _SEVERAL: Final = frozenset((list, tuple))
 
@@ -45,6 +51,8 @@ def few_values(
         for name, value in given.items():
             field = table[name][0]
             is_array = type(value) is np.ndarray
+            if is_array and value.ndim and count > _FEW_VALUES:
+                return None
             if field.dtype is None and (is_array or type(value) is list):
                 return None  # one object for each row
             if is_array:
@@ -66,6 +74,6 @@ def few_values(
 
 def _by_row(value: Any, count: int) -> Sequence[Any]:
     """Return the value of each row; ValueError for what is not that plain."""
-    if type(value) not in _SEVERAL or len(value) != count:
+    if count > _FEW_VALUES or type(value) not in _SEVERAL or len(value) != count:
         raise ValueError
     return value  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from .columns.field_info import FieldInfo
 from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StaleInstanceError, StructureLockedError
-from .few import few_numbers
+from .few import FEW_GONE, few_numbers
 from .handles import Columns, EntityArray, Instance, RowArray
 from .html_tables import manager_table
 from .parts import FixedParts
@@ -233,7 +233,7 @@ class Manager(FixedParts, ABC):
         It is if it leaves the others where the bulk way does: the last ones in the holes, in
         ascending order.
         """
-        if not self._BY_ROW or self._is_watched:
+        if len(rows) > FEW_GONE or not self._BY_ROW or self._is_watched:
             return False
         data, ordered = self.data, sorted(rows, reverse=True)
         used = self._used_cells()

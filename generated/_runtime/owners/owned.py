@@ -18,7 +18,7 @@ from ..entities.arrays import as_entities
 from ..entities.manager import EntityManager
 from ..entities.shown import entity_name
 from ..errors import EcsError, StaleInstanceError
-from ..few import few_numbers, few_values
+from ..few import FEW_GONE, few_numbers, few_values
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import per_class
@@ -183,7 +183,8 @@ class Owned(Manager):
         if self._locks:
             raise self._locked()
         few = few_numbers(entities)
-        rows = self._single_rows(few) if few else None
+        is_few = few is not None and len(few) <= FEW_GONE
+        rows = self._single_rows(few) if few and is_few else None
         if rows and self._destroy_few(rows):
             return len(rows)
         return self._destroy_rows(self._rows_of_many(as_entities(entities)))
