@@ -231,13 +231,13 @@ class Owned(Manager):
             return None
         if not self._has_room(count) or len(set(entities)) < count:
             return None
+        fields = few_values(self._CONVERTERS, given, count)
+        if fields is None:
+            return None
         alive = self._entities.alive
         for entity in entities:
             if not alive(entity) or not self._is_new(entity):
                 return None
-        fields = few_values(self._CONVERTERS, given, count)
-        if fields is None:
-            return None
         version, rows = self.data._version, np.empty(count, np.intp)
         try:
             for number, values in enumerate(fields):
