@@ -19,6 +19,7 @@ from generated import (
     StaleInstanceError,
     StaleViewWarning,
     StructureLockedError,
+    World,
     entities,
 )
 
@@ -39,5 +40,6 @@ __all__ = [
     "StaleInstanceError",
     "StaleViewWarning",
     "StructureLockedError",
+    "World",
     "entities",
 ]
