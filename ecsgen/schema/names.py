@@ -201,13 +201,18 @@ def check_identifier(
 
 def check_class(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
     """Whether `name` can be a component, enum or world; reports E101 and E102."""
+    if not check_camel(name, what, mark, diagnostics):
+        return False
+    return not _reserved(name, what, RESERVED_CLASS_NAMES, (), mark, diagnostics)
+
+
+def check_camel(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
+    """Whether `name` is, or could once have been, the name of a class; reports E101."""
     if not _CAMEL.fullmatch(name):
         hint = _camel_case(name)
         _report_name(name, what, "must be CamelCase letters and digits", mark, diagnostics, hint)
         return False
-    if not _check_length(name, what, mark, diagnostics):
-        return False
-    return not _reserved(name, what, RESERVED_CLASS_NAMES, (), mark, diagnostics)
+    return _check_length(name, what, mark, diagnostics)
 
 
 def check_module(name: str, mark: Mark, diagnostics: Diagnostics) -> bool:
