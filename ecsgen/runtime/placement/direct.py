@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,6 @@ class DirectRows(OwnedRows):
     """Rows with holes; `n` is the highest row in use + 1."""
 
     __slots__ = NO_SLOTS
-    _NUMBERS: ClassVar[tuple[str, ...]] = ("_count",)
     _count: int
 
     def _start(self) -> None:
@@ -53,6 +52,10 @@ class DirectRows(OwnedRows):
 
     def _used_rows(self) -> RowArray:
         return np.flatnonzero(self._entity_column[: self._n])
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._count = int(np.count_nonzero(self._entity_column[: self._n]))
 
 
 class Direct(One):
