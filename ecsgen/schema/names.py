@@ -31,7 +31,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
         "CapacityError BrokenManagerError StaleViewWarning FieldInfo Archetypes ArchetypeChunk "
-        "EntityView"
+        "EntityView Snapshot SnapshotError SnapshotTable"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -135,8 +135,8 @@ RESERVED_PREFIXES: Final = ("set_",)
 
 WORLD_NAMES: Final = _words(
     "entities spawn destroy destroy_many destroy_later flush gc collect components "
-    "empty_entities signature signatures archetypes create get MANAGERS QUERIES GROUPS BUNDLES "
-    "self n np"
+    "empty_entities signature signatures archetypes create get save load to_bytes FINGERPRINT "
+    "MANAGERS QUERIES GROUPS BUNDLES self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 
