@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ..package import SnapshotError, StructureLockedError
+from ..package import SnapshotError, StructureLockedError, World
 from ..snapshots import CODECS
 from ..subject import Subject
 
@@ -41,13 +41,13 @@ class Cases:
     def test_an_empty_world(self) -> None:
         w = self.world()
         data = w.to_bytes(codecs=CODECS)
-        again = self.world.load(data, codecs=CODECS)
+        again = World.load(data, codecs=CODECS)
         assert again.to_bytes(codecs=CODECS) == data
 
     def test_it_comes_back_as_it_was(self) -> None:
         w = self.filled()
         data = w.to_bytes(codecs=CODECS)
-        again = self.world.load(data, codecs=CODECS)
+        again = World.load(data, codecs=CODECS)
         assert again.to_bytes(codecs=CODECS) == data
         assert again.turns == 3
         assert [*again.entities] == [*w.entities]
@@ -59,7 +59,7 @@ class Cases:
 
     def test_saving_goes_on_alike(self) -> None:
         w = self.filled()
-        again = self.world.load(w.to_bytes(codecs=CODECS), codecs=CODECS)
+        again = World.load(w.to_bytes(codecs=CODECS), codecs=CODECS)
         for each in (w, again):
             each.gc()
             each.collect()
@@ -78,7 +78,7 @@ class Cases:
         with open(tmp_path / "other.snap", "wb") as file:
             w.save(file, codecs=CODECS)
         with open(tmp_path / "other.snap", "rb") as file:
-            again = self.world.load(file, codecs=CODECS)
+            again = World.load(file, codecs=CODECS)
         assert again.to_bytes(codecs=CODECS) == data
 
     def test_mapped(self, tmp_path: Path) -> None:
@@ -87,13 +87,13 @@ class Cases:
         w.save(path, codecs=CODECS)
         data = path.read_bytes()
         for verify in (None, True):
-            again = self.world.load(path, mmap=True, verify=verify, codecs=CODECS)
+            again = World.load(path, mmap=True, verify=verify, codecs=CODECS)
             assert again.to_bytes(codecs=CODECS) == data
             again.spawn(3, **{module: {} for module in self.plain()})
             again.collect()
         assert path.read_bytes() == data
         with pytest.raises(ValueError, match="mapped"):
-            self.world.load(data, mmap=True)
+            World.load(data, mmap=True)
 
     def test_locked_and_told(self) -> None:
         w = self.world()
@@ -106,9 +106,9 @@ class Cases:
     def test_damage_is_noticed(self) -> None:
         data = bytearray(self.filled().to_bytes(codecs=CODECS))
         with pytest.raises(SnapshotError, match="<bytes>"):
-            self.world.load(data[:-1], codecs=CODECS)
+            World.load(data[:-1], codecs=CODECS)
         for place in range(0, len(data), max(1, len(data) // 50)):
             broken = data.copy()
             broken[place] ^= 4
             with pytest.raises(SnapshotError):
-                self.world.load(broken, codecs=CODECS)
+                World.load(broken, codecs=CODECS)
