@@ -68,8 +68,11 @@ def require_codecs(name: str, codecs: Codecs, columns: Iterable[str]) -> None:
         entries = ", ".join(f'"{column}": (to_bytes, from_bytes)' for column in lacking)
         some = ", ".join(lacking)
         raise SnapshotError(
-            refusal(name, f"no codec for {some}; give codecs={{{entries}}}, "
-            "or None instead of a pair to leave one out")
+            refusal(
+                name,
+                f"no codec for {some}; give codecs={{{entries}}}, "
+                "or None instead of a pair to leave one out",
+            )
         )
 
 
