@@ -27,7 +27,8 @@ def ranks(nexts: Links) -> RowArray:
             break
         count += count[jump]
         jump = jump[jump]
-    return count[:n]
+    found: RowArray = count[:n]
+    return found
 
 
 def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[Links, Links]:
@@ -87,7 +88,7 @@ def ring_links(
 
 
 def family_links(old: OldComponent, doc: Document, plan: RowPlan) -> Columns:
-    """Return the columns of a hierarchy, if there is one now; children of those who go are roots."""
+    """Return the columns of a hierarchy, if there is one now; who loses a parent is a root."""
     if not doc["hierarchy"]:
         return {}
     names = ("parent", "first_child", "next_sibling", "previous_sibling")

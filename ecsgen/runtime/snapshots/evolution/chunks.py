@@ -95,7 +95,8 @@ def _first_of_each(owners: list[EntityArray], handles: Handles) -> EntityArray:
     index = handles.indices(every)
     first = np.full(int(index.max()) + 1, -1, np.intp)
     first[index[::-1]] = np.arange(len(every))[::-1]
-    return every[first[index] == np.arange(len(every))]
+    found: EntityArray = every[first[index] == np.arange(len(every))]
+    return found
 
 
 def _rows_of(owners: EntityArray, wanted: EntityArray, handles: Handles) -> RowArray:

@@ -101,7 +101,8 @@ def _differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
         some = (cell is not None for cell in cells)
         return np.fromiter(some, np.bool_, len(cells))
     differs: NDArray[np.bool_] = bits(cells) != bits(default)
-    return differs.reshape(len(cells), -1).any(axis=1)
+    found: NDArray[np.bool_] = differs.reshape(len(cells), -1).any(axis=1)
+    return found
 
 
 def _rows_with_cold(

@@ -144,6 +144,6 @@ def tensors_of(
         return {name: cells}
     ends, places = split_names(kind), split_places(kind)
     return {
-        f"{name}_{end}": np.ascontiguousarray(cells[(slice(None), *place)])
+        f"{name}_{end}": np.ascontiguousarray(cells[:, *place])
         for end, place in zip(ends, places, strict=True)
     }

@@ -14,8 +14,8 @@ from ..saved import Document, Saved
 class Bits(NamedTuple):
     """How many bits of a handle are its index, and how many its generation."""
 
-    index: int
-    generation: int
+    of_index: int
+    of_generation: int
 
 
 class Handles:
@@ -26,7 +26,7 @@ class Handles:
         self.old = _bits(saved.schema)
         self.new = _bits(schema)
         self.cells: EntityArray = saved.arrays["entities.handles"]
-        self._mask = np.uint64((1 << self.old.index) - 1)
+        self._mask = np.uint64((1 << self.old.of_index) - 1)
         self.stay = self.old == self.new
         """Whether every handle is what it was."""
 
@@ -41,7 +41,8 @@ class Handles:
             return np.zeros(handles.shape, np.bool_)
         index = self.indices(handles)
         alive: NDArray[np.bool_] = self.cells.take(index, mode="clip") == handles
-        return alive & (index < count)
+        alive &= index < count
+        return alive
 
     def created(self, handles: EntityArray) -> NDArray[np.bool_]:
         """Return which were ever given out."""
@@ -49,23 +50,25 @@ class Handles:
         index = self.indices(handles)
         if count == 0:
             return np.zeros(handles.shape, np.bool_)
-        now = self.cells.take(index, mode="clip") >> np.uint64(self.old.index)
-        given = handles >> np.uint64(self.old.index)
+        now = self.cells.take(index, mode="clip") >> np.uint64(self.old.of_index)
+        given = handles >> np.uint64(self.old.of_index)
         known = (given != 0) & (index < count)
         return known & ((now == 0) | (given < now) | self.alive(handles))
 
     def fit(self, handles: EntityArray) -> NDArray[np.bool_]:
         """Return which handles have a place among the new bits."""
-        generations = handles >> np.uint64(self.old.index)
-        fit: NDArray[np.bool_] = (handles & self._mask) < np.uint64(1 << self.new.index)
-        return fit & (generations < np.uint64(1 << self.new.generation))
+        generations = handles >> np.uint64(self.old.of_index)
+        fit: NDArray[np.bool_] = (handles & self._mask) < np.uint64(
+            1 << self.new.of_index
+        )
+        return fit & (generations < np.uint64(1 << self.new.of_generation))
 
     def rewritten(self, handles: EntityArray) -> EntityArray:
         """Return handles in the new bits; 0 for those of the dead that do not fit."""
         if self.stay:
             return handles
-        generations = handles >> np.uint64(self.old.index)
-        found = generations << np.uint64(self.new.index) | (handles & self._mask)
+        generations = handles >> np.uint64(self.old.of_index)
+        found = generations << np.uint64(self.new.of_index) | (handles & self._mask)
         return np.where(self.fit(handles), found, np.uint64(0))
 
     def tensors(self) -> tuple[dict[str, NDArray[np.generic]], int]:
@@ -81,7 +84,7 @@ class Handles:
             free = free[left & (free < len(cells))]
             noted = self.rewritten(noted)
             noted = noted[noted != 0]
-            retired = int(np.count_nonzero(cells >> np.uint64(self.new.index) == 0))
+            retired = int(np.count_nonzero(cells >> np.uint64(self.new.of_index) == 0))
         found = {"entities.handles": cells, "entities.free": free}
         return (found | {"entities.noted": noted} if len(noted) else found), retired
 
@@ -95,11 +98,11 @@ class Handles:
         if lost.any():
             row = int(lost.argmax())
             entity = int(self.cells[row])
-            place = f"index {row}, generation {entity >> self.old.index}"
-            bits = f"{self.new.index} and {self.new.generation} bits"
+            place = f"index {row}, generation {entity >> self.old.of_index}"
+            bits = f"{self.new.of_index} and {self.new.of_generation} bits"
             why = f"the live entity {entity:#x} ({place}) does not fit {bits}"
             self._saved.refuse(why, "entities.handles", row)
-        kept = slice(0, min(len(self.cells), 1 << self.new.index))
+        kept = slice(0, min(len(self.cells), 1 << self.new.of_index))
         worn_out = ~fit
         rewritten = np.where(worn_out, index, self.rewritten(handles))
         cells = np.where(is_live, rewritten, rewritten ^ np.uint64(1))
