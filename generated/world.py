@@ -681,6 +681,9 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         "texture": TextureManager,
     }
     _FLAGS = Signature
+    FINGERPRINT: ClassVar = (
+        "ddd9ca3e49795af43edfdb8a1abc6e298fb9c41784c1008911f1f808a3a25a1a"
+    )
 
     def __init__(self) -> None:
         self.entities = EntityManager()
@@ -1086,6 +1089,12 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
             transform={} if transform is None else transform,
             weapon={} if weapon is None else weapon,
         )
+
+    @staticmethod
+    def _schema() -> ModuleType:
+        from . import _schema
+
+        return _schema
 
 
 World = Game

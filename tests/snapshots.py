@@ -48,7 +48,7 @@ def _manager(m: Any) -> Any:
     state = m.__getstate__()
     for name in ("entities", "data"):
         state.pop(name, None)
-    sparse = state.pop("sparse", None)
+    sparse = state["extras"].pop("_map", None)
     if sparse is not None:
         used = np.flatnonzero(sparse != NIL)
         state["map"] = dict(zip(used.tolist(), sparse[used].tolist(), strict=True))
@@ -65,10 +65,6 @@ def _rows(data: Any) -> Any:
         for name, column in columns.items():
             if name not in ("entity", *data._TABLES):
                 column[: data._n][~data.present] = np.zeros(1, column.dtype)[0]
-    slots = getattr(data, "_slots", 0)
-    for name, column in columns.items():
-        kept = slots if name == "id_slot" else None if name in data._TABLES else data._n
-        columns[name] = column[:kept]
     for name in data.OBJECTS:
         column = getattr(data, name)
         assert len(column) == data._allocated
@@ -80,8 +76,8 @@ def _rows(data: Any) -> Any:
         "objects": _plain(state["objects"]),
         "grouped": getattr(data, "_n_grouped", 0),
     }
-    if "cold" in state:
-        found["cold"] = _rows(state["cold"])
+    for name, part in state["parts"].items():
+        found[name] = _rows(part)
     return found
 
 

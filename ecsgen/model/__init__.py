@@ -12,6 +12,7 @@ from enum import Enum as PyEnum
 from pathlib import Path
 from typing import Literal
 
+from ecsgen.model.history import History
 from ecsgen.model.programs import NO_FOLDING, NO_PROGRAM, Folding, Program
 
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]
@@ -183,6 +184,7 @@ class Project:
     enums: tuple[Enum, ...]
     world: World
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schemas
+    history: History = field(default_factory=History)
     root: Path = field(default=Path("."), repr=False, compare=False)  # the schema folder
 
     def made_for(self, backend: Literal["numpy", "numba"]) -> Project:

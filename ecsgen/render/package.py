@@ -10,6 +10,7 @@ from typing import Any
 from ecsgen.config import Options
 from ecsgen.files import fingerprint
 from ecsgen.model import Enum, Project, World
+from ecsgen.model.saved import saved_schema, schema_text
 from ecsgen.render import tests
 from ecsgen.render.archetypes import (
     archetype_subjects,
@@ -21,6 +22,7 @@ from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import LAYOUT, RUNTIME, copies, origins, sources
+from ecsgen.render.saved import schema_module
 from ecsgen.render.world.module import Parts, world_module
 
 EXPORTED = (
@@ -74,6 +76,7 @@ def _package(project: Project) -> Iterator[Output]:
     yield _output("entities.py", entities_module)
     yield _output(LAYOUT, layout_module, project.world)
     yield _output("world.py", world_module, parts)
+    yield _output("_schema.py", schema_module, schema_text(saved_schema(project)), project.history)
     if project.world.archetypes:
         yield _output("archetypes.py", archetypes_module, *archetype_subjects(project))
     if project.enums:

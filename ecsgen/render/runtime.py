@@ -18,7 +18,11 @@ COMPILED = "_compiled"
 LAYOUT = f"{RUNTIME}/entities/layout.py"
 """The one module that is not copied as it is: it has numbers of the project."""
 
-_IMPORTS = re.compile(r"^from (\.+)([\w.]*) import ", re.MULTILINE)
+_LATE = f"{RUNTIME}/snapshots/"
+"""What only functions import, when they are called."""
+
+_IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import ", re.MULTILINE)
+"""Those inside of functions too, which are done when first used."""
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
@@ -40,10 +44,10 @@ def sources() -> Mapping[str, str]:
 @cache
 def origins(package: str) -> Mapping[str, str]:
     """Return where the public names of `_runtime` or `_compiled` are defined, as modules of the
-    generated package import them: `._runtime.maps.sparse`."""
+    generated package import them: `._runtime.maps.sparse`. No module imports `_LATE`."""
     found: dict[str, str] = {}
     for path, text in sources().items():
-        if path.startswith(f"{package}/"):
+        if path.startswith(f"{package}/") and not path.startswith(_LATE):
             module = f".{path.removesuffix('.py').replace('/', '.')}"
             found |= dict.fromkeys(public_names(text), module)
     return found

@@ -49,3 +49,7 @@ class StaleViewWarning(UserWarning):
 
 class BrokenManagerError(EcsError, RuntimeError):
     """A change failed halfway, by lack of memory or an interrupt."""
+
+
+class SnapshotError(EcsError, ValueError):
+    """A snapshot is damaged, or says what cannot be: the message begins with where."""

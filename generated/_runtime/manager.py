@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from operator import index
 from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .broken import break_down, break_since
 from .callbacks import Dispatch
@@ -80,12 +80,23 @@ class Manager(FixedParts, ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
-        return {"data": self.data}
+        return {"data": self.data, "extras": self._extras()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._locks = 0
         self.data = state["data"]
+        self._restore(state["extras"])
         self._attach()
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        """Return what is to be saved beside the columns: views or copies, by name."""
+        return {}
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        """Set what policies know, when the columns are as they were saved; O(n).
+
+        What is not among the extras is worked out.
+        """
 
     @property
     def version(self) -> int:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..handles import NULL_ENTITY, Instance
 from ..owners.owned import Owned
 from ..per_class import per_class
 from ..state import NO_SLOTS
+
+_UNTOUCHED: Final = Random(0).getstate()[:2]
+"""The version and the words of a generator that has not picked anything yet."""
 
 
 class Gc(Owned):
@@ -54,10 +61,15 @@ class Gc(Owned):
         super()._start()
         self._rng = Random(0)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "rng": self._rng.getstate()}
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        version, words, _ = self._rng.getstate()
+        if (version, words) == _UNTOUCHED:
+            return super()._extras()
+        return {**super()._extras(), "_rng": np.array(words, np.uint32)}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._rng = Random()
-        self._rng.setstate(state["rng"])
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        self._rng = Random(0)
+        if "_rng" in extras:
+            words = tuple(extras["_rng"].tolist())
+            self._rng.setstate((_UNTOUCHED[0], words, None))

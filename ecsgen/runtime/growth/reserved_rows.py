@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import Column
 from ..columns.rows import Rows
 from ..state import NO_SLOTS
 from .reserved import beyond_reserve, give_back, reserve_pages, untouched_objects
@@ -33,10 +32,14 @@ class ReservedRows(Rows):
             raise beyond_reserve(self.MANAGER, self._allocated)
         return False
 
+    def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
+        self._reserve(rows)
+        return False
+
     def _shrink(self) -> bool:
         """Give the pages behind the last row back to the system. Rows stay in place."""
         for column in self.LAYOUT:
-            rows = self._rows_of(column)
+            rows = self._held_cells(column.name)
             give_back(self._buffer, column, self._allocated, rows)
         return False
 
@@ -46,12 +49,8 @@ class ReservedRows(Rows):
         The rest of the reserve is not counted. Pages of it that were once in use stay
         with the process until it shrinks.
         """
-        stored = sum(column.nbytes * self._rows_of(column) for column in self.LAYOUT)
+        stored = sum(c.nbytes * self._held_cells(c.name) for c in self.LAYOUT)
         objects: int = sum(
             getattr(self, name)[: self._n].nbytes for name in self.OBJECTS
         )
         return stored + objects
-
-    def _rows_of(self, column: Column) -> int:
-        """Return how many rows of a column hold anything."""
-        return self._held_rows() if column.name in self._TABLES else self._n

@@ -116,6 +116,11 @@ class Many(Mapped):
         owners = data._entity_column[: data._n]
         return chain_lengths(data._next_column, owners, given, self.lookup_many(given))
 
+    def _first_rows(self) -> RowArray:
+        data = self.data
+        n = data._n
+        return first_rows(data._next_column[:n], data._previous_column[:n])
+
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows until a structural change; O(n)."""
         return standing(kind, self, self.data._used_rows().tolist())

@@ -118,12 +118,8 @@ class IndirectRows(Rows):
         super()._start()
         self._cold = self._COLD(self._COLD_CAPACITY)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "cold": self._cold}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._cold = state["cold"]
+    def _parts(self) -> dict[str, Rows]:
+        return {**super()._parts(), "cold": self._cold}
 
     def _nbytes(self) -> int:
         return super()._nbytes() + self._cold._nbytes()

@@ -88,25 +88,6 @@ def copy_rows(
         new[target : target + size] = old[source : source + size]
 
 
-def saved_rows(
-    layout: tuple[Column, ...], buffer: NDArray[np.uint8], capacity: int, n: int
-) -> dict[str, NDArray[Any]]:
-    """Return views of the first n rows of every column, by name."""
-    return {column.name: cut(buffer, column, capacity)[:n] for column in layout}
-
-
-def load_rows(
-    layout: tuple[Column, ...],
-    buffer: NDArray[np.uint8],
-    capacity: int,
-    rows: dict[str, NDArray[Any]],
-) -> None:
-    """Copy saved rows into the columns of a buffer."""
-    for column in layout:
-        saved = rows[column.name]
-        cut(buffer, column, capacity)[: len(saved)] = saved
-
-
 def cells(column: NDArray[Any]) -> memoryview[Any]:
     """Return the scalars of a column as a memoryview: one cell in half numpy's time."""
     return column.data if column.ndim == 1 else column.reshape(-1).data

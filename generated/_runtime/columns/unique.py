@@ -166,8 +166,8 @@ class UniqueRows(Rows):
         for name, index in self._indexes.items():
             index.column = getattr(self, f"_{name}_column")
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+    def _restore(self) -> None:
+        super()._restore()
         self._enter_values(self._used_rows())
 
     def _nbytes(self) -> int:

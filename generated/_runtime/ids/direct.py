@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import index
 from typing import ClassVar
 
@@ -32,7 +33,7 @@ class DirectIdRows(DirectRows):
 
     __slots__ = NO_SLOTS
     _NUMBERS: ClassVar[tuple[str, ...]] = ("_peak",)
-    _TABLES: ClassVar[tuple[str, ...]] = ("id_generation",)
+    _TABLES: ClassVar[Mapping[str, str]] = {"id_generation": "_peak"}
     _peak: int
     _id_generation_column: NDArray[np.uint32]
     _id_generation_cells: memoryview[int]

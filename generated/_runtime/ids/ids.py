@@ -9,6 +9,7 @@ out of generations are in neither.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from operator import index
 from typing import ClassVar
 
@@ -38,7 +39,11 @@ class IdRows(Rows):
 
     __slots__ = NO_SLOTS
     _NUMBERS: ClassVar[tuple[str, ...]] = ("_peak", "_slots", "_first_generation")
-    _TABLES: ClassVar[tuple[str, ...]] = ("id_slot", "id_row", "id_generation")
+    _TABLES: ClassVar[Mapping[str, str]] = {
+        "id_slot": "_slots",
+        "id_row": "_peak",
+        "id_generation": "_peak",
+    }
     _peak: int
     _slots: int
     _first_generation: int

@@ -24,6 +24,15 @@ class Mapped(Packed, Owned):
             row = self._row(row)
         return data._entity_cells[row]
 
+    def _first_rows(self) -> RowArray:
+        """Return the first row of each owner, ascending."""
+        return self._all_rows()
+
+    def _enter_firsts(self) -> None:
+        """Let the map, which is empty, have every owner's first row; O(n)."""
+        rows = self._first_rows()
+        self._enter_many(self.data._entity_column[rows], rows)
+
     @abstractmethod
     def _enter(self, entity: Entity, row: Instance) -> None:
         """Let the map have an entity's first row."""

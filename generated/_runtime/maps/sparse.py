@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import index
 from typing import Any, Final
 
@@ -70,12 +71,18 @@ class Sparse(Mapped):
         owners = data._entity_column[: data._n]
         return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "sparse": self._sparse}
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        return {**super()._extras(), "_map": self._sparse[: self._span()]}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._set_map(state["sparse"].copy())
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        saved = extras.get("_map")
+        span = self._span() if saved is None else len(saved)
+        self._set_map(sparse_map(whole_rows(max(span, 1))))
+        if saved is None:
+            self._enter_firsts()
+        else:
+            self._sparse[:span] = saved
 
     def _start(self) -> None:
         super()._start()
@@ -90,11 +97,14 @@ class Sparse(Mapped):
 
     def _shrink(self) -> None:
         super()._shrink()
-        data = self.data
-        owners = indices(data._entity_column[: data._n], INDEX_MASK)
-        size = whole_rows(int(owners.max()) + 1) if len(owners) else 64
+        size = whole_rows(max(self._span(), 1))
         if size < len(self._sparse):
             self._set_map(self._sparse[:size].copy())
+
+    def _span(self) -> int:
+        """Return how many cells of the map there are up to the last entry; O(n)."""
+        data = self.data
+        return rows_spanned(data._entity_column[: data._n], INDEX_MASK)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -1,0 +1,85 @@
+"""What a snapshot says of its schemas: the part of them that files depend on.
+
+Left out is what can change without a word: capacities, chunks, hooks, queries, kernels, docs.
+The order of the keys is part of the format, for the fingerprint is one of the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any, TypeAlias
+
+from ecsgen.model import Component, Default, Enum, Field, Project
+from ecsgen.model.columns import COLD
+
+Document: TypeAlias = dict[str, Any]
+"""A JSON object."""
+
+
+def saved_schema(project: Project) -> Document:
+    """Return the `schema` of a project's snapshots."""
+    world = project.world
+    return {
+        "version": project.history.version,
+        "entity": {"index_bits": world.index_bits, "generation_bits": world.generation_bits},
+        "enums": {enum.name: _enum(enum) for enum in project.enums},
+        "components": {one.name: _component(one) for one in project.components},
+        "groups": {name: list(members) for name, members in world.groups},
+    }
+
+
+def schema_text(document: Document) -> str:
+    """Return the text of a `schema`, as files have it."""
+    return json.dumps(document, separators=(",", ":"), allow_nan=False)
+
+
+def schema_fingerprint(text: str) -> str:
+    """Return what a schema's text is known by: 64 hex digits."""
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _enum(enum: Enum) -> Document:
+    return {"type": enum.scalar, "flags": enum.flags, "members": dict(enum.values)}
+
+
+def _component(component: Component) -> Document:
+    rare = {"ring": component.ring} if component.ring else {}
+    return {
+        "module": component.module,
+        "in": "archetypes" if component.chunk else "managers",
+        "owner": component.owner,
+        "instances": component.instances,
+        "lookup": component.lookup,
+        "destroy": component.destroy,
+        "ids": component.ids,
+        "partition": component.partition,
+        "hierarchy": component.hierarchy,
+        "cold": component.cold,
+        **rare,
+        "fields": {field.name: _field(field) for field in component.fields},
+    }
+
+
+def _field(field: Field) -> Document:
+    rare = {"unique": True} if field.unique else {}
+    return {
+        "type": field.type.text,
+        "default": _default(field.default),
+        "cold": COLD in field.tags,
+        "split": field.split,
+        "unit": field.unit,
+        **rare,
+    }
+
+
+def _default(value: Default) -> Any:
+    """Return a complete default as JSON has it: bytes as numbers, the odd floats by name."""
+    if isinstance(value, tuple):
+        return [_default(item) for item in value]
+    if isinstance(value, bytes):
+        return list(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
