@@ -12,9 +12,9 @@ from .evolution.chunks import plan_chunks
 from .evolution.fields import FieldMaker
 from .evolution.groups import plan_groups
 from .evolution.handles import Handles
+from .evolution.ids import NewIds
 from .evolution.managers import check_unique, fields, structure
 from .evolution.names import Names, Renames, match
-from .evolution.ids import NewIds
 from .evolution.owners import plan_rows
 from .evolution.rows import RowPlan
 from .saved import Document, Saved, state_key
