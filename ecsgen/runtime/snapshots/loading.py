@@ -101,12 +101,10 @@ class Loading:
     def _objects(
         self, prefix: str, module: str, rows: Rows
     ) -> Mapping[str, NDArray[np.object_]]:
-        found = {}
-        for field in map(field_of, rows.OBJECTS):
-            tensor = f"{prefix}.{field}"
-            found[field] = (
-                loaded_objects(self._saved, tensor, f"{module}.{field}", self._codecs)
-                if tensor in self._saved.arrays
-                else np.full(rows._n, None, np.object_)
+        saved, codecs, n = self._saved, self._codecs, rows._n
+        return {
+            field: loaded_objects(
+                saved, f"{prefix}.{field}", f"{module}.{field}", codecs, n
             )
-        return found
+            for field in map(field_of, rows.OBJECTS)
+        }
