@@ -88,14 +88,14 @@ def load(
     if verified:
         file.verify()
         check_content(saved)
-    mapped = file if mmap and not verified else None
+    same: SnapshotFile | None = file
     if file.metadata["fingerprint"] != package.FINGERPRINT:
-        mapped = None
+        same = None
         schema = json.loads(package.SCHEMA)
         saved = migrate_saved(saved, schema, package.RENAMES, drop)
     world = kind()
     known = _codecs_for(saved, codecs)
-    Loading(saved, known, mapped).fill(world)
+    Loading(saved, known, same, trusts_maps=mmap and not verified).fill(world)
     load_attributes(world, saved, known)
     return world
 
