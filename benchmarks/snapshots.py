@@ -85,9 +85,7 @@ def measure(what: str, world: Any, path: Path) -> None:
     )
     print(f"{what}: {size:.0f} MiB")
     print(f"  save / write            {saved / raw:6.2f}   ({size / saved / 1024:.2f} GiB/s)")
-    saved, raw = best(
-        lambda: world.save(path, codecs=codecs), lambda: raw_write(path, data, True)
-    )
+    saved, raw = best(lambda: world.save(path, codecs=codecs), lambda: raw_write(path, data, True))
     print(f"  save / write, fsync     {saved / raw:6.2f}")
     del data
     load = World.load
