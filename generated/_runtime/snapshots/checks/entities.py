@@ -49,7 +49,7 @@ class KnownEntities:
             if not len(self._handles):
                 return np.ones(len(es), np.bool_)
             cells = self._handles.take(self.indices(es), mode="clip")
-            mask = cells != es
+            mask: NDArray[np.bool_] = cells != es
             if not living and mask.any():
                 mask[mask] = ~self._were_created(es[mask], cells[mask])
             return mask
