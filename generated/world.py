@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import ClassVar, Final, NamedTuple, Never
 
 import numpy as np

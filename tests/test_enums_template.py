@@ -14,7 +14,8 @@ from ecsgen.render.environment import environment
 MODE = Enum("Mode", (("idle", 0), ("walk", 5)), False, "u8", 0, doc="What a body does.")
 LATE = Enum("Late", (("first", 7), ("second", 2**64 - 1)), False, "u64", 7)
 WAYS = Enum("Ways", (("up", 1), ("down", 2), ("both", 3)), True, "u8", 0, doc='Not """ \\ here')
-CASES = [(MODE,), (WAYS,), (MODE, LATE, WAYS)]
+TOLD = Enum("Told", (("a", 0), ("b", 1)), False, "u8", 0, docs=(("b", 'Not """ \\ \n here'),))
+CASES = [(TOLD,), (MODE,), (WAYS,), (MODE, LATE, WAYS)]
 
 
 def source(enums: tuple[Enum, ...]) -> str:
@@ -48,6 +49,12 @@ def test_docstrings_say_what_is_stored() -> None:
     assert "first by default" in found["Late"].__doc__
     assert "0 by default" in found["Ways"].__doc__
     assert "\\ here" in found["Ways"].__doc__
+
+
+def test_members_are_told_about() -> None:
+    text = source((TOLD,))
+    assert text.endswith('    a = 0\n    b = 1\n    """Not \'\'\' \\\\ here"""\n')
+    assert list(namespace(TOLD)["Told"]) == [0, 1]
 
 
 @pytest.mark.parametrize("enums", CASES)

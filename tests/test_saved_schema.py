@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
@@ -149,3 +150,52 @@ fields:
 def test_neither_backend_nor_order_of_files_is_said(tmp_path: Path) -> None:
     found = project(SHIPPED)
     assert saved_schema(found.made_for("numba")) == saved_schema(found.made_for("numpy"))
+
+
+def test_the_version_is_saved(tmp_path: Path) -> None:
+    assert document(tmp_path, "world: Town\nversion: 7\n")["version"] == 7
+
+
+PAST = """\
+component: Body
+renamed_from: [PointMass, Mass]
+removed: [colour]
+fields:
+  speed: {type: f32, renamed_from: [velocity, v]}
+  mass:  f32
+---
+enum: Mode
+renamed_from: [State]
+removed: [sleep]
+values: {idle: 0, walking: {value: 1, doc: It moves., renamed_from: [walk]}}
+---
+world: Town
+removed: [OldThing]
+"""
+
+
+def test_former_names_are_in_the_package(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(PAST, encoding="utf-8")
+    found = project(tmp_path)
+    made: dict[str, Any] = {}
+    exec(schema_module("{}", found.history), made)
+    assert made["RENAMES"] == {
+        "components": {"PointMass": "Body", "Mass": "Body", "OldThing": ""},
+        "enums": {"State": "Mode"},
+        "fields": {"Body.velocity": "speed", "Body.v": "speed", "Body.colour": ""},
+        "members": {"Mode.walk": "walking", "Mode.sleep": ""},
+    }
+
+
+def test_former_names_change_nothing_else(tmp_path: Path) -> None:
+    now = document(tmp_path, PAST)
+    assert now["enums"]["Mode"]["members"] == {"idle": 0, "walking": 1}
+    with_past = project(tmp_path)
+    plain = document(
+        tmp_path,
+        "component: Body\nfields: {speed: f32, mass: f32}\n---\n"
+        "enum: Mode\nvalues: {idle: 0, walking: 1}\n---\nworld: Town\n",
+    )
+    assert now == plain
+    assert with_past.components == project(tmp_path).components
+    assert with_past.world == project(tmp_path).world

@@ -189,6 +189,18 @@ CODES: Final[dict[str, Code]] = {
         "A query finds rows of managers or chunks of archetypes: either all of its components live "
         "in archetypes, or none does.",
     ),
+    "E513": Code(
+        "removed name in use",
+        "A name in `removed` stays taken: what was saved under it would become part of something "
+        "new. Give the new one another name; or if it is the old one after all, take the name off "
+        "the list.",
+    ),
+    "E514": Code(
+        "former name of something else",
+        "A name in `renamed_from` is one that nothing has any more and that nothing else had: it "
+        "is not in use, not in `removed`, and stands in one list only. Otherwise nobody could tell "
+        "whose the saved values are.",
+    ),
     # --- generated files
     "E701": Code(
         "out of step",

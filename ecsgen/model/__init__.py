@@ -142,6 +142,7 @@ class Enum:
     scalar: str  # the smallest unsigned type that fits, "u8" … "u64"
     default: int
     doc: str = ""
+    docs: tuple[tuple[str, str], ...] = ()  # of the members that have one
     source: str = ""
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 

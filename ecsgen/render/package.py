@@ -21,7 +21,7 @@ from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.output import Output
-from ecsgen.render.runtime import LAYOUT, RUNTIME, copies, origins, sources
+from ecsgen.render.runtime import LATER, LAYOUT, RUNTIME, copies, module_of, origins, sources
 from ecsgen.render.saved import schema_module
 from ecsgen.render.world.module import Parts, world_module
 
@@ -41,6 +41,7 @@ EXPORTED = (
     "NIL",
     "NULL_ENTITY",
     "RowArray",
+    "SnapshotError",
     "StaleEntityError",
     "StaleIdError",
     "StaleInstanceError",
@@ -48,6 +49,10 @@ EXPORTED = (
     "StructureLockedError",
 )
 """What users see of the runtime."""
+
+LATE = ("Snapshot", "SnapshotTable")
+LATE_MODULE = f"{LATER}tables.py"
+"""The same of what is imported when it is first asked for: most programs never do."""
 
 
 def outputs(project: Project, options: Options) -> list[Output]:
@@ -140,7 +145,13 @@ def package_module(
         places[".archetypes"] = ["ArchetypeChunk", "Archetypes"]
     if enums:
         places[".enums"] = list(enums)
-    names = sorted((name for found in places.values() for name in found), key=isort_key)
-    imports = [import_line(module, places[module]) for module in sorted(places)]
+    late = LATE_MODULE in sources()
+    names = [name for found in places.values() for name in found] + list(LATE if late else ())
     template = environment().get_template("package.py.j2")
-    return template.render(world=world, imports=imports, names=names)
+    return template.render(
+        world=world,
+        imports=[import_line(module, places[module]) for module in sorted(places)],
+        late=LATE if late else (),
+        late_import=import_line(module_of(LATE_MODULE), list(LATE)),
+        names=sorted(names, key=isort_key),
+    )

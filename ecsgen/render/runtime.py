@@ -17,12 +17,10 @@ RUNTIME = "_runtime"
 COMPILED = "_compiled"
 LAYOUT = f"{RUNTIME}/entities/layout.py"
 """The one module that is not copied as it is: it has numbers of the project."""
-
-_LATE = f"{RUNTIME}/snapshots/"
-"""What only functions import, when they are called."""
+LATER = f"{RUNTIME}/snapshots/"
+"""What is imported by its first use alone, in statements of its own; no names of it are known."""
 
 _IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import ", re.MULTILINE)
-"""Those inside of functions too, which are done when first used."""
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
@@ -44,13 +42,17 @@ def sources() -> Mapping[str, str]:
 @cache
 def origins(package: str) -> Mapping[str, str]:
     """Return where the public names of `_runtime` or `_compiled` are defined, as modules of the
-    generated package import them: `._runtime.maps.sparse`. No module imports `_LATE`."""
+    generated package import them: `._runtime.maps.sparse`."""
     found: dict[str, str] = {}
     for path, text in sources().items():
-        if path.startswith(f"{package}/") and not path.startswith(_LATE):
-            module = f".{path.removesuffix('.py').replace('/', '.')}"
-            found |= dict.fromkeys(public_names(text), module)
+        if path.startswith(f"{package}/") and not path.startswith(LATER):
+            found |= dict.fromkeys(public_names(text), module_of(path))
     return found
+
+
+def module_of(path: str) -> str:
+    """Return what a module with this path is called in import statements of the package's."""
+    return f".{path.removesuffix('.py').replace('/', '.')}"
 
 
 def public_names(text: str) -> list[str]:

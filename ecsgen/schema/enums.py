@@ -5,7 +5,7 @@ from __future__ import annotations
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Enum
 from ecsgen.schema.drafts import Claims, Draft
-from ecsgen.schema.language import EnumSpec
+from ecsgen.schema.language import EnumSpec, MemberSpec
 from ecsgen.schema.names import RESERVED_MEMBER_NAMES, check_member
 from ecsgen.schema.structure import describe
 
@@ -21,6 +21,7 @@ def build_enum(draft: Draft[EnumSpec], diagnostics: Diagnostics) -> Enum:
         _check_bits(draft, members, diagnostics)
     numbers = [number for _, number in members]
     zero = draft.spec.flags or 0 in numbers or not numbers
+    docs = ((name, spec.doc) for name, spec in long_members(draft.spec).items())
     return Enum(
         name=draft.name,
         values=tuple(members),
@@ -28,26 +29,38 @@ def build_enum(draft: Draft[EnumSpec], diagnostics: Diagnostics) -> Enum:
         scalar=_storage(largest),
         default=0 if zero else numbers[0],
         doc=draft.spec.doc,
+        docs=tuple((name, doc) for name, doc in docs if doc),
         source=draft.source,
         marks=draft.marks("enum"),
     )
 
 
+def long_members(spec: EnumSpec) -> dict[str, MemberSpec]:
+    """The members that are written as mappings, by name."""
+    values = spec.values if isinstance(spec.values, dict) else {}
+    return {name: one for name, one in values.items() if isinstance(one, MemberSpec)}
+
+
 def _numbers(draft: Draft[EnumSpec]) -> list[tuple[str, int]]:
     values = draft.spec.values
     if isinstance(values, dict):
-        return list(values.items())
+        return [(n, v.value if isinstance(v, MemberSpec) else v) for n, v in values.items()]
     return [(name, number) for number, name in enumerate(values)]
 
 
 def _flag_list(draft: Draft[EnumSpec], diagnostics: Diagnostics) -> list[tuple[str, int]]:
     values = draft.spec.values
     if isinstance(values, dict):
-        return list(values.items())
+        return _numbers(draft)
     if len(values) > 64:
         message = f"{len(values)} flags do not fit 64 bits"
         diagnostics.add("E111", message, draft.value("values", 64))
     return [(name, 1 << bit) for bit, name in enumerate(values[:64])]
+
+
+def _number(draft: Draft[EnumSpec], step: str | int) -> tuple[str | int, ...]:
+    """The path to the number of a member."""
+    return ("values", step, "value") if step in long_members(draft.spec) else ("values", step)
 
 
 def _checked(
@@ -67,8 +80,8 @@ def _checked(
         check_member(name, what, mark, diagnostics, reserved=RESERVED_MEMBER_NAMES, prefixes=())
         if not claims.claim(name, what, mark):
             continue
-        place = draft.value("values", step)
-        node = draft.node.at("values", step)
+        path = _number(draft, step)
+        place, node = draft.value(*path), draft.node.at(*path)
         if not 0 <= number < 2**64 and node is not None:
             message = f"a value is a whole number from 0 to 2^64 - 1, not {describe(node)}"
             diagnostics.add("E111", message, place)
@@ -91,7 +104,7 @@ def _check_bits(
     for name, number in members:
         if stray := number & ~single:
             message = f"{quote(name)} has the bit {stray & -stray}, which no flag of its own has"
-            diagnostics.add("E111", message, draft.value("values", name))
+            diagnostics.add("E111", message, draft.value(*_number(draft, name)))
 
 
 def _storage(largest: int) -> str:

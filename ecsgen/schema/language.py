@@ -11,6 +11,7 @@ from ecsgen.schema.forms import LONG, SHORT, Strict, Text, form
 
 MAX_CAPACITY: Final = 0xFFFF_FFC0  # the last multiple of 64 rows below NIL
 Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
+_FORMER: Final = "All names that it had before: what was saved under them is its own."
 
 
 class FieldSpec(Strict):
@@ -40,6 +41,7 @@ class FieldSpec(Strict):
         description="Let no two instances have the same value, and find them by it: "
         "`find_<field>`, `find_<field>_many`. `data.<field>` is read-only, kernels only read it.",
     )
+    renamed_from: list[Text] = Field(default=[], description=_FORMER)
 
 
 class ArgumentSpec(Strict):
@@ -151,6 +153,11 @@ class ComponentSpec(Strict):
         "`point_mass` and the class `PointMassManager`."
     )
     doc: Text = Field(default="", description="What it is; the first line of the docstrings.")
+    renamed_from: list[Text] = Field(default=[], description=_FORMER)
+    removed: list[Text] = Field(
+        default=[],
+        description="Former fields: what was saved of them is dropped. No new one takes the name.",
+    )
     fields_: dict[str, FieldForm] = Field(
         alias="fields",
         default={},
@@ -216,8 +223,20 @@ class ComponentSpec(Strict):
     )
 
 
+class MemberSpec(Strict):
+    """A member of an enum that has more to it than its number."""
+
+    value: int = Field(description="The number.")
+    doc: Text = Field(default="", description="What it means; its docstring.")
+    renamed_from: list[Text] = Field(default=[], description=_FORMER)
+
+
+MemberForm: TypeAlias = Annotated[
+    Annotated[MemberSpec, Tag(LONG)] | Annotated[int, Tag(SHORT)], Discriminator(form)
+]
 ValuesForm: TypeAlias = Annotated[
-    Annotated[dict[str, int], Tag(LONG)] | Annotated[list[Text], Tag(SHORT)], Discriminator(form)
+    Annotated[dict[str, MemberForm], Tag(LONG)] | Annotated[list[Text], Tag(SHORT)],
+    Discriminator(form),
 ]
 
 
@@ -226,9 +245,15 @@ class EnumSpec(Strict):
 
     enum: Text = Field(description="The name, CamelCase.")
     doc: Text = Field(default="", description="What it tells apart; the docstring.")
+    renamed_from: list[Text] = Field(default=[], description=_FORMER)
+    removed: list[Text] = Field(
+        default=[],
+        description="Former members: saved cells with them become the field's default. No new one "
+        "takes the name.",
+    )
     values: ValuesForm = Field(
-        description="Names, numbered 0, 1, 2 … (flags 1, 2, 4 …), or a mapping of name to number. "
-        "Stored in the smallest unsigned type that fits."
+        description="Names, numbered 0, 1, 2 … (flags 1, 2, 4 …), or a mapping of name to number, "
+        "or to a mapping. Stored in the smallest unsigned type that fits."
     )
     flags: bool = Field(default=False, description="An `IntFlag` instead of an `IntEnum`.")
 
@@ -271,6 +296,15 @@ class WorldSpec(Strict):
 
     world: Text = Field(description="The name of the class; `World` is always an alias.")
     doc: Text = Field(default="", description="What it is; the docstring.")
+    version: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="A number of your own, saved with the world, for `migrate` to go by.",
+    )
+    removed: list[Text] = Field(
+        default=[],
+        description="Former components: what was saved of them is dropped. No new one takes the "
+        "name.",
+    )
     entity: EntitySpec = Field(
         default_factory=EntitySpec, description="The layout of entity handles."
     )

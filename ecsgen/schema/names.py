@@ -31,7 +31,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
         "CapacityError BrokenManagerError StaleViewWarning FieldInfo Archetypes ArchetypeChunk "
-        "EntityView"
+        "EntityView Snapshot SnapshotError SnapshotTable"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
@@ -135,8 +135,8 @@ RESERVED_PREFIXES: Final = ("set_",)
 
 WORLD_NAMES: Final = _words(
     "entities spawn destroy destroy_many destroy_later flush gc collect components "
-    "empty_entities signature signatures archetypes create get MANAGERS QUERIES GROUPS BUNDLES "
-    "self n np"
+    "empty_entities signature signatures archetypes create get save load to_bytes FINGERPRINT "
+    "MANAGERS QUERIES GROUPS BUNDLES self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 
@@ -201,13 +201,18 @@ def check_identifier(
 
 def check_class(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
     """Whether `name` can be a component, enum or world; reports E101 and E102."""
+    if not check_camel(name, what, mark, diagnostics):
+        return False
+    return not _reserved(name, what, RESERVED_CLASS_NAMES, (), mark, diagnostics)
+
+
+def check_camel(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
+    """Whether `name` is, or could once have been, the name of a class; reports E101."""
     if not _CAMEL.fullmatch(name):
         hint = _camel_case(name)
         _report_name(name, what, "must be CamelCase letters and digits", mark, diagnostics, hint)
         return False
-    if not _check_length(name, what, mark, diagnostics):
-        return False
-    return not _reserved(name, what, RESERVED_CLASS_NAMES, (), mark, diagnostics)
+    return _check_length(name, what, mark, diagnostics)
 
 
 def check_module(name: str, mark: Mark, diagnostics: Diagnostics) -> bool:

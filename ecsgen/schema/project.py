@@ -14,6 +14,7 @@ from ecsgen.schema.components import build_component, has_ids, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
+from ecsgen.schema.history import build_history
 from ecsgen.schema.language import ComponentSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
@@ -50,6 +51,7 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         )
         for draft, world in zip(drafts.worlds, worlds, strict=True)
     ]
+    history = build_history(drafts, diagnostics)
     if diagnostics:
         return None
     for draft in drafts.worlds:
@@ -62,6 +64,7 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         components=tuple(_in_world(component, world) for component in by_name),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
         world=world,
+        history=history,
         root=root,
     )
 

@@ -27,6 +27,7 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("An argument of a kernel", language.ArgumentSpec),
     ("A reduction", language.ReductionSpec),
     ("`enum:`", language.EnumSpec),
+    ("A member of an enum", language.MemberSpec),
     ("`world:`", language.WorldSpec),
     ("`entity`", language.EntitySpec),
     ("A query", language.QuerySpec),

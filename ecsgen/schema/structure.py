@@ -192,8 +192,13 @@ def _model_at(spec: type[BaseModel], location: Path) -> type[BaseModel] | None:
     while model is not None and index < len(location) - 1:
         annotation = _keys(model).get(str(location[index]))
         model = next(_models(annotation), None)
-        index += 2 if get_origin(annotation) is dict else 1
+        index += 2 if _is_by_name(annotation) else 1
     return model
+
+
+def _is_by_name(annotation: Any) -> bool:
+    """Whether a key takes a mapping whose keys are names."""
+    return get_origin(annotation) is dict or any(map(_is_by_name, get_args(annotation)))
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

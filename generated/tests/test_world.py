@@ -317,3 +317,4 @@ TestActorsGroupMachine.settings = groups.SETTINGS
 class TestSaving(saving.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS
+    unowned: ClassVar = UNOWNED

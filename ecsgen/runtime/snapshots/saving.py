@@ -16,8 +16,8 @@ from .codecs import Codecs, check_codecs, json_text, require_codecs
 from .columns import LENGTHS
 from .contents import object_columns, parts_of, state_of
 from .loading import Loading
-from .migrate import migrate_saved
-from .reading import NAMELESS, read_snapshot
+from .migrate import migrate as migrate_saved
+from .reading import NAMELESS, SnapshotFile, read_snapshot
 from .saved import Document, Saved
 from .tables import Snapshot
 from .writing import Plan
@@ -88,14 +88,14 @@ def load(
     if verified:
         file.verify()
         check_content(saved)
-    mapped = file if mmap and not verified else None
+    same: SnapshotFile | None = file
     if file.metadata["fingerprint"] != package.FINGERPRINT:
-        mapped = None
+        same = None
         schema = json.loads(package.SCHEMA)
-        saved = migrate_saved(saved, schema, package.RENAMES, tuple(drop), migrate)
+        saved = migrate_saved(saved, schema, package.RENAMES, drop)
     world = kind()
     known = _codecs_for(saved, codecs)
-    Loading(saved, known, mapped).fill(world)
+    Loading(saved, known, same, trusts_maps=mmap and not verified).fill(world)
     load_attributes(world, saved, known)
     return world
 

@@ -14,11 +14,13 @@ from generated import (
     EntityManager,
     HierarchyError,
     MissingInstanceError,
+    SnapshotError,
     StaleEntityError,
     StaleIdError,
     StaleInstanceError,
     StaleViewWarning,
     StructureLockedError,
+    World,
     entities,
 )
 
@@ -34,10 +36,12 @@ __all__ = [
     "EntityManager",
     "HierarchyError",
     "MissingInstanceError",
+    "SnapshotError",
     "StaleEntityError",
     "StaleIdError",
     "StaleInstanceError",
     "StaleViewWarning",
     "StructureLockedError",
+    "World",
     "entities",
 ]

@@ -1,0 +1,130 @@
+"""Former names: of what is called otherwise now, and of what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.model import Mark
+from ecsgen.model.history import History
+from ecsgen.schema.drafts import Draft, Drafts
+from ecsgen.schema.enums import long_members
+from ecsgen.schema.language import ComponentSpec, EnumSpec, FieldSpec
+from ecsgen.schema.names import check_camel, check_identifier
+
+Place: TypeAlias = tuple[str, Mark]
+"""A name, and where it stands."""
+
+
+def build_history(drafts: Drafts, diagnostics: Diagnostics) -> History:
+    """The former names that the documents give; reports E101, E509, E513 and E514."""
+    worlds = drafts.worlds[:1]
+    components = _Names("component", check_camel)
+    enums = _Names("enum", check_camel)
+    for world in worlds:
+        components.removed += _listed(world, world.spec.removed, "removed")
+    for component in drafts.components:
+        _add(components, component, "component", component.spec.renamed_from)
+    for enum in drafts.enums:
+        _add(enums, enum, "enum", enum.spec.renamed_from)
+    return History(
+        version=worlds[0].spec.version if worlds else 0,
+        components=components.checked(diagnostics),
+        enums=enums.checked(diagnostics),
+        fields=_inside(map(_fields, drafts.components), diagnostics),
+        members=_inside(map(_members, drafts.enums), diagnostics),
+    )
+
+
+@dataclass(slots=True)
+class _Names:
+    """The names of one kind that must not be taken for each other."""
+
+    what: str
+    check: Callable[[str, str, Mark, Diagnostics], bool]
+    removed: list[Place] = field(default_factory=list)
+    present: list[Place] = field(default_factory=list)
+    former: list[tuple[str, Place]] = field(default_factory=list)  # with the present name first
+
+    def checked(self, diagnostics: Diagnostics) -> dict[str, str]:
+        """What each former name has become; "" is gone."""
+        used = dict(reversed(self.present))  # the first of two of one name
+        gone: dict[str, Mark] = {}
+        for name, mark in self.removed:
+            if not self.check(name, f"a former {self.what}", mark, diagnostics):
+                continue
+            if name in used:
+                where = f"in use {_where(used[name], mark)}"
+                message = f"the {self.what} {quote(name)} is removed, and {where}"
+                diagnostics.add("E513", message, mark)
+            elif name in gone:
+                diagnostics.add("E509", f"{quote(name)} stands twice in 'removed'", mark)
+            gone.setdefault(name, mark)
+        return dict.fromkeys(gone, "") | self._renamed(used, gone, diagnostics)
+
+    def _renamed(
+        self, used: Mapping[str, Mark], gone: Mapping[str, Mark], diagnostics: Diagnostics
+    ) -> dict[str, str]:
+        claims: dict[str, Place] = {}
+        for now, (name, mark) in self.former:
+            if not self.check(name, f"a former {self.what}", mark, diagnostics):
+                continue
+            if name in used:
+                why = f"it is in use {_where(used[name], mark)}"
+            elif name in gone:
+                why = f"it is removed {_where(gone[name], mark)}"
+            elif name in claims:
+                other, place = claims[name]
+                why = f"it is one of {quote(other)} {_where(place, mark)}"
+            else:
+                claims[name] = now, mark
+                continue
+            message = f"{quote(name)} cannot be a former name of {quote(now)}: {why}"
+            diagnostics.add("E514", message, mark)
+        return {name: now for name, (now, _) in claims.items()}
+
+
+def _where(place: Mark, seen_from: Mark) -> str:
+    same = place.path == seen_from.path
+    return f"on line {place.line}" if same else f"at {place.path}:{place.line}"
+
+
+def _listed(draft: Draft[Any], names: Sequence[str], *path: str) -> list[Place]:
+    return [(name, draft.value(*path, index)) for index, name in enumerate(names)]
+
+
+def _add(names: _Names, draft: Draft[Any], kind: str, former: Sequence[str]) -> None:
+    names.present.append((draft.name, draft.value(kind)))
+    names.former += [(draft.name, place) for place in _listed(draft, former, "renamed_from")]
+
+
+def _fields(draft: Draft[ComponentSpec]) -> tuple[str, _Names]:
+    names = _Names("field", check_identifier, _listed(draft, draft.spec.removed, "removed"))
+    for name, form in draft.spec.fields_.items():
+        path = ("fields", name)
+        names.present.append((name, draft.key(*path)))
+        former = form.renamed_from if isinstance(form, FieldSpec) else []
+        names.former += [(name, each) for each in _listed(draft, former, *path, "renamed_from")]
+    return draft.name, names
+
+
+def _members(draft: Draft[EnumSpec]) -> tuple[str, _Names]:
+    names = _Names("member", check_identifier, _listed(draft, draft.spec.removed, "removed"))
+    is_list = isinstance(draft.spec.values, list)
+    for index, name in enumerate(draft.spec.values):
+        names.present.append((name, draft.key("values", index if is_list else name)))
+    for name, spec in long_members(draft.spec).items():
+        listed = _listed(draft, spec.renamed_from, "values", name, "renamed_from")
+        names.former += [(name, each) for each in listed]
+    return draft.name, names
+
+
+def _inside(found: Iterable[tuple[str, _Names]], diagnostics: Diagnostics) -> dict[str, str]:
+    """The same of fields or members, whose names begin with that of what they are in."""
+    return {
+        f"{owner}.{former}": now
+        for owner, names in found
+        for former, now in names.checked(diagnostics).items()
+    }
