@@ -147,10 +147,12 @@ def bits(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which rows have a cell that is not the default, bit by bit; objects if they are some."""
+    """Return which rows have another cell than the default, bit by bit; objects: if some."""
     if cells.dtype.hasobject:
         some = (cell is not None for cell in cells)
         return np.fromiter(some, np.bool_, len(cells))
-    differs = np.asarray(bits(cells) != bits(default))
-    found: NDArray[np.bool_] = differs.any(axis=tuple(range(1, differs.ndim)))
+    differs: NDArray[np.bool_] = np.asarray(bits(cells) != bits(default))
+    found: NDArray[np.bool_] = np.logical_or.reduce(
+        differs, axis=tuple(range(1, differs.ndim))
+    )
     return found
