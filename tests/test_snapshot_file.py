@@ -1,4 +1,4 @@
-"""Files of snapshots: dictionaries of arrays go in and come out, or the reader says what is wrong."""
+"""Files of snapshots: arrays go in and come out, or the reader says what is wrong."""
 
 from __future__ import annotations
 
@@ -119,7 +119,8 @@ def test_arrays_come_back_and_any_reader_of_safetensors_finds_them(n: int, tmp_p
 def test_all_ways_to_write_make_the_same_bytes(n: int) -> None:
     parts = town(n)[1]
     data = plan(parts).to_bytes()
-    file, pieces = io.BytesIO(), []
+    file = io.BytesIO()
+    pieces: list[bytes] = []
     plan(parts).write_into(file)
     plan(parts).write_to(pieces.append)
     assert file.getvalue() == b"".join(pieces) == data
@@ -133,7 +134,7 @@ def test_writers_may_write_less_than_they_are_given() -> None:
         written.extend(data[:1000])
         return min(1000, len(data))
 
-    plan(town()[1]).write_to(write)  # type: ignore[arg-type]  # bytes are all that it is given
+    plan(town()[1]).write_to(write)
     assert bytes(written) == blob()
 
 
@@ -305,7 +306,7 @@ def test_any_flipped_bit_is_refused() -> None:
         if place > 4 * PAGE and place % 7:
             continue
         data[place] ^= 1 << place % 8
-        with pytest.raises(SnapshotError, match="^<bytes>: "):
+        with pytest.raises(SnapshotError, match=r"^<bytes>: "):
             read(data)
         data[place] ^= 1 << place % 8
     read(data)
@@ -437,7 +438,7 @@ HOSTILE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize("change, message", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(("change", "message"), HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_headers_with_a_right_checksum(change: Any, message: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         read_snapshot(rewritten(blob(), change))
@@ -456,9 +457,9 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text, message", TEXTS, ids=range(len(TEXTS)))
+@pytest.mark.parametrize(("text", "message"), TEXTS, ids=range(len(TEXTS)))
 def test_hostile_json(text: str, message: str) -> None:
-    whole = '{"__metadata__":{"ecsgen":"1","crc32":"00000000"},"x":%s}' % text
+    whole = f'{{"__metadata__":{{"ecsgen":"1","crc32":"00000000"}},"x":{text}}}'
     with pytest.raises(SnapshotError) as caught:
         read_snapshot(mended(whole.encode(), b""))
     assert message in str(caught.value)

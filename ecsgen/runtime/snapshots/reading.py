@@ -18,10 +18,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..columns.buffers import PAGE
 from .documents import refuse
 from .header import (
     LENGTH_BYTES,
-    PAGE,
     Header,
     header_size,
     hex_digits,

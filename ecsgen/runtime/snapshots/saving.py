@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ..placement.rows import locked
-from .atomic import replaced
+from .atomic import replacing
 from .attributes import attribute_columns, load_attributes, saved_attributes
 from .check import check_content, check_documents
 from .codecs import Codecs, check_codecs, json_text, require_codecs
@@ -38,7 +38,7 @@ def save(
         return
     path = os.fsdecode(target)
     plan = _plan(world, package, codecs, os.path.basename(path) or path)
-    with replaced(path, sync) as file:
+    with replacing(path, sync=sync) as file:
         plan.write_into(file)
 
 

@@ -13,6 +13,11 @@ from ..snapshots import CODECS
 from ..subject import Subject
 
 
+def loaded(source: Any, **options: Any) -> Any:
+    """Return a world made of a snapshot."""
+    return World.load(source, codecs=CODECS, **options)
+
+
 class Cases:
     """A world goes into a file, and comes back as it was."""
 
@@ -41,13 +46,13 @@ class Cases:
     def test_an_empty_world(self) -> None:
         w = self.world()
         data = w.to_bytes(codecs=CODECS)
-        again = World.load(data, codecs=CODECS)
+        again = loaded(data)
         assert again.to_bytes(codecs=CODECS) == data
 
     def test_it_comes_back_as_it_was(self) -> None:
         w = self.filled()
         data = w.to_bytes(codecs=CODECS)
-        again = World.load(data, codecs=CODECS)
+        again = loaded(data)
         assert again.to_bytes(codecs=CODECS) == data
         assert again.turns == 3
         assert [*again.entities] == [*w.entities]
@@ -59,7 +64,7 @@ class Cases:
 
     def test_saving_goes_on_alike(self) -> None:
         w = self.filled()
-        again = World.load(w.to_bytes(codecs=CODECS), codecs=CODECS)
+        again = loaded(w.to_bytes(codecs=CODECS))
         for each in (w, again):
             each.gc()
             each.collect()
@@ -78,7 +83,7 @@ class Cases:
         with open(tmp_path / "other.snap", "wb") as file:
             w.save(file, codecs=CODECS)
         with open(tmp_path / "other.snap", "rb") as file:
-            again = World.load(file, codecs=CODECS)
+            again = loaded(file)
         assert again.to_bytes(codecs=CODECS) == data
 
     def test_mapped(self, tmp_path: Path) -> None:
@@ -87,13 +92,13 @@ class Cases:
         w.save(path, codecs=CODECS)
         data = path.read_bytes()
         for verify in (None, True):
-            again = World.load(path, mmap=True, verify=verify, codecs=CODECS)
+            again = loaded(path, mmap=True, verify=verify)
             assert again.to_bytes(codecs=CODECS) == data
             again.spawn(3, **{module: {} for module in self.plain()})
             again.collect()
         assert path.read_bytes() == data
         with pytest.raises(ValueError, match="mapped"):
-            World.load(data, mmap=True)
+            loaded(data, mmap=True)
 
     def test_locked_and_told(self) -> None:
         w = self.world()
@@ -106,9 +111,9 @@ class Cases:
     def test_damage_is_noticed(self) -> None:
         data = bytearray(self.filled().to_bytes(codecs=CODECS))
         with pytest.raises(SnapshotError, match="<bytes>"):
-            World.load(data[:-1], codecs=CODECS)
+            loaded(data[:-1])
         for place in range(0, len(data), max(1, len(data) // 50)):
             broken = data.copy()
             broken[place] ^= 4
             with pytest.raises(SnapshotError):
-                World.load(broken, codecs=CODECS)
+                loaded(broken)
