@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from hashlib import sha256
 from types import ModuleType
 from typing import Any
@@ -31,3 +32,14 @@ def loaded(old: Any, text: str, **options: Any) -> Any:
     again = kind.load(new.to_bytes(codecs=codecs), codecs=codecs)
     assert again.to_bytes(codecs=codecs) == new.to_bytes(codecs=codecs)
     return new
+
+
+def module_of(world: Any, name: str) -> Any:
+    """Return another module of the package that a world is of."""
+    folder = type(world).__module__.rpartition(".")[0]
+    return sys.modules[f"{folder}.{name}"]
+
+
+def row_class(world: Any, name: str) -> Any:
+    """Return the row class of a component whose name is one word."""
+    return getattr(module_of(world, name.lower()), name)
