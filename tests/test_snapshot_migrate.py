@@ -433,7 +433,7 @@ def test_components_move_between_chunks_and_managers() -> None:
 
 def test_what_does_not_change_is_not_copied() -> None:
     schema = schema_of(body("x: f32, mate: entity, t: {type: 'str[4]', tags: [cold]}", "ids: true"))
-    arrays = {
+    arrays: dict[str, Any] = {
         "entities.handles": np.array([1 << 32], np.uint64),
         "entities.free": np.empty(0, np.uint32),
         "body.entity": np.array([1 << 32], np.uint64),
