@@ -1,25 +1,18 @@
-"""JSON from files that anybody may have written, and how it stands in messages."""
+"""JSON from files that anybody may have written."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
+from ..convert.arrays import shown
 from ..errors import SnapshotError
 from .saved import refusal
-
-_SHOWN: Final = 60
 
 
 def refuse(file: str, why: str, tensor: str = "") -> NoReturn:
     """Raise SnapshotError for a file of this name."""
     raise SnapshotError(refusal(file, why, tensor))
-
-
-def shown(value: object) -> str:
-    """Return what a file says as it can stand in a message: on one line, and not too long."""
-    whole = repr(value)
-    return whole if len(whole) <= _SHOWN else f"{whole[:_SHOWN]}…"
 
 
 def parsed_json(text: str, what: str, file: str) -> Any:

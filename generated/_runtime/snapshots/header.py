@@ -18,10 +18,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .documents import parsed_json, refuse, shown
+from ..columns.buffers import PAGE
+from ..convert.arrays import shown
+from .documents import parsed_json, refuse
 
 FORMAT: Final = 1
-PAGE: Final = 4096
 MAX_HEADER: Final = 16 * 1024 * 1024
 LENGTH_BYTES: Final = 8
 PAD: Final = "_pad."
@@ -46,7 +47,7 @@ _MAX_BYTES: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TensorEntry:
     """A tensor's type, shape and place, in bytes from the end of the header."""
 
     dtype: np.dtype[Any]
@@ -55,7 +56,7 @@ class Entry:
     end: int
 
 
-Entries = Mapping[str, Entry]
+Entries = Mapping[str, TensorEntry]
 Checksums = Mapping[str, str]
 """CRC-32 of the bytes of each tensor, but of empty ones and padding, as eight hex digits."""
 
@@ -180,7 +181,7 @@ def _metadata(said: Any, file: str) -> dict[str, str]:
     return said
 
 
-def _entry(name: str, said: Any, file: str) -> Entry:
+def _entry(name: str, said: Any, file: str) -> TensorEntry:
     if type(said) is not dict or sorted(said) != ["data_offsets", "dtype", "shape"]:
         refuse(file, "wanted dtype, shape and data_offsets", shown(name))
     dtype = DTYPES.get(said["dtype"]) if type(said["dtype"]) is str else None
@@ -201,7 +202,7 @@ def _entry(name: str, said: Any, file: str) -> Entry:
         _PAD_NAME.fullmatch(name) and dtype == np.uint8 and len(shape) == 1
     ):
         refuse(file, "padding is `_pad.K`, a flat U8", shown(name))
-    return Entry(dtype, tuple(shape), start, end)
+    return TensorEntry(dtype, tuple(shape), start, end)
 
 
 def _are_sizes(sizes: Any) -> bool:

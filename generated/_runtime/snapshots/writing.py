@@ -15,27 +15,24 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..columns.buffers import CACHE_LINE, PAGE
 from .documents import refuse
 from .header import (
     LENGTH_BYTES,
     MAX_HEADER,
     PAD,
-    PAGE,
     Checksums,
-    Entry,
+    TensorEntry,
     header_bytes,
     hex_digits,
     is_pad,
     stored_type,
 )
 
-CACHE_LINE: Final = 64
-BLOCK: Final = 512 * 1024
+_BLOCK: Final = 512 * 1024
 """Bytes of which the checksum is taken, and which are written, at once."""
-_ZEROS: Final = memoryview(bytes(BLOCK))
+_ZEROS: Final = memoryview(bytes(_BLOCK))
 _BYTE: Final = np.dtype(np.uint8)
-
-Write = Callable[[bytes | memoryview], object]
 
 
 class Seekable(Protocol):
@@ -86,7 +83,7 @@ class Plan:
         self, file: str, metadata: Mapping[str, str], parts: Iterable[Part]
     ) -> None:
         self._metadata = metadata
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, TensorEntry] = {}
         self._bytes: dict[str, memoryview] = {}
         self._n_pads = 0
         self._end = 0
@@ -108,7 +105,7 @@ class Plan:
         pieces = (block for name in self._entries for block in self._blocks(name))
         return b"".join((self._header(self._checksums()), *pieces))
 
-    def write_to(self, write: Write) -> None:
+    def write_to(self, write: Callable[[bytes], object]) -> None:
         """Write the whole file in order, in two passes.
 
         What is given to `write` are copies, for it may keep them. It may write less than that, and
@@ -153,7 +150,9 @@ class Plan:
         if array.dtype.kind != "S":
             array = array.astype(stored, copy=False)
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        self._entries[name] = Entry(stored, shape, self._end, self._end + flat.nbytes)
+        self._entries[name] = TensorEntry(
+            stored, shape, self._end, self._end + flat.nbytes
+        )
         self._bytes[name] = flat.data
         self._end += flat.nbytes
 
@@ -163,7 +162,7 @@ class Plan:
         if count:
             name = f"{PAD}{self._n_pads}"
             self._n_pads += 1
-            self._entries[name] = Entry(_BYTE, (count,), self._end, place)
+            self._entries[name] = TensorEntry(_BYTE, (count,), self._end, place)
             self._end = place
 
     def _is_summed(self, name: str) -> bool:
@@ -179,8 +178,8 @@ class Plan:
         """Return the bytes of a tensor, piece by piece."""
         entry = self._entries[name]
         size = entry.end - entry.start
-        for start in range(0, size, BLOCK):
-            count = min(BLOCK, size - start)
+        for start in range(0, size, _BLOCK):
+            count = min(_BLOCK, size - start)
             if name in self._bytes:
                 yield self._bytes[name][start : start + count]
             else:

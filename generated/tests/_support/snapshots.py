@@ -18,7 +18,7 @@ def through_snapshot(value: Any) -> Any:
     manager, entities = value if isinstance(value, tuple) else (value, None)
     name = next(n for n, kind in World._KINDS.items() if isinstance(manager, kind))
 
-    class Around(World, managers={name: type(manager)}):  # type: ignore[misc]
+    class Around(World, managers={name: type(manager)}):
         """A world with this class of manager."""
 
     world = Around()
