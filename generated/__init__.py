@@ -1,5 +1,7 @@
 """Game: generated component managers, each with its columns in one buffer."""
 
+from typing import TYPE_CHECKING
+
 from ._runtime.columns.field_info import FieldInfo
 from ._runtime.errors import (
     BrokenManagerError,
@@ -54,6 +56,9 @@ from .velocity import Velocity, VelocityManager
 from .villager import Villager, VillagerManager
 from .weapon import Weapon
 from .world import ActorsGroup, BodiesGroup, EntityView, Game, Signature, World
+
+if TYPE_CHECKING:
+    from ._runtime.snapshots.tables import Snapshot, SnapshotTable
 
 __all__ = [
     "NIL",
@@ -112,7 +117,9 @@ __all__ = [
     "Signature",
     "SkinnedMesh",
     "SkinnedMeshManager",
+    "Snapshot",
     "SnapshotError",
+    "SnapshotTable",
     "SoundSource",
     "SoundSourceManager",
     "Spark",
@@ -139,3 +146,13 @@ __all__ = [
     "Weapon",
     "World",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import what reads old snapshots when it is first asked for."""
+        if name not in ("Snapshot", "SnapshotTable"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ._runtime.snapshots.tables import Snapshot, SnapshotTable
+
+        return {"Snapshot": Snapshot, "SnapshotTable": SnapshotTable}[name]

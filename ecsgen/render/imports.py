@@ -19,6 +19,7 @@ STANDARD = {
     "index": "operator",
     "Random": "random",
     "Struct": "struct",
+    "ModuleType": "types",
     **dict.fromkeys(
         (
             *(

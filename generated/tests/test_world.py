@@ -39,6 +39,7 @@ from ._support.world import (
     entity_view,
     groups,
     queries,
+    saving,
     signature,
     spawning,
     world_kernel_steps,
@@ -311,3 +312,9 @@ class _ActorsGroupMachine(groups.Rules):
 
 TestActorsGroupMachine = _ActorsGroupMachine.TestCase
 TestActorsGroupMachine.settings = groups.SETTINGS
+
+
+class TestSaving(saving.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    unowned: ClassVar = UNOWNED

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ecsgen.model import Project
+from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.render.world import kernel_tests
 from ecsgen.render.world.kernels import CompiledWorldKernels, KernelArguments, WorldMethods
 from ecsgen.render.world.members import bundles, flags, groups
@@ -21,6 +22,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "groups": groups,
     "kernel_arguments": KernelArguments.of,
     "queries": joined_queries,
+    "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
     "signature": flags,
     "world_kernel_steps": kernel_tests.steps_cases,
     "world_kernels": kernel_tests.joined_cases,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,9 @@ from ..world.signatures import ComponentHolder
 from ..world.spawning import SpawnPart
 from .places import NOWHERE
 from .store import ArchetypeStore
+
+if TYPE_CHECKING:
+    from ..snapshots.chunked import ChunkedRows
 
 
 class ArchetypeHolder:
@@ -167,6 +170,11 @@ class ArchetypeWorld(EntityWorld):
         """Let the world know of its archetypes."""
         self._store = store
         self._chunked = {row: ArchetypeHolder(store, row) for row in store._numbers}
+
+    def _chunked_rows(self) -> ChunkedRows | None:
+        from ..snapshots.chunked import ChunkedRows
+
+        return ChunkedRows(self._store)
 
     def _holders(self) -> Iterator[tuple[str, int, object]]:
         yield from super()._holders()

@@ -32,6 +32,10 @@ class ReservedRows(Rows):
             raise beyond_reserve(self.MANAGER, self._allocated)
         return False
 
+    def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
+        self._reserve(rows)
+        return False
+
     def _shrink(self) -> bool:
         """Give the pages behind the last row back to the system. Rows stay in place."""
         for column in self.LAYOUT:

@@ -53,6 +53,24 @@ class DirectRows(OwnedRows):
     def _used_rows(self) -> RowArray:
         return np.flatnonzero(self._entity_column[: self._n])
 
+    def _saved_columns(self) -> dict[str, NDArray[Any]]:
+        """Return columns with zeros where no row is in use: what was there is gone."""
+        columns = super()._saved_columns()
+        if self._count < self._n:
+            holes = ~self.present
+            for name in columns.keys() - self._TABLES.keys():
+                columns[name] = cells = columns[name].copy()
+                cells[holes] = np.zeros((), cells.dtype)
+        return columns
+
+    def _saved_objects(self) -> dict[str, NDArray[np.object_]]:
+        columns = super()._saved_objects()
+        if self._count < self._n:
+            columns = {name: cells.copy() for name, cells in columns.items()}
+            for cells in columns.values():
+                cells[~self.present] = None
+        return columns
+
     def _restore(self) -> None:
         super()._restore()
         self._count = int(np.count_nonzero(self._entity_column[: self._n]))

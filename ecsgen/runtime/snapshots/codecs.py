@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SnapshotError
-from .saved import Document, refusal
+from .saved import refusal
 
-Codec: TypeAlias = tuple[Callable[[Any], bytes], Callable[[bytes], Any]] | None
+_Pair: TypeAlias = tuple[Callable[[Any], bytes], Callable[[bytes], Any]]
+
+Codec: TypeAlias = _Pair | None
 """How a value becomes bytes, and they a value; None leaves the column out."""
 
 Codecs: TypeAlias = Mapping[str, Codec]
@@ -30,9 +32,11 @@ NOTHING: Final = -1
 
 _DEEPEST: Final = 200
 """Lists in lists that are still JSON: readers have their limits, too."""
+_INT_BITS: Final = 8192
+"""Longer integers are not: readers refuse so many digits."""
 
 
-def check_codecs(codecs: object, columns: Iterable[str]) -> Codecs:
+def check_codecs(codecs: Any, columns: Iterable[str]) -> Codecs:
     """Return codecs that are for columns of objects, or for attributes.
 
     Raises:
@@ -61,16 +65,16 @@ def _is_codec(codec: object) -> bool:
 
 def require_codecs(name: str, codecs: Codecs, columns: Iterable[str]) -> None:
     """Raise SnapshotError that names all columns without an entry."""
-    if OTHERS in codecs:
-        return
     lacking = [column for column in columns if column not in codecs]
-    if lacking:
-        entries = ", ".join(f'"{column}": (to_bytes, from_bytes)' for column in lacking)
-        some = ", ".join(lacking)
-        raise SnapshotError(
-            refusal(name, f"no codec for {some}; give codecs={{{entries}}}, "
-            "or None instead of a pair to leave one out")
-        )
+    if lacking and OTHERS not in codecs:
+        raise lacking_codecs(name, lacking)
+
+
+def lacking_codecs(name: str, columns: Iterable[str]) -> SnapshotError:
+    """Return the error of columns that have no codec."""
+    entries = ", ".join(f'"{column}": (to_bytes, from_bytes)' for column in columns)
+    why = f"no codec for {', '.join(columns)}; give codecs={{{entries}}}"
+    return SnapshotError(refusal(name, f"{why}, or None for a pair to leave one out"))
 
 
 def codec_of(codecs: Codecs, column: str) -> Codec:
@@ -87,10 +91,10 @@ def encoded(
     """
     if codec is None:
         return None
-    values = cells.tolist()
-    parts = [None if value is None else codec[0](value) for value in values]
-    for part in parts:
-        _check_bytes(column, part)
+    parts = [
+        None if value is None else encoded_value(column, codec, value)
+        for value in cells.tolist()
+    ]
     lengths = (NOTHING if part is None else len(part) for part in parts)
     whole = b"".join(part for part in parts if part is not None)
     counts = np.fromiter(lengths, np.int64, len(parts))
@@ -110,42 +114,22 @@ def decoded(
         start += max(length, 0)
 
 
-def _check_bytes(column: str, part: object) -> None:
-    if part is not None and not isinstance(part, (bytes, bytearray, memoryview)):
-        raise TypeError(f"the codec of {column} made {type(part).__name__}, not bytes")
-
-
-def saved_attributes(
-    name: str, given: Mapping[str, Any], codecs: Codecs
-) -> tuple[Document, dict[str, bytes]]:
-    """Return a world's own attributes that are JSON, and those that went through a codec.
-
-    Raises:
-        SnapshotError: one is not JSON and has no codec; names all of them.
-    """
-    plain: Document = {}
-    others: dict[str, bytes] = {}
-    lacking = []
-    for attribute, value in sorted(given.items()):
-        column = ATTRIBUTE + attribute
-        if column not in codecs and is_json(value):
-            plain[attribute] = value
-        elif column not in codecs and OTHERS not in codecs:
-            lacking.append(column)
-        elif (codec := codec_of(codecs, column)) is not None:
-            part = codec[0](value)
-            _check_bytes(column, part)
-            others[attribute] = bytes(part)
-    if lacking:
-        require_codecs(name, codecs, lacking)
-    return plain, others
+def encoded_value(column: str, codec: _Pair, value: object) -> bytes:
+    """Return what a codec makes of a value, or raise TypeError if that is not bytes."""
+    part: object = codec[0](value)
+    if not isinstance(part, bytes | bytearray | memoryview):
+        kind = type(part).__name__
+        raise TypeError(f"the codec of {column} made {kind}, not bytes")
+    return bytes(part)
 
 
 def is_json(value: object, depth: int = 0) -> bool:
     """Return whether JSON gives a value back as it is: by exact types."""
     kind = type(value)
-    if value is None or kind is bool or kind is int:
+    if value is None or kind is bool:
         return True
+    if isinstance(value, int):
+        return kind is int and value.bit_length() <= _INT_BITS
     if isinstance(value, float):
         return kind is float and isfinite(value)
     if isinstance(value, str):

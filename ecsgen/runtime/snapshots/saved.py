@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -12,6 +12,15 @@ from ..errors import SnapshotError
 
 Document: TypeAlias = dict[str, Any]
 """A JSON object."""
+
+
+_TAKEN: Final = frozenset({"entities", "archetypes", "groups", "attributes"})
+"""What else `state` has beside modules."""
+
+
+def state_key(module: str) -> str:
+    """Return where `state` has what is said of a manager."""
+    return f"{module}_" if module in _TAKEN else module
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from ..html_tables import world_table
 from ..reprs import count_text, list_text
 from .later import LaterDeaths
 from .own import own_managers
+from .saving import SavedWorld
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
 
@@ -62,7 +63,7 @@ class CollectingManager(Protocol):
     def collect(self) -> int: ...
 
 
-class WorldBase(LaterDeaths):
+class WorldBase(LaterDeaths, SavedWorld):
     """All entities, and the managers of their components."""
 
     __slots__ = ("_collecting", "_managers")
@@ -92,6 +93,9 @@ class WorldBase(LaterDeaths):
         super().__init_subclass__(**options)
         if managers is not None:
             cls._OWN = {**cls._OWN, **own_managers(cls.__name__, cls._KINDS, managers)}
+
+    def _all_managers(self) -> Iterable[Any]:
+        return [getattr(self, name) for name in self.MANAGERS]
 
     def _kind(self, manager: type[_ManagerT]) -> type[_ManagerT]:
         """Return the class that stands for a manager's."""

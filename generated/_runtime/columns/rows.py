@@ -185,15 +185,33 @@ class Rows(ABC):
         }
 
     def _saved_objects(self) -> dict[str, NDArray[np.object_]]:
-        """Return views of the columns of Python objects, by attribute."""
-        return {name: getattr(self, name)[: self._n] for name in self.OBJECTS}
+        """Return views of the columns of Python objects, by field."""
+        n = self._n
+        return {field_of(name): getattr(self, name)[:n] for name in self.OBJECTS}
 
     def _parts(self) -> dict[str, Rows]:
         """Return other rows that belong to these, by name."""
         return {}
 
+    def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
+        """Lie in a buffer of the smallest capacity for `rows` rows: in this one, or a new one.
+
+        Returns whether the given one was taken, which has the rows.
+        """
+        capacity = whole_rows(rows)
+        new = self._new_buffer(capacity) if buffer is None else buffer
+        self._lie_in(new, capacity)
+        return buffer is not None
+
     def _restore(self) -> None:
         """Work out what is not saved, when columns and numbers are as they were; O(n)."""
+
+    def _take_objects(self, columns: Mapping[str, NDArray[np.object_]]) -> None:
+        """Set the columns of Python objects, by field."""
+        for name in self.OBJECTS:
+            column = self._new_objects(self._allocated)
+            column[: self._n] = columns[field_of(name)]
+            setattr(self, name, column)
 
     def __getstate__(self) -> dict[str, Any]:
         """The rows in use, for pickle and deepcopy."""
@@ -212,11 +230,15 @@ class Rows(ABC):
         for number, column in enumerate(self.LAYOUT):
             saved = state["columns"][column.name]
             self._cut(number)[: len(saved)] = saved
-        for name, objects in state["objects"].items():
-            getattr(self, name)[: self._n] = objects
+        self._take_objects(state["objects"])
         for name, rows in state["parts"].items():
             setattr(self, f"_{name}", rows)
         self._restore()
+
+
+def field_of(attribute: str) -> str:
+    """Return the field that a column's attribute is of."""
+    return attribute.removeprefix("_").removesuffix("_column")
 
 
 class OwnedRows(Rows):

@@ -279,9 +279,13 @@ class EntityManager(LivingEntities):
         handles = state["handles"]
         self.reserve(len(handles))
         self._handles[: len(handles)] = handles
-        self._n_used = len(handles)
-        self._n_retired = state["n_retired"]
-        self._free.push_many(state["free"])
+        self._restore(len(handles), state["free"], state["n_retired"])
+
+    def _restore(self, n: int, free: NDArray[np.int64], n_retired: int) -> None:
+        """Go on where another one was saved, whose n cells are in place. O(k)."""
+        self._n_used = n
+        self._n_retired = n_retired
+        self._free.push_many(free)
 
 
 def _indices(es: EntityArray) -> NDArray[np.int64]:

@@ -27,6 +27,7 @@ from hypothesis.stateful import (
 from .fields import Field
 from .package import NIL, StaleInstanceError, StructureLockedError
 from .proxies import Followed
+from .snapshots import through_snapshot
 from .subject import Subject, same
 
 SETTINGS = settings(
@@ -264,7 +265,7 @@ class Machine(RuleBasedStateMachine):
 
     # --- memory --------------------------------------------------------------------
 
-    @rule(copied=st.sampled_from([through_pickle, deepcopy]))
+    @rule(copied=st.sampled_from([through_pickle, deepcopy, through_snapshot]))
     def copy(self, copied: Callable[[Any], Any]) -> None:
         self.manager = self.copied(copied)
         self.watch()

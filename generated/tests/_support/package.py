@@ -20,6 +20,7 @@ from ... import (
     StaleInstanceError,
     StaleViewWarning,
     StructureLockedError,
+    World,
     entities,
 )
 
@@ -41,5 +42,6 @@ __all__ = [
     "StaleInstanceError",
     "StaleViewWarning",
     "StructureLockedError",
+    "World",
     "entities",
 ]

@@ -1,0 +1,102 @@
+"""Components in chunks, as snapshots have them: whole columns, table by table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..archetypes.rows import Archetype
+from ..archetypes.saved import load_archetypes
+from ..archetypes.view import ArchetypeView
+from ..columns.buffers import Column
+from .codecs import Codecs
+from .columns import loaded_column, object_parts
+from .saved import Document, Saved
+from .writing import Part, single
+
+
+class ChunkedRows:
+    """The rows of a world's archetypes."""
+
+    def __init__(self, store: ArchetypeView[Any]) -> None:
+        self._store = store
+        self._table = store._table
+        self._modules = [
+            part._ROW.__module__.rpartition(".")[2] for part in self._table.parts
+        ]
+
+    def object_columns(self) -> list[str]:
+        """Return the fields that are Python objects: `weapon.model`."""
+        return [name for name, _, _, column in self._columns() if _is_object(column)]
+
+    def state(self) -> Document:
+        """Return what is said of the tables: their components, and how many rows."""
+        names = [part._ROW.__name__ for part in self._table.parts]
+        return {
+            "version": self._store._version,
+            "tables": [
+                [[names[number] for number in each.layout.components], each.n]
+                for each in self._tables()
+            ],
+        }
+
+    def parts(self, codecs: Codecs) -> Iterator[Part]:
+        """Return the owners of all tables, and each component's cells; copies."""
+        owners = Column("entity", np.dtype(np.uint64), (), 8, (), 0)
+        tables = self._tables()
+        cells = _joined([each.whole(0) for each in tables], owners)
+        yield single("archetypes.entity", cells)
+        for name, number, k, column in self._columns():
+            having = [each for each in tables if each.has(number)]
+            pieces = [each.whole(each.layout.starts[number] + k) for each in having]
+            cells = _joined(pieces, column)
+            if _is_object(column):
+                yield from object_parts(name, name, cells, codecs)
+            else:
+                yield single(name, cells)
+
+    def load(self, saved: Saved, codecs: Codecs) -> None:
+        """Take the rows of a snapshot into empty tables; O(n)."""
+        state = saved.state["archetypes"]
+        numbers = {p._ROW.__name__: k for k, p in enumerate(self._table.parts)}
+        columns = {
+            name: loaded_column(saved, name, column, codecs)
+            for name, _, _, column in self._columns()
+        }
+        starts = dict.fromkeys(columns, 0)
+        owners, start = saved.arrays["archetypes.entity"], 0
+        found = []
+        for names, n in state["tables"]:
+            rows = [owners[start : start + n]]
+            present = {numbers[name] for name in names}
+            for name, number, _, _ in self._columns():
+                if number in present:
+                    rows.append(columns[name][starts[name] : starts[name] + n])
+                    starts[name] += n
+            found.append((tuple(names), rows))
+            start += n
+        load_archetypes(self._table, found)
+        self._store._version = state["version"]
+
+    def _tables(self) -> list[Archetype]:
+        """Return all archetypes but that of entities without components, in order."""
+        return self._table.archetypes[1:]
+
+    def _columns(self) -> Iterator[tuple[str, int, int, Column]]:
+        """Yield each column's name, its component's number, and which one of that it is."""
+        for number, part in enumerate(self._table.parts):
+            for k, column in enumerate(part.LAYOUT):
+                yield f"{self._modules[number]}.{column.name}", number, k, column
+
+
+def _is_object(column: Column) -> bool:
+    return bool(column.dtype.hasobject)
+
+
+def _joined(pieces: list[NDArray[Any]], column: Column) -> NDArray[Any]:
+    if pieces:
+        return np.concatenate(pieces)
+    return np.empty((0, *column.shape), column.dtype)

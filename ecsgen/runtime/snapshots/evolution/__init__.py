@@ -1,0 +1,1 @@
+"""Snapshots of one schema as those of another, policy by policy."""

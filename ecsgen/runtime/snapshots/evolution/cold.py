@@ -1,0 +1,118 @@
+"""Indirect cold fields: which rows have cold rows now, and what is in them.
+
+A cell without a cold row is the old default; if that is another one now, its row needs a cold row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...handles import NIL, RowArray
+from ..cell_types import bits
+from ..convert import BadRowError
+from .fields import Columns, FieldMaker, tensors_of
+from .old import OldComponent
+from .rows import RowPlan
+
+
+def cold_columns(
+    maker: FieldMaker, component: str, plan: RowPlan
+) -> tuple[Columns, dict[str, int]]:
+    """Return the tensors of cold rows, if there are some now, and their number."""
+    doc = maker.names.schema["components"][component]
+    if doc["cold"] != "indirect":
+        return {}, {}
+    fields = [name for name, field in doc["fields"].items() if field["cold"]]
+    if plan.stays and _keep_their_rows(maker, component, fields):
+        return _same_rows(maker, component, fields)
+    cells = {name: maker.cells(component, name, plan) for name in fields}
+    differs = np.zeros(plan.count, np.bool_)
+    for name, column in cells.items():
+        differs |= _differing(column, maker.names.default_of(component, name))
+    rows = _rows_with_cold(maker.names.old(component), plan, differs)
+    cold_row = np.full(plan.count, NIL, np.uint32)
+    cold_row[rows] = np.arange(len(rows))
+    taken = {name: column[rows] for name, column in cells.items()}
+    found = {f"{doc['module']}.cold_row": cold_row}
+    found[f"{doc['module']}.cold.row"] = rows.astype(np.uint32)
+    return found | _tensors(maker, component, taken), {"n_cold": len(rows)}
+
+
+def _keep_their_rows(maker: FieldMaker, component: str, fields: list[str]) -> bool:
+    """Whether exactly the rows that have cold rows need them: defaults are what they were."""
+    old = maker.names.old(component)
+    if not old.has_cold_rows:
+        return False
+    for name in fields:
+        former = maker.names.former(component, name)
+        if former is None:
+            continue
+        if not old.is_cold_apart(former):
+            return False
+        try:
+            before = maker.converted(component, name, old.default_of(former)[None])[0]
+        except BadRowError:
+            return False
+        default = maker.names.default_of(component, name)
+        if _differing(np.asarray(before)[None], default).any():
+            return False
+    return True
+
+
+def _same_rows(
+    maker: FieldMaker, component: str, fields: list[str]
+) -> tuple[Columns, dict[str, int]]:
+    old = maker.names.old(component)
+    module = maker.names.schema["components"][component]["module"]
+    count = old.numbers["n_cold"]
+    rows = RowPlan(count, None, stays=True)
+    cells = {}
+    for name in fields:
+        former = maker.names.former(component, name)
+        if former is None:
+            default = maker.names.default_of(component, name)
+            cells[name] = np.broadcast_to(default, (rows.n, *default.shape)).copy()
+            continue
+        try:
+            cells[name] = maker.converted(component, name, old.stored(former))
+        except BadRowError as error:
+            old.saved.refuse(error.why, old.tensor(former), error.row)
+    found = {f"{module}.cold_row": old.column("cold_row")}
+    found[f"{module}.cold.row"] = old.column("cold.row")
+    return found | _tensors(maker, component, cells), {"n_cold": count}
+
+
+def _tensors(maker: FieldMaker, component: str, cells: Columns) -> Columns:
+    names, doc = maker.names, maker.names.schema["components"][component]
+    found: Columns = {}
+    for name, column in cells.items():
+        target = f"{doc['module']}.cold.{name}"
+        kind = names.type_of(component, name)
+        found |= tensors_of(target, kind, column, doc["fields"][name])
+    return found
+
+
+def _differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which cells are not the default, bit by bit; objects if they are some."""
+    if cells.dtype.hasobject:
+        some = (cell is not None for cell in cells)
+        return np.fromiter(some, np.bool_, len(cells))
+    differs: NDArray[np.bool_] = bits(cells) != bits(default)
+    found: NDArray[np.bool_] = differs.reshape(len(cells), -1).any(axis=1)
+    return found
+
+
+def _rows_with_cold(
+    old: OldComponent, plan: RowPlan, differs: NDArray[np.bool_]
+) -> RowArray:
+    """Return the rows that have cold rows, in their order: those of before, then new ones."""
+    if not old.has_cold_rows:
+        return np.flatnonzero(differs)
+    before = plan.where(old.column("cold.row")).astype(np.intp)
+    before = before[before != NIL]
+    differs = differs.copy()
+    differs[before] = False
+    return np.concatenate((before, np.flatnonzero(differs)))

@@ -1,0 +1,149 @@
+"""Fields of a component in new rows: converted, with handles and ids rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cell_types import HANDLES, CellType, cell_type
+from ..convert import BadRowError, change_of, converted, is_same_in_files
+from .handles import Handles
+from .ids import NewIds
+from .names import Names
+from .old import LENGTHS, OldComponent, encoded_bytes, split_names, split_places
+from .rows import RowPlan
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class FieldMaker:
+    """Makes the columns of fields."""
+
+    names: Names
+    handles: Handles
+    ids: Mapping[str, NewIds]
+    """Of the components whose ids are new, by what they are called now."""
+
+    def columns(self, component: str, plan: RowPlan) -> Columns:
+        """Return the tensors of all fields that lie with their rows."""
+        doc = self.names.schema["components"][component]
+        is_apart = doc["in"] == "managers" and doc["cold"] == "indirect"
+        found: Columns = {}
+        for name, field in doc["fields"].items():
+            if is_apart and field["cold"]:
+                continue
+            found |= self._tensors(component, name, plan)
+        return found
+
+    def _tensors(self, component: str, field: str, plan: RowPlan) -> Columns:
+        """Return the tensors of a field; those of before if nothing has changed."""
+        old = self.names.old(component)
+        doc = self.names.schema["components"][component]["fields"][field]
+        target = f"{self.names.schema['components'][component]['module']}.{field}"
+        former = self.names.former(component, field)
+        if plan.stays and former is not None and not old.is_cold_apart(former):
+            same_split = doc["split"] == old.fields[former]["split"]
+            if same_split and self.is_untouched(component, field):
+                return _renamed(old, former, target)
+        cells = plan.put(self.cells(component, field, plan))
+        return tensors_of(target, self.names.type_of(component, field), cells, doc)
+
+    def is_untouched(self, component: str, field: str) -> bool:
+        """Return whether every cell of a field that is not new stays as it is."""
+        former = self.names.former(component, field)
+        if former is None:
+            return False
+        change = self.names.change(component, field, former)
+        if change.new.base == "entity" and not self.handles.stay:
+            return False
+        if change.new.base == "id" and change.new.target in self.ids:
+            return False
+        return is_same_in_files(change)
+
+    def cells(self, component: str, field: str, plan: RowPlan) -> NDArray[Any]:
+        """Return the cells of a field, one for each instance."""
+        former = self.names.former(component, field)
+        default = self.names.default_of(component, field)
+        if former is None:
+            return filled(plan.count, default)
+        old = self.names.old(component)
+        cells = plan.take(old.cells(former))
+        try:
+            return self.converted(component, field, cells)
+        except BadRowError as error:
+            row = None if error.row is None else plan.old_row(error.row)
+            tensor = f"{old.module}.{former}"
+            old.saved.refuse(error.why, tensor, row)
+
+    def converted(
+        self, component: str, field: str, cells: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return cells of a field that is not new in its new type; raises BadRowError."""
+        former = self.names.former(component, field)
+        assert former is not None
+        change = self.names.change(component, field, former)
+        old_default = self.names.old(component).default_of(former)
+        default = self.names.default_of(component, field)
+        if cells.dtype.hasobject and change.new.base == "object":
+            return cells
+        if change.old.base in HANDLES and cells.dtype != change.old.dtype:
+            cells = as_handles(cells)
+        found = converted(cells, change, old_default, default)
+        if change.new.base == "entity":
+            return self.handles.rewritten(found)
+        new_ids = self.ids.get(change.new.target)
+        if change.new.base == "id" and new_ids is not None:
+            return new_ids.of(found)
+        return found
+
+
+def as_handles(cells: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return integers that a caller gave as handles; raises BadRowError."""
+    kind = f"{cells.dtype.kind}{8 * cells.dtype.itemsize}"
+    shape = cells.shape[1:]
+    old, new = (cell_type(name, {}).of_shape(shape) for name in (kind, "u64"))
+    none = np.zeros(shape, np.uint64)
+    return converted(cells, change_of(old, new, {}), none, none)
+
+
+def filled(count: int, default: NDArray[Any]) -> NDArray[Any]:
+    """Return so many cells that all are the default."""
+    cells = np.empty((count, *default.shape), default.dtype)
+    cells[:] = default
+    return cells
+
+
+def _renamed(old: OldComponent, former: str, target: str) -> Columns:
+    """Return the tensors of a field under another name."""
+    kind = old.type_of(former)
+    suffixes = ["", LENGTHS] if kind.base == "object" else [""]
+    if old.fields[former]["split"]:
+        suffixes = [f"_{name}" for name in split_names(kind)]
+    tensor = f"{old.module}.{former}"
+    arrays = old.saved.arrays
+    return {
+        target + end: arrays[tensor + end] for end in suffixes if tensor + end in arrays
+    }
+
+
+def tensors_of(
+    name: str, kind: CellType, cells: NDArray[Any], doc: Mapping[str, Any]
+) -> Columns:
+    """Return a field's cells as tensors: objects as their bytes, split fields in parts."""
+    if kind.base == "object":
+        if all(cell is None for cell in cells):
+            return {}
+        data, lengths = encoded_bytes(cells)
+        return {name: data, name + LENGTHS: lengths}
+    if not doc["split"]:
+        return {name: cells}
+    ends, places = split_names(kind), split_places(kind)
+    return {
+        f"{name}_{end}": np.ascontiguousarray(cells[:, *place])
+        for end, place in zip(ends, places, strict=True)
+    }

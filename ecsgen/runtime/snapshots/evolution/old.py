@@ -1,0 +1,183 @@
+"""A component of an old snapshot: what its tensors hold, whatever its policies are."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...handles import NIL, EntityArray, RowArray
+from ..cell_types import CellType, cell_type, default_cell
+from ..saved import Document, Saved, state_key
+
+LENGTHS: Final = "._lengths"
+"""What the name of a tensor with the lengths of encoded objects ends with."""
+
+_NOTHING: Final = {
+    "n": 0,
+    "version": 0,
+    "peak": 0,
+    "slots": 0,
+    "first_generation": 1,
+    "n_active": 0,
+    "n_cold": 0,
+    "oldest": NIL,
+}
+_NO_LINKS: Final = np.empty(0, np.uint32)
+
+
+class OldComponent:
+    """Rows as they were saved; a component that is new has none."""
+
+    def __init__(self, saved: Saved, name: str, doc: Document, is_new: bool) -> None:
+        self.saved = saved
+        self.name = name
+        self.doc = {**doc, "fields": {}} if is_new else doc
+        self.is_new = is_new
+        self.module: str = doc["module"]
+        self.is_chunked = doc["in"] == "archetypes"
+        self.has_owners = doc["owner"] == "entity"
+
+    @property
+    def fields(self) -> Document:
+        """The fields that were saved, by name."""
+        fields: Document = self.doc["fields"]
+        return fields
+
+    @property
+    def has_cold_rows(self) -> bool:
+        """Whether cold fields lie in rows of their own."""
+        return not self.is_chunked and bool(self.doc["cold"] == "indirect")
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """What is said of its manager; what it has not is as with no rows."""
+        if self.is_chunked:
+            return {**_NOTHING, "n": len(self._chunk_rows)}
+        return {**_NOTHING, **self.saved.state.get(state_key(self.module), {})}
+
+    @property
+    def n(self) -> int:
+        """How many rows its columns have, holes among them."""
+        return self.numbers["n"]
+
+    @cached_property
+    def owners(self) -> EntityArray:
+        """The entity of each row, shape (n,); empty if rows belong to nobody."""
+        if not self.has_owners or self.is_new:
+            return np.empty(0, np.uint64)
+        if self.is_chunked:
+            owners: EntityArray = self.saved.arrays["archetypes.entity"]
+            return owners[self._chunk_rows]
+        found: EntityArray = self.saved.arrays[f"{self.module}.entity"]
+        return found
+
+    @cached_property
+    def used(self) -> RowArray | None:
+        """The rows in use, if there are holes."""
+        if self.is_chunked or self.doc["lookup"] != "direct" or self.owners.all():
+            return None
+        return np.flatnonzero(self.owners)
+
+    @cached_property
+    def count(self) -> int:
+        """How many instances there are."""
+        return self.n if self.used is None else len(self.used)
+
+    @cached_property
+    def _chunk_rows(self) -> RowArray:
+        """Return which of the rows of all tables have the component."""
+        state = self.saved.state.get("archetypes", {"tables": []})
+        found = [np.empty(0, np.intp)]
+        start = 0
+        for names, rows in state["tables"]:
+            if self.name in names:
+                found.append(np.arange(start, start + rows))
+            start += rows
+        return np.concatenate(found)
+
+    # --- columns ------------------------------------------------------------------------
+
+    def has(self, column: str) -> bool:
+        """Return whether there is such a tensor."""
+        return f"{self.module}.{column}" in self.saved.arrays
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column of links or numbers; empty where there is none."""
+        found: NDArray[Any] = self.saved.arrays.get(f"{self.module}.{name}", _NO_LINKS)
+        return found
+
+    def type_of(self, field: str) -> CellType:
+        """Return the type of a field."""
+        return cell_type(self.fields[field]["type"], self.saved.schema["enums"])
+
+    def default_of(self, field: str) -> NDArray[Any]:
+        """Return the default of a field, one cell."""
+        return default_cell(self.type_of(field), self.fields[field]["default"])
+
+    def is_cold_apart(self, field: str) -> bool:
+        """Return whether only some rows have a cell of the field."""
+        return self.has_cold_rows and bool(self.fields[field]["cold"])
+
+    def tensor(self, field: str) -> str:
+        """Return the name of the tensor that has a field, for messages."""
+        apart = "cold." if self.is_cold_apart(field) else ""
+        return f"{self.module}.{apart}{field}"
+
+    def stored(self, field: str) -> NDArray[Any]:
+        """Return the cells that were saved: one for each row, or for each cold row."""
+        kind = self.type_of(field)
+        tensor = self.tensor(field)
+        count = self.numbers["n_cold"] if self.is_cold_apart(field) else self.n
+        if kind.base == "object":
+            return decoded_bytes(self.saved, tensor, count)
+        if not self.fields[field]["split"]:
+            return self.saved.arrays[tensor]
+        parts = [self.saved.arrays[f"{tensor}_{part}"] for part in split_names(kind)]
+        return np.stack(parts, axis=-1).reshape(-1, *kind.shape)
+
+    def cells(self, field: str) -> NDArray[Any]:
+        """Return a cell for each row, defaults of cold fields included."""
+        if not self.is_cold_apart(field):
+            return self.stored(field)
+        default = self.default_of(field)
+        whole = np.empty((self.n, *default.shape), default.dtype)
+        whole[:] = default
+        whole[self.column("cold.row")] = self.stored(field)
+        return whole
+
+
+def decoded_bytes(saved: Saved, tensor: str, count: int) -> NDArray[np.object_]:
+    """Return objects as their bytes, or None; all None if the column was left out."""
+    cells = np.full(count, None, np.object_)
+    if tensor not in saved.arrays:
+        return cells
+    lengths = saved.arrays[tensor + LENGTHS]
+    whole = saved.arrays[tensor].tobytes()
+    ends = np.cumsum(np.maximum(lengths, 0)).tolist()
+    for row in np.flatnonzero(lengths >= 0).tolist():
+        cells[row] = whole[ends[row] - int(lengths[row]) : ends[row]]
+    return cells
+
+
+def encoded_bytes(cells: NDArray[np.object_]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the bytes of all cells, one after the other, and their lengths, -1 for None."""
+    values = cells.tolist()
+    lengths = [-1 if value is None else len(value) for value in values]
+    whole = b"".join(value for value in values if value is not None)
+    return np.frombuffer(whole, np.uint8), np.array(lengths, np.int64)
+
+
+def split_names(kind: CellType) -> list[str]:
+    """Return what the columns of a split field's elements end with, in C order."""
+    count = prod(kind.shape)
+    return list("xyzw"[:count]) if count <= 4 else list(map(str, range(count)))
+
+
+def split_places(kind: CellType) -> list[tuple[int, ...]]:
+    """Return where the elements are in a cell, in the same order."""
+    return list(product(*map(range, kind.shape)))

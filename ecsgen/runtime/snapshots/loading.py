@@ -1,0 +1,112 @@
+"""A world is made of a snapshot of its own schema: rows are copied, or mapped where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.rows import Rows, field_of
+from ..entities.manager import EntityManager
+from ..errors import CapacityError
+from ..manager import Manager
+from ..state import numbers_of
+from .codecs import Codecs
+from .columns import as_cells, loaded_objects
+from .contents import layout_of, managers_of
+from .reading import SnapshotFile
+from .saved import Document, Saved, state_key
+
+
+class Loading:
+    """Takes what a snapshot says into a new world.
+
+    `mapped` is the file if its pages are to be the columns, and then what it says of maps is
+    believed; otherwise columns are copied, and maps made anew.
+    """
+
+    def __init__(
+        self, saved: Saved, codecs: Codecs, mapped: SnapshotFile | None = None
+    ) -> None:
+        self._saved = saved
+        self._codecs = codecs
+        self._mapped = mapped
+
+    def fill(self, world: Any) -> None:
+        """Let a world that is new be what was saved; O(n). SnapshotError for too many rows."""
+        saved = self._saved
+        try:
+            self._load_entities(world.entities)
+            for module, manager in managers_of(world).items():
+                self._load_manager(module, manager)
+        except CapacityError as error:
+            saved.refuse(str(error))
+        chunked = world._chunked_rows()
+        if chunked is not None:
+            chunked.load(saved, self._codecs)
+        for name in world.GROUPS:
+            for member in getattr(world, name)._members.values():
+                member.data._n_grouped = saved.state["groups"][name]
+        if "entities.noted" in saved.arrays:
+            world._noted = [saved.arrays["entities.noted"].copy()]
+
+    def _load_entities(self, entities: EntityManager) -> None:
+        handles = self._saved.arrays["entities.handles"]
+        if self._mapped is not None and len(handles):
+            entities._place(handles)
+        else:
+            entities.reserve(len(handles))
+            entities._handles[: len(handles)] = handles
+        free = self._saved.arrays["entities.free"]
+        n_retired = self._saved.state["entities"]["n_retired"]
+        entities._restore(len(handles), free, n_retired)
+
+    def _load_manager(self, module: str, manager: Manager) -> None:
+        state = self._saved.state[state_key(module)]
+        rows = manager.data
+        self._load_rows(module, module, rows, state)
+        for name, part in rows._parts().items():
+            numbers = {"n": state[f"n_{name}"], "version": 0}
+            self._load_rows(f"{module}.{name}", module, part, numbers)
+        extras = ("_rng", "_map") if self._mapped is not None else ("_rng",)
+        manager._restore(
+            {
+                name: self._saved.arrays[f"{module}.{name}"]
+                for name in extras
+                if f"{module}.{name}" in self._saved.arrays
+            }
+        )
+
+    def _load_rows(self, prefix: str, module: str, rows: Rows, state: Document) -> None:
+        for name in numbers_of(type(rows)):
+            setattr(rows, name, state[name[1:]])
+        if not rows._lie_smallest(rows._held_rows(), self._pages(prefix, rows)):
+            for number, column in enumerate(rows.LAYOUT):
+                cells = self._saved.arrays[f"{prefix}.{column.name}"]
+                held = as_cells(cells, column.dtype)
+                rows._cut(number)[: len(held)] = held
+        rows._take_objects(self._objects(prefix, module, rows))
+        rows._restore()
+
+    def _pages(self, prefix: str, rows: Rows) -> NDArray[np.uint8] | None:
+        """Return the mapped bytes that are the columns, if they lie as in a buffer."""
+        if self._mapped is None:
+            return None
+        places, size = layout_of(rows, rows._held_rows())
+        offsets = {f"{prefix}.{name}": place for name, place in places.items()}
+        return self._mapped.part(offsets, size)
+
+    def _objects(
+        self, prefix: str, module: str, rows: Rows
+    ) -> Mapping[str, NDArray[np.object_]]:
+        found = {}
+        for field in map(field_of, rows.OBJECTS):
+            tensor = f"{prefix}.{field}"
+            found[field] = (
+                loaded_objects(self._saved, tensor, f"{module}.{field}", self._codecs)
+                if tensor in self._saved.arrays
+                else np.full(rows._n, None, np.object_)
+            )
+        return found

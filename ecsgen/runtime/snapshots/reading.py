@@ -1,0 +1,191 @@
+"""Snapshots are read: from a path, from bytes or from a file, or mapped.
+
+Of files that anybody may have written: the header is checked before anything is allocated, memory
+stays in proportion to the file, and so does time.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zlib
+from bisect import bisect_left
+from collections.abc import Mapping
+from io import FileIO
+from mmap import ACCESS_COPY, mmap
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.buffers import PAGE
+from .documents import refuse
+from .header import (
+    LENGTH_BYTES,
+    Header,
+    header_size,
+    hex_digits,
+    is_pad,
+    parsed_header,
+)
+
+NAMELESS: Final = "<bytes>"
+
+
+class SnapshotFile:
+    """A file that was read or mapped, and whose header is right.
+
+    Arrays are views of its bytes; writing to them never changes the file on the disk.
+    """
+
+    def __init__(self, name: str, content: memoryview, header: Header) -> None:
+        self.name = name
+        """Without its folder, or `<bytes>`: every message begins with it."""
+        self.metadata: Mapping[str, str] = header.metadata
+        """`fingerprint`, `schema` and `state` among them."""
+        self._content = content
+        self._header = header
+        entries = header.entries
+        self.arrays: dict[str, NDArray[Any]] = {
+            tensor: self._array(tensor) for tensor in entries if not is_pad(tensor)
+        }
+        """By tensor, without padding; native, aligned, and read-only if made of bytes."""
+        self._spans = sorted(self._span(t) for t, a in self.arrays.items() if a.nbytes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole file."""
+        return len(self._content)
+
+    def offset(self, tensor: str) -> int:
+        """Return a tensor's first byte in the file."""
+        return self._span(tensor)[0]
+
+    def part(
+        self, offsets: Mapping[str, int], size: int, align: int = PAGE
+    ) -> NDArray[np.uint8] | None:
+        """Return the bytes of a part, not copied, as an array with a base of its own; O(k).
+
+        `offsets` say where its k tensors lie in it, as when it was written. None if they do not
+        lie so, each at its place in a part that begins aligned and ends within the file, with
+        nothing of other tensors in it; or if all are empty.
+        """
+        filled = [tensor for tensor in offsets if self.arrays[tensor].nbytes]
+        starts = {self.offset(tensor) - offsets[tensor] for tensor in filled}
+        if len(starts) != 1:
+            return None
+        start = starts.pop()
+        end = start + size
+        if start % align or start < self._header.nbytes or end > self.nbytes:
+            return None
+        first, last = (bisect_left(self._spans, (place,)) for place in (start, end))
+        before = self._spans[first - 1][1] if first else 0
+        if before > start or last - first > len(filled):
+            return None
+        # two arrays: numpy makes the first one the base of all views, and no other's
+        return np.frombuffer(self._content, np.uint8, size, start)[:]
+
+    def verify(self) -> None:
+        """Refuse a file in which a checksum is wrong, or padding is not zero; O(bytes)."""
+        checksums = self._header.checksums
+        for tensor in self._header.entries:
+            data = self._content[slice(*self._span(tensor))]
+            if is_pad(tensor):
+                if np.frombuffer(data, np.uint8).any():
+                    refuse(self.name, "padding is not zero", tensor)
+            elif len(data) and hex_digits(zlib.crc32(data)) != checksums[tensor]:
+                refuse(
+                    self.name, "damaged: its checksum is that of other bytes", tensor
+                )
+
+    def _array(self, tensor: str) -> NDArray[Any]:
+        entry = self._header.entries[tensor]
+        dtype = entry.dtype.newbyteorder("=")
+        if entry.start == entry.end:
+            return np.empty(entry.shape, dtype)
+        count = (entry.end - entry.start) // dtype.itemsize
+        flat = np.frombuffer(self._content, entry.dtype, count, self.offset(tensor))
+        flat = flat.astype(dtype, copy=not flat.flags.aligned)
+        return flat.reshape(entry.shape)
+
+    def _span(self, tensor: str) -> tuple[int, int]:
+        """Return a tensor's first byte in the file, and the first one behind it."""
+        entry = self._header.entries[tensor]
+        return self._header.nbytes + entry.start, self._header.nbytes + entry.end
+
+
+def read_snapshot(source: Any, /, *, map_pages: bool = False) -> SnapshotFile:
+    """Return a snapshot from a path, from bytes, or from a binary file, which is read to its end.
+
+    With `map_pages`, of a path alone, its pages are mapped, and copied when they are written to.
+    Nothing but the header is checked; that is what `verify` is for. O(bytes), mapped O(header).
+
+    Raises:
+        SnapshotError: the header is wrong, or the path is that of no regular file.
+        ValueError: something else than a path is to be mapped.
+        OSError: as for every file.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _read_path(os.fsdecode(source), map_pages)
+    if map_pages:
+        raise ValueError(f"only a path can be mapped, not {type(source).__name__}")
+    if hasattr(source, "read"):
+        source = source.read()
+    content = memoryview(source).cast("B").toreadonly()
+    header = _header_of(bytes(content[:LENGTH_BYTES]), len(content), NAMELESS)
+    said = parsed_header(bytes(content[:header]), NAMELESS)
+    _check_length(said, len(content), NAMELESS)
+    return SnapshotFile(NAMELESS, content, said)
+
+
+def _read_path(path: str, map_pages: bool) -> SnapshotFile:
+    name = os.path.basename(path) or path
+    _check_regular(os.stat(path), name)
+    with FileIO(path, opener=_opened) as file:
+        status = os.fstat(file.fileno())
+        _check_regular(status, name)
+        nbytes = status.st_size
+        beginning = file.read(LENGTH_BYTES)
+        size = _header_of(beginning, nbytes, name)
+        beginning += file.read(size - LENGTH_BYTES)
+        header = parsed_header(beginning, name)
+        _check_length(header, nbytes, name)
+        if map_pages:
+            content = memoryview(mmap(file.fileno(), nbytes, access=ACCESS_COPY))
+        else:
+            content = np.empty(nbytes, np.uint8).data
+            content[:size] = beginning
+            _fill(content[size:], file, name)
+    return SnapshotFile(name, content, header)
+
+
+def _opened(path: str, flags: int) -> int:
+    # whatever has come to the path meanwhile, nobody waits for it
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_regular(status: os.stat_result, name: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        refuse(name, "is no regular file")
+
+
+def _header_of(beginning: bytes, nbytes: int, name: str) -> int:
+    """Return how long the header is of a file of so many bytes."""
+    size = header_size(beginning, name)
+    if size > nbytes:
+        refuse(name, f"{nbytes} bytes, its header alone has {size}")
+    return size
+
+
+def _check_length(header: Header, nbytes: int, name: str) -> None:
+    said = header.nbytes + max((e.end for e in header.entries.values()), default=0)
+    if said != nbytes:
+        refuse(name, f"{nbytes} bytes, its header says {said}")
+
+
+def _fill(content: memoryview, file: FileIO, name: str) -> None:
+    while len(content):
+        count = file.readinto(content)
+        if not count:
+            refuse(name, f"{len(content)} bytes went while it was read")
+        content = content[count:]

@@ -1,0 +1,128 @@
+"""Saving and loading: what `save`, `to_bytes` and `load` of every world do."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, TypeVar
+
+from ..placement.rows import locked
+from .atomic import replacing
+from .attributes import attribute_columns, load_attributes, saved_attributes
+from .check import check_content, check_documents
+from .codecs import Codecs, check_codecs, json_text, require_codecs
+from .columns import LENGTHS
+from .contents import object_columns, parts_of, state_of
+from .loading import Loading
+from .migrate import migrate as migrate_saved
+from .reading import NAMELESS, SnapshotFile, read_snapshot
+from .saved import Document, Saved
+from .tables import Snapshot
+from .writing import Plan
+
+_WorldT = TypeVar("_WorldT")
+
+
+def save(
+    world: Any,
+    package: ModuleType,
+    target: Any,
+    codecs: Codecs | None,
+    sync: bool,
+) -> None:
+    """Write a world into a path, or into what has `write`."""
+    if hasattr(target, "write"):
+        _plan(world, package, codecs, NAMELESS).write_to(target.write)
+        return
+    path = os.fsdecode(target)
+    plan = _plan(world, package, codecs, os.path.basename(path) or path)
+    with replacing(path, sync=sync) as file:
+        plan.write_into(file)
+
+
+def to_bytes(world: Any, package: ModuleType, codecs: Codecs | None) -> bytes:
+    """Return a world as the bytes of a file."""
+    return _plan(world, package, codecs, NAMELESS).to_bytes()
+
+
+def _plan(world: Any, package: ModuleType, codecs: Codecs | None, name: str) -> Plan:
+    """Find out what is to be written, and where; nothing is copied that need not be."""
+    _refuse_callbacks(world)
+    columns = object_columns(world)
+    known = check_codecs(codecs, columns)
+    require_codecs(name, known, columns)
+    attributes, parts = saved_attributes(world, name, known)
+    metadata = {
+        "fingerprint": package.FINGERPRINT,
+        "schema": package.SCHEMA,
+        "state": json_text(state_of(world, attributes)),
+    }
+    return Plan(name, metadata, [*parts_of(world, known), *parts])
+
+
+def _refuse_callbacks(world: Any) -> None:
+    """Raise StructureLockedError inside of a callback: something is half done."""
+    dispatches = {id(m._dispatch): m._dispatch for m in world._all_managers()}
+    dispatches[0] = world.entities.dispatch
+    if any(dispatch.depth for dispatch in dispatches.values()):
+        raise locked(type(world).__name__)
+
+
+def load(
+    kind: Callable[[], _WorldT],
+    package: ModuleType,
+    source: Any,
+    *,
+    mmap: bool,
+    verify: bool | None,
+    codecs: Codecs | None,
+    drop: Iterable[str],
+    migrate: Callable[[Snapshot], object] | None,
+) -> _WorldT:
+    """Make a world of a snapshot: from a path, bytes, or a binary file."""
+    file = read_snapshot(source, map_pages=mmap)
+    saved = _saved(file)
+    verified = not mmap if verify is None else verify
+    if verified:
+        file.verify()
+        check_content(saved)
+    mapped = file if mmap and not verified else None
+    if file.metadata["fingerprint"] != package.FINGERPRINT:
+        mapped = None
+        schema = json.loads(package.SCHEMA)
+        saved = migrate_saved(saved, schema, package.RENAMES, drop)
+    world = kind()
+    known = _codecs_for(saved, codecs)
+    Loading(saved, known, mapped).fill(world)
+    load_attributes(world, saved, known)
+    return world
+
+
+def _saved(file: SnapshotFile) -> Saved:
+    documents = check_documents(file)
+    return Saved(file.name, documents["schema"], documents["state"], file.arrays)
+
+
+def _codecs_for(saved: Saved, codecs: Codecs | None) -> Codecs:
+    """Return codecs, which are there for each column of objects that a snapshot has."""
+    columns = [
+        name.removesuffix(LENGTHS).replace(".cold.", ".")
+        for name in saved.arrays
+        if name.endswith(LENGTHS)
+    ]
+    columns += attribute_columns(saved)
+    known = check_codecs(codecs, (*columns, *_objects(saved.schema)))
+    require_codecs(saved.name, known, columns)
+    return known
+
+
+def _objects(schema: Document) -> list[str]:
+    """Return the fields that are Python objects by a schema."""
+    return [
+        f"{component['module']}.{field}"
+        for component in schema["components"].values()
+        for field, it in component["fields"].items()
+        if it["type"] == "object"
+    ]

@@ -1,0 +1,116 @@
+"""What of a world goes into a snapshot: parts with tensors, and `state`.
+
+Each policy says itself what it holds (`_saved_columns`, `_extras` and the like), for pickles as for
+snapshots; here that gets its names and places in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..columns.buffers import PAGE, whole_rows
+from ..columns.rows import Rows
+from ..manager import Manager
+from .codecs import Codecs
+from .columns import object_parts
+from .saved import Document, state_key
+from .writing import Part, Tensor, single
+
+
+def managers_of(world: Any) -> dict[str, Manager]:
+    """Return a world's managers by module, in its order."""
+    return {name: getattr(world, name) for name in world.MANAGERS}
+
+
+def object_columns(world: Any) -> list[str]:
+    """Return the fields that are Python objects: `effect.handle`."""
+    found = [
+        f"{module}.{field}"
+        for module, manager in managers_of(world).items()
+        for rows in (manager.data, *manager.data._parts().values())
+        for field in rows._saved_objects()
+    ]
+    chunked = world._chunked_rows()
+    return found if chunked is None else [*found, *chunked.object_columns()]
+
+
+# --- tensors ----------------------------------------------------------------------------
+
+
+def parts_of(world: Any, codecs: Codecs) -> Iterator[Part]:
+    """Return all tensors of a world, in places from which they can be mapped; views mostly."""
+    yield from _entity_parts(world)
+    for module, manager in managers_of(world).items():
+        yield from _manager_parts(module, manager, codecs)
+    chunked = world._chunked_rows()
+    if chunked is not None:
+        yield from chunked.parts(codecs)
+
+
+def _entity_parts(world: Any) -> Iterator[Part]:
+    state = world.entities.__getstate__()
+    yield single("entities.handles", state["handles"])
+    yield single("entities.free", state["free"].astype(np.uint32))
+    noted = world._noted_entities()
+    if len(noted):
+        yield single("entities.noted", noted)
+
+
+def _manager_parts(module: str, manager: Manager, codecs: Codecs) -> Iterator[Part]:
+    yield rows_part(module, manager.data)
+    for name, array in manager._extras().items():
+        yield single(f"{module}.{name}", array)
+    yield from _object_parts(module, module, manager.data, codecs)
+    for name, rows in manager.data._parts().items():
+        yield rows_part(f"{module}.{name}", rows)
+        yield from _object_parts(f"{module}.{name}", module, rows, codecs)
+
+
+def rows_part(prefix: str, rows: Rows) -> Part:
+    """Return columns as they lie in a buffer of the smallest capacity that holds them."""
+    places, size = layout_of(rows, rows._held_rows())
+    tensors = [
+        Tensor(f"{prefix}.{name}", column, places[name])
+        for name, column in rows._saved_columns().items()
+    ]
+    return Part(tuple(tensors), size)
+
+
+def layout_of(rows: Rows, held: int) -> tuple[dict[str, int], int]:
+    """Return the first byte of each column in the smallest buffer, and the bytes of that."""
+    capacity = whole_rows(held)
+    places = {column.name: column.offset(capacity) for column in rows.LAYOUT}
+    return places, -(-rows.ROW_BYTES * capacity // PAGE) * PAGE
+
+
+def _object_parts(
+    prefix: str, module: str, rows: Rows, codecs: Codecs
+) -> Iterator[Part]:
+    for field, cells in rows._saved_objects().items():
+        yield from object_parts(f"{prefix}.{field}", f"{module}.{field}", cells, codecs)
+
+
+# --- state ------------------------------------------------------------------------------
+
+
+def state_of(world: Any, attributes: Document) -> Document:
+    """Return the numbers of a world, and those of its attributes that are JSON."""
+    state: Document = {"entities": {"n_retired": world.entities._n_retired}}
+    for module, manager in managers_of(world).items():
+        state[state_key(module)] = _numbers(manager.data)
+    chunked = world._chunked_rows()
+    if chunked is not None:
+        state["archetypes"] = chunked.state()
+    state["groups"] = {name: getattr(world, name).n for name in world.GROUPS}
+    state["attributes"] = attributes
+    return state
+
+
+def _numbers(rows: Rows) -> Document:
+    """Return the numbers that policies hold, and how many rows there are of other parts."""
+    numbers = {name[1:]: number for name, number in rows._saved_numbers().items()}
+    parts: Mapping[str, Rows] = rows._parts()
+    return numbers | {f"n_{name}": part._n for name, part in parts.items()}

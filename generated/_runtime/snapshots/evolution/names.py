@@ -1,0 +1,225 @@
+"""What each name of an old snapshot is called now; all names that nobody knows are refused at once.
+
+Nothing is lost, and so nothing refused, where a component has no rows, a field no cell but its
+default, or no cell is the member that is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cell_types import (
+    HANDLES,
+    INTEGERS,
+    CellType,
+    bits,
+    cell_type,
+    default_cell,
+)
+from ..convert import Change, change_of
+from ..member_rules import MemberNames
+from ..saved import Document, Saved
+from .old import OldComponent
+
+Renames: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Former names by kind, each with the present one, or "" for what was removed. Fields and members
+begin with the present name of their component or enum: `Body.speed`."""
+
+_NO_NAMES: Final[Mapping[str, str]] = {}
+
+
+@dataclass
+class Names:
+    """The old names that go on, by what they are called now."""
+
+    saved: Saved
+    schema: Document
+    renames: Renames
+    drop: Collection[str]
+    unknown: dict[str, str] = field(default_factory=dict)
+    """What is to be dropped by the caller, and where it is in the snapshot."""
+    components: dict[str, OldComponent] = field(default_factory=dict)
+    fields: dict[str, dict[str, str]] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
+    """What old components and enums are called now."""
+
+    def old(self, component: str) -> OldComponent:
+        """Return the old rows of a component; one that is new has none."""
+        doc = self.schema["components"][component]
+        found = self.components.get(component)
+        return found or OldComponent(self.saved, component, doc, is_new=True)
+
+    def former(self, component: str, field: str) -> str | None:
+        """Return the old name of a field, or None if it is new."""
+        return self.fields.get(component, {}).get(field)
+
+    def type_of(self, component: str, field: str) -> CellType:
+        """Return the new type of a field."""
+        text = self.schema["components"][component]["fields"][field]["type"]
+        return cell_type(text, self.schema["enums"])
+
+    def default_of(self, component: str, field: str) -> NDArray[Any]:
+        """Return the new default of a field, one cell."""
+        doc = self.schema["components"][component]["fields"][field]
+        return default_cell(self.type_of(component, field), doc["default"])
+
+    def change(self, component: str, field: str, former: str) -> Change:
+        """Return what a field was and is."""
+        source, new = self.old(component), self.type_of(component, field)
+        old = source.type_of(former).renamed(self.targets)
+        is_given = source.fields[former].get("given", False)
+        if is_given and new.base in HANDLES and old.base in INTEGERS:
+            old = new.of_shape(old.shape)
+        return change_of(old, new, self._members(new, old))
+
+    def _members(self, new: CellType, old: CellType) -> MemberNames:
+        """Return the former members of an enum; those that the caller drops are removed."""
+        start = f"{new.target}."
+        listed = self.renames.get("members", _NO_NAMES).items()
+        found: dict[str, str | None] = {
+            former.removeprefix(start): now or None
+            for former, now in listed
+            if former.startswith(start)
+        }
+        dropped = (name for name in old.members if start + name in self.drop)
+        return dict.fromkeys(dropped, None) | found
+
+
+def match(
+    saved: Saved, schema: Document, renames: Renames, drop: Collection[str]
+) -> Names:
+    """Return what goes on under which name.
+
+    Raises SnapshotError that names all that would be lost, with the `drop` that loads without.
+    """
+    names = Names(saved, schema, renames, drop)
+    names.targets = _targets(names)
+    for name, doc in saved.schema["components"].items():
+        _match_component(names, OldComponent(saved, name, doc, is_new=False))
+    for now, old in names.components.items():
+        _match_fields(names, now, old)
+        _match_owners(names, now, old)
+        _match_members(names, now, old)
+    if names.unknown:
+        _refuse(names)
+    return names
+
+
+def _targets(names: Names) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for kind in ("components", "enums"):
+        renamed = names.renames.get(kind, _NO_NAMES)
+        for name in names.saved.schema[kind]:
+            now = name if name in names.schema[kind] else renamed.get(name)
+            if now:
+                found[name] = now
+    return found
+
+
+def _match_component(names: Names, old: OldComponent) -> None:
+    now = names.targets.get(old.name, "")
+    if now in names.schema["components"]:
+        other = names.components.get(now)
+        if other is None or not other.count:
+            names.components[now] = old
+        elif old.count:
+            why = f"{other.name} and {old.name} would both be {now}"
+            names.saved.refuse(why)
+        return
+    is_removed = old.name in names.renames.get("components", _NO_NAMES)
+    if old.count and not is_removed and old.module not in names.drop:
+        names.unknown[old.module] = ""
+
+
+def _match_fields(names: Names, now: str, old: OldComponent) -> None:
+    present = names.schema["components"][now]["fields"]
+    renamed = names.renames.get("fields", _NO_NAMES)
+    found = names.fields[now] = {}
+    for name in old.fields:
+        key = f"{now}.{name}"
+        target = name if name in present else renamed.get(key)
+        if target and target in found:
+            why = f"{found[target]} and {name} would both be {now}.{target}"
+            names.saved.refuse(why, old.module)
+        if target:
+            found[target] = name
+        elif target is None and not _is_dropped(names, now, old, name):
+            row = first_value(old, name)
+            if row is not None:
+                names.unknown[f"{old.module}.{name}"] = ""
+
+
+def _match_owners(names: Names, now: str, old: OldComponent) -> None:
+    """Owners that are forgotten are as good as a field that is gone."""
+    doc = names.schema["components"][now]
+    if not old.has_owners or doc["owner"] == "entity" or not old.count:
+        return
+    if not _is_dropped(names, now, old, "entity"):
+        names.unknown[f"{old.module}.entity"] = ""
+
+
+def _is_dropped(names: Names, now: str, old: OldComponent, field: str) -> bool:
+    module = names.schema["components"][now]["module"]
+    return f"{old.module}.{field}" in names.drop or f"{module}.{field}" in names.drop
+
+
+def first_value(old: OldComponent, field: str) -> int | None:
+    """Return the first row whose cell is not the default, bit by bit, or None."""
+    cells, default = old.stored(field), old.default_of(field)
+    if default.dtype.hasobject:
+        differs = np.fromiter(
+            (cell is not None for cell in cells), np.bool_, len(cells)
+        )
+    else:
+        differs = bits(cells) != bits(default)
+        differs = differs.reshape(len(cells), -1).any(axis=1)
+    if old.used is not None:
+        differs[old.owners == 0] = False
+    return int(differs.argmax()) if differs.any() else None
+
+
+def _match_members(names: Names, now: str, old: OldComponent) -> None:
+    for name, former in names.fields[now].items():
+        change = names.change(now, name, former)
+        if (
+            change.old.base == change.new.base
+            and change.old.target == change.new.target
+        ):
+            for member, row in _lost_members(old, former, change):
+                place = f"{old.tensor(former)}[{row}]"
+                names.unknown.setdefault(f"{change.new.target}.{member}", place)
+
+
+def _lost_members(
+    old: OldComponent, field: str, change: Change
+) -> Iterator[tuple[str, int]]:
+    """Yield members that are not known any more, each with a row that has it."""
+    for member, number in change.old.members.items():
+        if member in change.names:
+            continue
+        cells = old.stored(field).reshape(-1)
+        if change.old.base == "flags":
+            if number.bit_count() != 1:
+                continue
+            found = cells & cells.dtype.type(number) != 0
+        else:
+            found = cells == number
+        if old.used is not None:
+            each = len(found) // max(old.n, 1)
+            found &= np.repeat(old.owners != 0, each)
+        if found.any():
+            each = len(cells) // len(old.stored(field))
+            yield member, int(found.argmax()) // each
+
+
+def _refuse(names: Names) -> None:
+    listed = [f"{name} ({at})" if at else name for name, at in names.unknown.items()]
+    wanted = ", ".join(f'"{name}"' for name in names.unknown)
+    names.saved.refuse(
+        f"not in the schemas: {', '.join(listed)}; drop=[{wanted}] loads without"
+    )

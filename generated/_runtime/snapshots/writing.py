@@ -1,0 +1,193 @@
+"""Snapshots are written: tensors where they can be mapped from, and their checksums in front.
+
+The same content makes the same bytes, in the order given. Checksums stand before what they are of,
+so whoever can go back in a file writes the header last and takes the checksum of each block while
+it is in the cache; otherwise there are two passes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.buffers import CACHE_LINE, PAGE
+from .documents import refuse
+from .header import (
+    LENGTH_BYTES,
+    MAX_HEADER,
+    PAD,
+    Checksums,
+    TensorEntry,
+    header_bytes,
+    hex_digits,
+    is_pad,
+    stored_type,
+)
+
+_BLOCK: Final = 512 * 1024
+"""Bytes of which the checksum is taken, and which are written, at once."""
+_ZEROS: Final = memoryview(bytes(_BLOCK))
+_BYTE: Final = np.dtype(np.uint8)
+
+
+class Seekable(Protocol):
+    """A file that one can go back in, and that buffers nothing."""
+
+    def write(self, data: bytes | memoryview, /) -> int | None: ...
+
+    def seek(self, place: int, /) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An array that is written, shape (n, ...), and its first byte in its part.
+
+    Text and bytes (dtype `S<N>`) get another dimension, of N bytes.
+    """
+
+    name: str
+    array: NDArray[Any]
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Tensors that lie together, by ascending offset, and how many bytes from the first one on are
+    theirs. What is between and behind them is padding."""
+
+    tensors: tuple[Tensor, ...]
+    size: int
+    align: int = PAGE
+    """Of the part's first byte in the file."""
+
+
+def single(name: str, array: NDArray[Any]) -> Part:
+    """Return the part of a tensor that lies alone, on a cache line."""
+    return Part((Tensor(name, array),), array.nbytes, CACHE_LINE)
+
+
+class Plan:
+    """Where everything is going to lie in a file.
+
+    `metadata` are `fingerprint`, `schema` and `state`; `file` is what errors begin with. The
+    arrays are not copied, unless they are not contiguous or not little-endian, and must stay as
+    they are until the file is written. Raises SnapshotError if the header is too long.
+    """
+
+    def __init__(
+        self, file: str, metadata: Mapping[str, str], parts: Iterable[Part]
+    ) -> None:
+        self._metadata = metadata
+        self._entries: dict[str, TensorEntry] = {}
+        self._bytes: dict[str, memoryview] = {}
+        self._n_pads = 0
+        self._end = 0
+        for part in parts:
+            self._add(part)
+        names = (name for name in self._entries if self._is_summed(name))
+        self._blank = dict.fromkeys(names, hex_digits(0))
+        self.header_size = len(self._header(self._blank))
+        if self.header_size > LENGTH_BYTES + MAX_HEADER:
+            refuse(file, f"its header would be longer than {MAX_HEADER} bytes")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole file."""
+        return self.header_size + self._end
+
+    def to_bytes(self) -> bytes:
+        """Return the whole file; the checksums take a pass of their own."""
+        pieces = (block for name in self._entries for block in self._blocks(name))
+        return b"".join((self._header(self._checksums()), *pieces))
+
+    def write_to(self, write: Callable[[bytes], object]) -> None:
+        """Write the whole file in order, in two passes.
+
+        What is given to `write` are copies, for it may keep them. It may write less than that, and
+        return how much; None means all.
+        """
+        _write_all(write, self._header(self._checksums()))
+        for name in self._entries:
+            for block in self._blocks(name):
+                _write_all(write, bytes(block))
+
+    def write_into(self, file: Seekable) -> None:
+        """Write the whole file from its beginning, in one pass."""
+        file.seek(self.header_size)
+        checksums = {}
+        for name in self._entries:
+            crc = 0
+            for block in self._blocks(name):
+                if name in self._blank:
+                    crc = zlib.crc32(block, crc)
+                _write_all(file.write, block)
+            if name in self._blank:
+                checksums[name] = hex_digits(crc)
+        file.seek(0)
+        _write_all(file.write, self._header(checksums))
+
+    def _add(self, part: Part) -> None:
+        start = self._end
+        if part.size:
+            start = -(-self._end // part.align) * part.align
+        for tensor in part.tensors:
+            if tensor.array.size:
+                self._pad(start + tensor.offset)
+            self._place(tensor.name, tensor.array)
+        self._pad(start + part.size)
+
+    def _place(self, name: str, array: NDArray[Any]) -> None:
+        """Let an array lie behind what there is."""
+        shape = array.shape
+        if array.dtype.kind == "S":
+            shape = (*shape, array.dtype.itemsize)
+        stored = stored_type(array)
+        if array.dtype.kind != "S":
+            array = array.astype(stored, copy=False)
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        self._entries[name] = TensorEntry(
+            stored, shape, self._end, self._end + flat.nbytes
+        )
+        self._bytes[name] = flat.data
+        self._end += flat.nbytes
+
+    def _pad(self, place: int) -> None:
+        """Let zeros lie before a place."""
+        count = place - self._end
+        if count:
+            name = f"{PAD}{self._n_pads}"
+            self._n_pads += 1
+            self._entries[name] = TensorEntry(_BYTE, (count,), self._end, place)
+            self._end = place
+
+    def _is_summed(self, name: str) -> bool:
+        return not is_pad(name) and len(self._bytes[name]) > 0
+
+    def _header(self, checksums: Checksums) -> bytes:
+        return header_bytes(self._metadata, self._entries, checksums)
+
+    def _checksums(self) -> dict[str, str]:
+        return {name: hex_digits(zlib.crc32(self._bytes[name])) for name in self._blank}
+
+    def _blocks(self, name: str) -> Iterator[bytes | memoryview]:
+        """Return the bytes of a tensor, piece by piece."""
+        entry = self._entries[name]
+        size = entry.end - entry.start
+        for start in range(0, size, _BLOCK):
+            count = min(_BLOCK, size - start)
+            if name in self._bytes:
+                yield self._bytes[name][start : start + count]
+            else:
+                yield _ZEROS[:count]
+
+
+def _write_all(write: Callable[[Any], object], data: bytes | memoryview) -> None:
+    written = write(data)
+    while type(written) is int and 0 < written < len(data):
+        data = data[written:]
+        written = write(data)

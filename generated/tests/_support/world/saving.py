@@ -1,0 +1,119 @@
+"""Worlds saved and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from ..package import SnapshotError, StructureLockedError, World
+from ..snapshots import CODECS
+from ..subject import Subject
+
+
+def loaded(source: Any, **options: Any) -> Any:
+    """Return a world made of a snapshot."""
+    return World.load(source, codecs=CODECS, **options)
+
+
+class Cases:
+    """A world goes into a file, and comes back as it was."""
+
+    world: ClassVar[Any]
+    subjects: ClassVar[Mapping[str, Subject]]
+    unowned: ClassVar[Mapping[str, Subject]]
+
+    def filled(self) -> Any:
+        """Return a world with a few rows of everything, some of which are gone again."""
+        w = self.world()
+        es = w.entities.create_many(4).tolist()
+        for module, subject in self.subjects.items():
+            manager = getattr(w, module)
+            for k, entity in enumerate(es):
+                manager.create(entity, **subject.sample(k))
+            manager.remove(es[1])
+        for module, subject in self.unowned.items():
+            manager = getattr(w, module)
+            ids = [manager.create(**subject.sample(k)) for k in range(4)]
+            manager.destroy_id(ids[1])
+        w.destroy(es[3])
+        w.destroy_later(es[0])
+        w.turns = 3
+        return w
+
+    def test_an_empty_world(self) -> None:
+        w = self.world()
+        data = w.to_bytes(codecs=CODECS)
+        again = loaded(data)
+        assert again.to_bytes(codecs=CODECS) == data
+
+    def test_it_comes_back_as_it_was(self) -> None:
+        w = self.filled()
+        data = w.to_bytes(codecs=CODECS)
+        again = loaded(data)
+        assert again.to_bytes(codecs=CODECS) == data
+        assert again.turns == 3
+        assert [*again.entities] == [*w.entities]
+        for module in w.MANAGERS:
+            manager, other = getattr(w, module), getattr(again, module)
+            assert [*other] == [*manager]
+            assert other.version == manager.version
+        assert again.flush() == w.flush() == 1
+
+    def test_saving_goes_on_alike(self) -> None:
+        w = self.filled()
+        again = loaded(w.to_bytes(codecs=CODECS))
+        for each in (w, again):
+            each.gc()
+            each.collect()
+            each.spawn(3, **{module: {} for module in self.plain()})
+        assert again.to_bytes(codecs=CODECS) == w.to_bytes(codecs=CODECS)
+
+    def plain(self) -> list[str]:
+        """Return the components that any number of entities can have by default."""
+        return [m for m, s in self.subjects.items() if not getattr(s, "unique", ())]
+
+    def test_paths_and_files(self, tmp_path: Path) -> None:
+        w = self.filled()
+        w.save(tmp_path / "world.snap", codecs=CODECS)
+        data = (tmp_path / "world.snap").read_bytes()
+        assert data == w.to_bytes(codecs=CODECS)
+        with open(tmp_path / "other.snap", "wb") as file:
+            w.save(file, codecs=CODECS)
+        with open(tmp_path / "other.snap", "rb") as file:
+            again = loaded(file)
+        assert again.to_bytes(codecs=CODECS) == data
+
+    def test_mapped(self, tmp_path: Path) -> None:
+        w = self.filled()
+        path = tmp_path / "world.snap"
+        w.save(path, codecs=CODECS)
+        data = path.read_bytes()
+        for verify in (None, True):
+            again = loaded(path, mmap=True, verify=verify)
+            assert again.to_bytes(codecs=CODECS) == data
+            again.spawn(3, **{module: {} for module in self.plain()})
+            again.collect()
+        assert path.read_bytes() == data
+        with pytest.raises(ValueError, match="mapped"):
+            loaded(data, mmap=True)
+
+    def test_locked_and_told(self) -> None:
+        w = self.world()
+        with pytest.raises(StructureLockedError), w.entities.dispatch:
+            w.to_bytes(codecs=CODECS)
+        for module in w.MANAGERS:
+            with getattr(w, module).locked():
+                assert w.to_bytes(codecs=CODECS) == w.to_bytes(codecs=CODECS)
+
+    def test_damage_is_noticed(self) -> None:
+        data = bytearray(self.filled().to_bytes(codecs=CODECS))
+        with pytest.raises(SnapshotError, match="<bytes>"):
+            loaded(data[:-1])
+        for place in range(0, len(data), max(1, len(data) // 50)):
+            broken = data.copy()
+            broken[place] ^= 4
+            with pytest.raises(SnapshotError):
+                loaded(broken)

@@ -1,0 +1,480 @@
+"""Files of snapshots: arrays go in and come out, or the reader says what is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zlib
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import load as load_safetensors
+from safetensors.numpy import load_file
+
+from ecsgen.runtime.errors import SnapshotError
+from ecsgen.runtime.snapshots import header as headers
+from ecsgen.runtime.snapshots.reading import SnapshotFile, read_snapshot
+from ecsgen.runtime.snapshots.writing import Part, Plan, Tensor, single
+
+Arrays = dict[str, NDArray[Any]]
+PAGE = 4096
+SCHEMA = '{"version":0}'
+METADATA = {
+    "fingerprint": sha256(SCHEMA.encode()).hexdigest(),
+    "schema": SCHEMA,
+    "state": '{"x":"\\u00fc\\ud800"}',
+}
+
+
+def town(n: int = 70) -> tuple[Arrays, list[Part]]:
+    """A manager of n rows, as its buffer has it, and two tensors that lie alone."""
+    rng = np.random.default_rng(n)
+    columns: Arrays = {
+        "body.entity": rng.integers(1, 2**63, n, np.uint64),
+        "body.place": rng.random((n, 3), np.float32),
+        "body.flag": rng.integers(0, 2, n).astype(np.bool_),
+        "body.matrix": rng.random((n, 2, 2)),
+    }
+    capacity = -(-n // 64) * 64
+    tensors, at = [], 0
+    for name, column in columns.items():
+        tensors.append(Tensor(name, column, at))
+        at += capacity * (column[:1].nbytes or 0)
+    alone: Arrays = {
+        "entities.handles": np.arange(1, 10, dtype=np.uint64),
+        "entities.free": np.empty(0, np.uint32),
+    }
+    parts = [Part(tuple(tensors), -(-at // PAGE) * PAGE)]
+    parts += [single(name, array) for name, array in alone.items()]
+    return columns | alone, parts
+
+
+def plan(parts: list[Part]) -> Plan:
+    return Plan("town.snap", METADATA, parts)
+
+
+def blob(n: int = 70) -> bytes:
+    return plan(town(n)[1]).to_bytes()
+
+
+def read(data: Any) -> SnapshotFile:
+    snapshot = read_snapshot(data)
+    snapshot.verify()
+    return snapshot
+
+
+def assert_same(found: Mapping[str, NDArray[Any]], wanted: Arrays) -> None:
+    assert found.keys() == wanted.keys()
+    for name, array in wanted.items():
+        assert found[name].dtype == array.dtype
+        assert found[name].dtype.isnative
+        assert found[name].shape == array.shape
+        assert found[name].tobytes() == array.tobytes(), name
+
+
+def document(data: bytes) -> dict[str, Any]:
+    size = 8 + int.from_bytes(data[:8], "little")
+    said: dict[str, Any] = json.loads(data[8:size])
+    return said
+
+
+def mended(text: bytes, rest: bytes, length: int | None = None) -> bytes:
+    """A file of this header, padded, whose own checksum is right."""
+    size = -(-(8 + len(text)) // PAGE) * PAGE
+    head = (size - 8 if length is None else length).to_bytes(8, "little") + text.ljust(size - 8)
+    zeroed = head[:47] + b"0" * 8 + head[55:]
+    return head[:47] + f"{zlib.crc32(zeroed):08x}".encode() + head[55:] + rest
+
+
+def rewritten(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
+    """A file with another header, whose own checksum is right."""
+    said = document(data)
+    change(said)
+    size = 8 + int.from_bytes(data[:8], "little")
+    return mended(json.dumps(said, separators=(",", ":")).encode(), data[size:])
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000])
+def test_arrays_come_back_and_any_reader_of_safetensors_finds_them(n: int, tmp_path: Path) -> None:
+    arrays, parts = town(n)
+    data = plan(parts).to_bytes()
+    assert len(data) == plan(parts).nbytes
+    found = read(data)
+    assert_same(found.arrays, arrays)
+    assert {key: found.metadata[key] for key in METADATA} == METADATA
+    path = tmp_path / "town.snap"
+    path.write_bytes(data)
+    assert_same(read(path).arrays, arrays)
+    others = {k: v for k, v in load_file(path).items() if not k.startswith("_pad.")}
+    assert_same(others, arrays)
+
+
+@pytest.mark.parametrize("n", [0, 70, 200_000])
+def test_all_ways_to_write_make_the_same_bytes(n: int) -> None:
+    parts = town(n)[1]
+    data = plan(parts).to_bytes()
+    file = io.BytesIO()
+    pieces: list[bytes] = []
+    plan(parts).write_into(file)
+    plan(parts).write_to(pieces.append)
+    assert file.getvalue() == b"".join(pieces) == data
+    assert all(type(piece) is bytes for piece in pieces)
+
+
+def test_writers_may_write_less_than_they_are_given() -> None:
+    written = bytearray()
+
+    def write(data: bytes) -> int:
+        written.extend(data[:1000])
+        return min(1000, len(data))
+
+    plan(town()[1]).write_to(write)
+    assert bytes(written) == blob()
+
+
+def test_every_type_has_its_name() -> None:
+    kinds = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+    arrays: Arrays = {kind: np.array([[1, 0]], kind) for kind in kinds}
+    arrays[">f8"] = np.array([1.5, -2], ">f8")
+    arrays["every other"] = np.arange(10, dtype=np.int32)[::2]
+    arrays["text"] = np.array([b"ab", b""], "S3")
+    data = plan([single(name, array) for name, array in arrays.items()]).to_bytes()
+    arrays[">f8"] = arrays[">f8"].astype(np.float64)
+    arrays["text"] = np.array([[97, 98, 0], [0, 0, 0]], np.uint8)
+    assert_same(read(data).arrays, arrays)
+    assert_same(
+        {k: v for k, v in load_safetensors(data).items() if not k.startswith("_pad.")}, arrays
+    )
+    names = [entry["dtype"] for name, entry in document(data).items() if name in kinds]
+    assert names == ["BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F32", "F64"]
+
+
+def test_the_header_is_as_the_format_says() -> None:
+    data = blob()
+    size = 8 + int.from_bytes(data[:8], "little")
+    assert size % PAGE == 0
+    assert data[8:47] == b'{"__metadata__":{"ecsgen":"1","crc32":"'
+    crc = zlib.crc32(data[:47] + b"0" * 8 + data[55:size])
+    assert data[47:55] == f"{crc:08x}".encode()
+    said = document(data)
+    tensors = {name: entry for name, entry in said.items() if name != "__metadata__"}
+    checksums = json.loads(said["__metadata__"]["checksums"])
+    assert checksums.keys() == {n for n in tensors if n[0] != "_" and n != "entities.free"}
+    for name, crc in checksums.items():
+        start, end = tensors[name]["data_offsets"]
+        assert crc == f"{zlib.crc32(data[size + start : size + end]):08x}"
+    pads = [name for name in tensors if name.startswith("_pad.")]
+    assert pads == [f"_pad.{k}" for k in range(len(pads))]
+    ends = [0, *(end for _, end in (t["data_offsets"] for t in tensors.values()))]
+    assert [start for start, _ in (t["data_offsets"] for t in tensors.values())] == ends[:-1]
+    assert size + ends[-1] == len(data)
+
+
+def test_columns_lie_as_in_a_buffer_on_whole_pages() -> None:
+    found = read(blob(70))
+    start = found.offset("body.entity")
+    assert start % PAGE == 0
+    assert found.offset("body.place") == start + 128 * 8
+    assert found.offset("body.flag") == start + 128 * 20
+    assert found.offset("body.matrix") == start + 128 * 21
+    assert found.offset("entities.handles") == start + 2 * PAGE
+    assert found.offset("entities.handles") % 64 == 0
+
+
+def test_equal_content_makes_equal_bytes() -> None:
+    assert blob() == blob()
+    arrays, parts = town()
+    arrays["body.place"][3, 1] += 1
+    assert plan(parts).to_bytes() != blob()
+
+
+def test_a_header_that_is_too_long_is_refused_before_anything_is_written() -> None:
+    long = METADATA | {"state": " " * headers.MAX_HEADER}
+    with pytest.raises(SnapshotError, match=r"^town\.snap: its header would be longer"):
+        Plan("town.snap", long, [])
+
+
+OFFSETS = {
+    "body.entity": 0,
+    "body.place": 128 * 8,
+    "body.flag": 128 * 20,
+    "body.matrix": 128 * 21,
+}
+
+
+def test_mapped_parts_are_the_files_own_pages_copied_on_write(tmp_path: Path) -> None:
+    path = tmp_path / "town.snap"
+    path.write_bytes(blob())
+    found = read_snapshot(path, map_pages=True)
+    found.verify()
+    assert_same(found.arrays, town()[0])
+    buffer = found.part(OFFSETS, 2 * PAGE)
+    assert buffer is not None
+    assert buffer[: 70 * 8].tobytes() == town()[0]["body.entity"].tobytes()
+    buffer[:] = 7
+    assert path.read_bytes() == blob()
+    assert buffer.base is not None
+    assert type(buffer.base) is np.ndarray
+    handles = found.part({"entities.handles": 0}, 72, 64)
+    assert handles is not None
+    assert handles.base is not buffer.base
+    path.unlink()
+    assert handles.view(np.uint64).tolist() == list(range(1, 10))
+
+
+def test_parts_that_lie_otherwise_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "town.snap"
+    path.write_bytes(blob())
+    found = read_snapshot(path, map_pages=True)
+    assert found.part(OFFSETS | {"body.flag": 128 * 20 - 1}, 2 * PAGE) is None
+    assert found.part(OFFSETS, 3 * PAGE) is None  # behind its end lies another tensor, or nothing
+    assert found.part({"body.entity": 0}, PAGE) is None  # others lie in it
+    assert found.part({"body.place": 0}, PAGE) is None  # not on a page
+    assert found.part({"entities.free": 0}, 0) is None
+    assert found.part({"body.place": 128 * 8 + PAGE}, 2 * PAGE) is None  # within the header
+
+
+def test_only_paths_are_mapped() -> None:
+    for source in (blob(), io.BytesIO(blob())):
+        with pytest.raises(ValueError, match="only a path can be mapped"):
+            read_snapshot(source, map_pages=True)
+
+
+def test_bytes_of_all_kinds_and_files_are_read() -> None:
+    data = blob()
+    for source in (data, bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)):
+        assert_same(read(source).arrays, town()[0])
+    file = io.BytesIO(b"before" + data)
+    file.seek(6)
+    assert_same(read(file).arrays, town()[0])
+    assert read(data).name == "<bytes>"
+    for wrong in (3, None, "no such file".encode, io.StringIO("text")):
+        with pytest.raises(TypeError):
+            read_snapshot(wrong)
+
+
+def test_names_are_those_of_the_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "town.snap"
+    path.write_bytes(blob())
+    assert read(path).name == read(str(path)).name == "town.snap"
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "village.snap")
+
+
+def test_what_is_no_regular_file_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (tmp_path, pipe, Path("/dev/zero")):
+        with pytest.raises(SnapshotError, match=f"^{path.name}: is no regular file$"):
+            read(path)
+
+
+def test_tensors_may_lie_in_any_order_and_place() -> None:
+    arrays: Arrays = {"b": np.arange(3, dtype=np.uint8), "a": np.arange(5.0)}
+    parts = [Part((Tensor(name, array, 1),), array.nbytes + 1, 1) for name, array in arrays.items()]
+    data = plan(parts).to_bytes()
+    found = read(data)
+    assert found.offset("a") % 8
+    assert_same(found.arrays, arrays)
+    assert all(array.flags.aligned for array in found.arrays.values())
+    assert_same(read(rewritten(data, lambda said: said.update(a=said.pop("a")))).arrays, arrays)
+
+
+def test_any_truncation_and_any_appended_byte_is_refused(tmp_path: Path) -> None:
+    data = blob(3)
+    path = tmp_path / "town.snap"
+    for end in (0, 7, 8, 9, 47, 55, PAGE - 1, PAGE, PAGE + 1, len(data) - 1):
+        path.write_bytes(data[:end])
+        for source in (data[:end], path):
+            with pytest.raises(SnapshotError):
+                read_snapshot(source)
+    path.write_bytes(data + b"\0")
+    for source in (data + b"\0", path):
+        with pytest.raises(SnapshotError, match=r": \d+ bytes, its header says \d+$"):
+            read_snapshot(source)
+
+
+def test_any_flipped_bit_is_refused() -> None:
+    data = bytearray(blob(3))
+    for place in range(len(data)):
+        if place > 4 * PAGE and place % 7:
+            continue
+        data[place] ^= 1 << place % 8
+        with pytest.raises(SnapshotError, match=r"^<bytes>: "):
+            read(data)
+        data[place] ^= 1 << place % 8
+    read(data)
+
+
+def test_unverified_the_header_is_checked_all_the_same() -> None:
+    data = bytearray(blob(3))
+    data[-1] ^= 1
+    read_snapshot(data)
+    data[200] ^= 1
+    with pytest.raises(SnapshotError, match="header is damaged"):
+        read_snapshot(data)
+
+
+def test_damage_names_its_tensor() -> None:
+    data = bytearray(blob(3))
+    found = read_snapshot(bytes(data))
+    data[found.offset("body.place")] ^= 1
+    with pytest.raises(SnapshotError, match=r"^<bytes>: body\.place: damaged"):
+        read(data)
+    data[found.offset("body.place")] ^= 1
+    data[found.offset("body.place") + 36] = 1
+    with pytest.raises(SnapshotError, match=r"^<bytes>: _pad\.1: padding is not zero$"):
+        read(data)
+
+
+def test_other_formats_and_other_files_are_told_apart() -> None:
+    data = blob()
+    newer = data.replace(b'"ecsgen":"1"', b'"ecsgen":"2"')
+    with pytest.raises(SnapshotError, match="has format 2, and this package reads format 1"):
+        read(newer)
+    other = mended(b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"\0")
+    with pytest.raises(SnapshotError, match="is no snapshot"):
+        read(other)
+    with pytest.raises(SnapshotError, match="is no snapshot"):
+        read(b"PK" * 5000)
+
+
+def said(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    """A change of metadata; None takes one away."""
+
+    def change(document: dict[str, Any]) -> None:
+        for name, value in changes.items():
+            document["__metadata__"][name] = value
+            if value is None:
+                del document["__metadata__"][name]
+
+    return change
+
+
+def tensor(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    """A change of what is said of `body.place`; None takes something away."""
+
+    def change(document: dict[str, Any]) -> None:
+        for name, value in changes.items():
+            document["body.place"][name] = value
+            if value is None:
+                del document["body.place"][name]
+
+    return change
+
+
+def moved(document: dict[str, Any]) -> None:
+    places = document["body.place"]["data_offsets"]
+    places[0] += 1
+    places[1] += 1
+
+
+def swallowed(document: dict[str, Any]) -> None:
+    document["_pad.0"]["shape"] = [1]
+    document["_pad.0"]["data_offsets"][1] = document["_pad.0"]["data_offsets"][0] + 1
+
+
+def dropped(document: dict[str, Any]) -> None:
+    del document["body.flag"]
+
+
+def unsummed(document: dict[str, Any]) -> None:
+    sums = json.loads(document["__metadata__"]["checksums"])
+    del sums["body.flag"]
+    document["__metadata__"]["checksums"] = json.dumps(sums)
+
+
+def renamed_pad(document: dict[str, Any]) -> None:
+    document["_pad.01"] = document.pop("_pad.0")
+
+
+HOSTILE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
+    (said(schema=None), "the header has no schema"),
+    (said(state=None), "the header has no state"),
+    (said(fingerprint=None), "the header has no fingerprint"),
+    (said(checksums=None), "the header has no checksums"),
+    (said(checksums=[]), "'checksums' is no string"),
+    (said(extra=3), "'extra' is no string"),
+    (said(schema="{}"), "fingerprint is not that of its schema"),
+    (said(checksums="[]"), "the checksums are no JSON object"),
+    (said(checksums="{"), "the checksums: no JSON"),
+    (said(checksums='{"body.flag": "1234567"}'), "'body.flag': its checksum is no eight hex"),
+    (said(checksums='{"body.flag": "1234567A"}'), "'body.flag': its checksum is no eight hex"),
+    (said(checksums='{"body.flag": 3}'), "'body.flag': its checksum is no eight hex"),
+    (said(checksums='{"a": "00000000", "a": "00000000"}'), "'a' is there twice"),
+    (said(checksums="[" * 200_000), "nested too deep"),
+    (unsummed, "'body.flag': has no checksum"),
+    (dropped, "'body.flag': there is a checksum, but no such tensor"),
+    (tensor(dtype="BF16"), "'body.place': no dtype 'BF16' is known"),
+    (tensor(dtype=3), "'body.place': no dtype 3 is known"),
+    (tensor(dtype=None), "'body.place': wanted dtype, shape and data_offsets"),
+    (tensor(more=1), "'body.place': wanted dtype, shape and data_offsets"),
+    (tensor(dtype="F64"), "'body.place': 840 bytes, its shape has 1680"),
+    (tensor(shape=[70, 4]), "'body.place': 840 bytes, its shape has 1120"),
+    (tensor(shape=[70.0, 3]), "'body.place': its shape is none"),
+    (tensor(shape=[True, 210]), "'body.place': its shape is none"),
+    (tensor(shape=[-70, -3]), "'body.place': its shape is none"),
+    (tensor(shape=7), "'body.place': its shape is none"),
+    (tensor(shape=[2**63, 2**63]), "'body.place': its shape is none"),
+    (tensor(shape=[2**31] * 2), "'body.place': its shape is beyond any memory"),
+    (tensor(shape=[0] + [2**31] * 2), "'body.place': its shape is beyond any memory"),
+    (tensor(shape=[1] * 33), "'body.place': its shape is none"),
+    (tensor(data_offsets=[1, 0]), "'body.place': its data_offsets are none"),
+    (tensor(data_offsets=[0]), "'body.place': its data_offsets are none"),
+    (tensor(data_offsets=[0, 2**70]), "'body.place': its data_offsets are none"),
+    (tensor(data_offsets="ab"), "'body.place': its data_offsets are none"),
+    (moved, "'body.place': bytes of no tensor are before it"),
+    (swallowed, "'body.place': bytes of no tensor are before it"),
+    (tensor(data_offsets=[0, 840]), "overlaps another tensor"),
+    (renamed_pad, "'_pad.01': padding is `_pad.K`, a flat U8"),
+    (lambda d: d.update(a=[]), "'a': wanted dtype"),
+    (lambda d: d["__metadata__"].update(schema="\ud800"), "fingerprint"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_headers_with_a_right_checksum(change: Any, message: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        read_snapshot(rewritten(blob(), change))
+    assert str(caught.value).startswith("<bytes>: ")
+    assert message in str(caught.value)
+
+
+TEXTS = [
+    ('{"a":1,"a":2}', "'a' is there twice"),
+    ("[NaN]", "NaN is no JSON"),
+    ("[-Infinity]", "-Infinity is no JSON"),
+    ("[1e999]", "'1e999' is beyond the range of floats"),
+    ("[" * 200_000, "nested too deep"),
+    ("9" * 5000, "too many digits"),
+    ("{} {}", "no JSON"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), TEXTS, ids=range(len(TEXTS)))
+def test_hostile_json(text: str, message: str) -> None:
+    whole = f'{{"__metadata__":{{"ecsgen":"1","crc32":"00000000"}},"x":{text}}}'
+    with pytest.raises(SnapshotError) as caught:
+        read_snapshot(mended(whole.encode(), b""))
+    assert message in str(caught.value)
+
+
+def test_hostile_padding_and_lengths_of_the_header() -> None:
+    data = blob()
+    size = 8 + int.from_bytes(data[:8], "little")
+    text = data[8:size].rstrip()
+    with pytest.raises(SnapshotError, match="no JSON object padded with spaces"):
+        read_snapshot(mended(text + b"\n", data[size:]))
+    with pytest.raises(SnapshotError, match="not UTF-8"):
+        read_snapshot(mended(text + b"\xff", data[size:]))
+    for length in (0, 1, PAGE, 2**63, 2**64 - 8, headers.MAX_HEADER + PAGE - 8):
+        with pytest.raises(SnapshotError, match="no header has the length"):
+            read_snapshot(mended(text, data[size:], length))
+    with pytest.raises(SnapshotError, match="its header alone has 16777216"):
+        read_snapshot(mended(text, data[size:], headers.MAX_HEADER - 8))
