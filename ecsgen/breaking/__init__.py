@@ -2,3 +2,8 @@
 
 Two documents are compared, so that a snapshot, which has nothing else, is a source like any other.
 """
+
+from typing import Literal, TypeAlias
+
+Only: TypeAlias = Literal["data", "code"]
+"""The kinds of what breaks."""

@@ -33,11 +33,7 @@ def compare_calls(it: Comparison) -> None:
 def compare_component_calls(
     it: Comparison, name: str, old: ComponentCode, new: ComponentCode
 ) -> None:
-    """Report what happens to a component's hook, kernels and reductions."""
-    mark = it.places.component(name, "release", "destroy")
-    if old.release and not new.release:
-        message = f"{quote(name)} has 'release: false', and had 'release: true': on_release is gone"
-        it.report.add("E953", message, mark, "write 'release: true'")
+    """Report what happens to a component's kernels and reductions."""
     of = quote(name)
     _compare_kernels(
         it,

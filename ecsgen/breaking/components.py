@@ -5,7 +5,7 @@ from __future__ import annotations
 from ecsgen.breaking.calls import compare_component_calls
 from ecsgen.breaking.comparison import Comparison, candidate, now, report_missing
 from ecsgen.breaking.fields import compare_fields
-from ecsgen.breaking.policies import compare_policies
+from ecsgen.breaking.policies import compare_policies, compare_release
 from ecsgen.diagnostics import quote
 from ecsgen.model.saved import Document
 
@@ -36,6 +36,8 @@ def _are_alike(old: Document, new: Document) -> bool:
 
 
 def _compare_calls(it: Comparison, old_name: str, name: str) -> None:
-    old, new = it.old.code, it.new.code
-    if old is not None and new is not None:
-        compare_component_calls(it, name, old.components[old_name], new.components[name])
+    if it.old.code is None or it.new.code is None:
+        return
+    old, new = it.old.code.components[old_name], it.new.code.components[name]
+    compare_release(it, name, old, new)
+    compare_component_calls(it, name, old, new)

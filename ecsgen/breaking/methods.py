@@ -36,9 +36,10 @@ METHODS: Final[tuple[tuple[str, Applies, str], ...]] = (
 def names_gone(old: Document, new: Document) -> dict[str, list[str]]:
     """Return the names that a component had and has no more, by the key that took them."""
     gone: dict[str, list[str]] = {}
+    is_owner_the_cause = old["owner"] != new["owner"]
     for key, applies, names in METHODS:
         if applies(old) and not applies(new):
-            gone.setdefault(key, []).extend(names.split())
+            gone.setdefault("owner" if is_owner_the_cause else key, []).extend(names.split())
     if (old["cold"], new["cold"]) == ("inline", "indirect"):
         fields = new["fields"].items()
         gone["cold"] = [f"data.{name}" for name, field in fields if _was_cold(name, field, old)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
+from ecsgen.breaking.code import ComponentCode
 from ecsgen.breaking.comparison import Comparison
 from ecsgen.breaking.methods import names_gone
 from ecsgen.diagnostics import quote
@@ -91,7 +92,17 @@ def compare_policies(it: Comparison, name: str, old: Document, new: Document) ->
         _report(it, "E953", name, "in", "code finds it elsewhere", old, new)
         return
     for key, names in names_gone(old, new).items():
-        _report(it, "E953", name, key, f"gone are {', '.join(names)}", old, new)
+        _report(it, "E953", name, key, f"no {', '.join(names)} any more", old, new)
+
+
+def compare_release(it: Comparison, name: str, old: ComponentCode, new: ComponentCode) -> None:
+    """Report a hook that is gone, unless the whole manager is."""
+    if old.release and not new.release and it.new.saved["components"][name]["in"] == "managers":
+        message = (
+            f"{quote(name)} has 'release: false', and had 'release: true': no on_release any more"
+        )
+        mark = it.places.component(name, "release", "destroy")
+        it.report.add("E953", message, mark, "go back to 'release: true'")
 
 
 def _report(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
+from ecsgen.breaking import Only
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
 
-Only: TypeAlias = Literal["data", "code"]
-
 _FIRST_OF_CODE: Final = "E950"
 """Codes below it are about data."""
+
+
+def kind(code: str) -> Only:
+    """Return which kind a diagnostic is of."""
+    return "data" if code < _FIRST_OF_CODE else "code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +27,7 @@ class Report:
 
     def add(self, code: str, message: str, mark: Mark, hint: str) -> None:
         """Report something, if it is of the wanted kind."""
-        kind = "code" if code > _FIRST_OF_CODE else "data"
-        if self.only in (None, kind):
+        if self.only in (None, kind(code)):
             self.diagnostics.add(code, message, mark, hint=hint)
 
     def gone(self, what: str, mark: Mark) -> None:
