@@ -47,7 +47,7 @@ def _in_snapshot(path: Path) -> Side:
     try:
         said = check_documents(read_snapshot(path, map_pages=True))
     except SnapshotError as error:
-        raise UsageError(f"{shown(path.parent.absolute())}: {error}") from None
+        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"can't read {shown(path.absolute())}: {error.strerror}") from None
     return Side.of_snapshot(said["schema"])

@@ -85,8 +85,8 @@ def breaks(found: Diagnostics, against: str) -> str:
 
     kinds = [kind(diagnostic.code) for diagnostic in found]
     counts = [(kinds.count("data"), "saved data"), (kinds.count("code"), "code")]
-    listed = [f"{count} of {what}" for count, what in counts if count]
-    return f"against {against}: {' and '.join(listed) or 'nothing'} breaks"
+    listed = [f"{n} break{'s' if n == 1 else ''} {what}" for n, what in counts if n]
+    return f"against {against}: {', '.join(listed) or 'nothing breaks'}"
 
 
 def mends(result: Result) -> Iterator[str]:
