@@ -24,6 +24,7 @@ from tests.generated_package import build
 from tests.kernel_package import random_values
 from tests.kernel_reference import Reference
 from tests.kernel_texts import ENUM, FIELDS, kernel
+from tests.loaded_worlds import through_bytes
 
 COMPONENTS = {
     "One": ("", "mass height place parted counts hp far mode"),
@@ -243,11 +244,15 @@ def pickled(world: Any, random: np.random.Generator) -> Any:
     return pickle.loads(pickle.dumps(world))
 
 
+def saved(world: Any, random: np.random.Generator) -> Any:
+    return through_bytes(world)
+
+
 def copied(world: Any, random: np.random.Generator) -> Any:
     return copy.deepcopy(world)
 
 
 CHANGES: tuple[Change, ...] = (
     *(spawn, spawn, add, remove, freeze, destroy, collect, permute),
-    *(reserve, shrink, clear, pickled, copied),
+    *(reserve, shrink, clear, pickled, saved, copied),
 )

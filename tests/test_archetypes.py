@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.archetypes_package import COMPONENTS, DEFAULTS, check, check_structure, game
+from tests.loaded_worlds import through_bytes
 from tests.world_package import world_package
 
 ALL = list(COMPONENTS.values())
@@ -209,7 +210,7 @@ def test_saved_and_loaded_worlds_go_on_alike() -> None:
     w.archetypes.add_many(es[::3], game.Body, thing=[object() for _ in es[::3]])
     w.archetypes.remove_many(es[10:20], game.Health)
     w.destroy_many(es[5::7])
-    worlds = [w, deepcopy(w), pickle.loads(pickle.dumps(w, protocol=2))]
+    worlds = [w, deepcopy(w), pickle.loads(pickle.dumps(w, protocol=2)), through_bytes(w)]
     for world in worlds:
         alive = world.entities.live()
         world.archetypes.add_many(alive[::-2], game.Armor, points=np.arange(len(alive[::-2])))
@@ -218,7 +219,7 @@ def test_saved_and_loaded_worlds_go_on_alike() -> None:
     shown = [
         [(c.components, c.entity.tolist()) for c in world.archetypes.chunks()] for world in worlds
     ]
-    assert shown[0] == shown[1] == shown[2]
+    assert shown[0] == shown[1] == shown[2] == shown[3]
     assert len({world.archetypes.version for world in worlds}) == 1
     assert w.archetypes is not worlds[1].archetypes
     assert worlds[1].archetypes._entities is worlds[1].entities

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tests.archetypes_package import COMPONENTS, DEFAULTS, Entities, check, game
+from tests.loaded_worlds import through_bytes
 
 MODES = st.sampled_from(list(game.Mode))
 FLOATS = st.floats(-1e6, 1e6, width=32)
@@ -55,6 +56,10 @@ def columns(values: list[dict[str, Any]], module: str) -> dict[str, Any]:
 
 def filled(module: str, values: dict[str, Any]) -> Any:
     return DEFAULTS[module]._replace(**values)
+
+
+def pickled(world: Any) -> Any:
+    return pickle.loads(pickle.dumps(world))
 
 
 class Machine(RuleBasedStateMachine):
@@ -214,7 +219,7 @@ class Machine(RuleBasedStateMachine):
 
     # --- memory ----------------------------------------------------------------------------
 
-    @rule(copied=st.sampled_from([deepcopy, lambda w: pickle.loads(pickle.dumps(w))]))
+    @rule(copied=st.sampled_from([deepcopy, pickled, through_bytes]))
     def copy(self, copied: Callable[[Any], Any]) -> None:
         before = [chunk.entity.tolist() for chunk in self.w.archetypes.chunks()]
         self.w = copied(self.w)

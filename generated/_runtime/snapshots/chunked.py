@@ -13,9 +13,23 @@ from ..archetypes.saved import load_archetypes
 from ..archetypes.view import ArchetypeView
 from ..columns.buffers import Column
 from .codecs import Codecs
-from .columns import loaded_column, object_parts
+from .columns import as_cells, loaded_objects, object_parts
 from .saved import Document, Saved
 from .writing import Part, single
+
+
+class _Pieces:
+    """A column, given out piece by piece."""
+
+    def __init__(self, cells: NDArray[Any]) -> None:
+        self._cells = cells
+        self._start = 0
+
+    def next(self, count: int) -> NDArray[Any]:
+        """Return the next `count` cells."""
+        start = self._start
+        self._start = start + count
+        return self._cells[start : start + count]
 
 
 class ChunkedRows:
@@ -62,24 +76,31 @@ class ChunkedRows:
         """Take the rows of a snapshot into empty tables; O(n)."""
         state = saved.state["archetypes"]
         numbers = {p._ROW.__name__: k for k, p in enumerate(self._table.parts)}
-        columns = {
-            name: loaded_column(saved, name, column, codecs)
-            for name, _, _, column in self._columns()
-        }
-        starts = dict.fromkeys(columns, 0)
-        owners, start = saved.arrays["archetypes.entity"], 0
+        tables = [({*map(numbers.get, names)}, n) for names, n in state["tables"]]
+        columns = [self._cells(saved, codecs, tables, *it) for it in self._columns()]
+        owners = _Pieces(saved.arrays["archetypes.entity"])
         found = []
-        for names, n in state["tables"]:
-            rows = [owners[start : start + n]]
-            present = {numbers[name] for name in names}
-            for name, number, _, _ in self._columns():
-                if number in present:
-                    rows.append(columns[name][starts[name] : starts[name] + n])
-                    starts[name] += n
-            found.append((tuple(names), rows))
-            start += n
+        for (present, n), (names, _) in zip(tables, state["tables"], strict=True):
+            pieces = [cells.next(n) for number, cells in columns if number in present]
+            found.append((tuple(names), [owners.next(n), *pieces]))
         load_archetypes(self._table, found)
         self._store._version = state["version"]
+
+    def _cells(
+        self,
+        saved: Saved,
+        codecs: Codecs,
+        tables: list[tuple[set[int | None], int]],
+        name: str,
+        number: int,
+        _: int,
+        column: Column,
+    ) -> tuple[int, _Pieces]:
+        """Return a column of all tables that have its component, and the number of that."""
+        if _is_object(column):
+            count = sum(n for present, n in tables if number in present)
+            return number, _Pieces(loaded_objects(saved, name, name, codecs, count))
+        return number, _Pieces(as_cells(saved.arrays[name], column.dtype))
 
     def _tables(self) -> list[Archetype]:
         """Return all archetypes but that of entities without components, in order."""

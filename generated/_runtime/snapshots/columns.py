@@ -8,7 +8,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import Column
 from .codecs import Codecs, codec_of, decoded, encoded
 from .saved import Saved
 from .writing import Part, single
@@ -27,15 +26,6 @@ def object_parts(
         yield single(tensor + LENGTHS, found[1])
 
 
-def loaded_column(
-    saved: Saved, name: str, column: Column, codecs: Codecs
-) -> NDArray[Any]:
-    """Return the cells of a column: a view of a tensor, or objects made of one."""
-    if column.dtype.hasobject:
-        return loaded_objects(saved, name, name, codecs)
-    return as_cells(saved.arrays[name], column.dtype)
-
-
 def as_cells(tensor: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return a tensor as cells of a column of this type: text is stored as bytes in rows."""
     if dtype.kind == "S":
@@ -44,12 +34,14 @@ def as_cells(tensor: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def loaded_objects(
-    saved: Saved, tensor: str, column: str, codecs: Codecs
+    saved: Saved, tensor: str, column: str, codecs: Codecs, count: int
 ) -> NDArray[np.object_]:
-    """Return the objects that a codec makes of their bytes; None where it leaves them out."""
-    lengths = saved.arrays[tensor + LENGTHS]
-    values = decoded(codec_of(codecs, column), saved.arrays[tensor], lengths)
-    cells = np.empty(len(lengths), np.object_)
-    for row, value in enumerate(values):
-        cells[row] = value
+    """Return the objects that a codec makes of their bytes; None where it leaves them out, and
+    for all `count` of them if they were not saved."""
+    cells = np.full(count, None, np.object_)
+    if tensor + LENGTHS in saved.arrays:
+        lengths = saved.arrays[tensor + LENGTHS]
+        values = decoded(codec_of(codecs, column), saved.arrays[tensor], lengths)
+        for row, value in enumerate(values):
+            cells[row] = value
     return cells

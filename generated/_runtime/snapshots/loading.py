@@ -23,16 +23,21 @@ from .saved import Document, Saved, state_key
 class Loading:
     """Takes what a snapshot says into a new world.
 
-    `mapped` is the file if its pages are to be the columns, and then what it says of maps is
-    believed; otherwise columns are copied, and maps made anew.
+    Columns lie in the bytes of `file` if it is given, and has them as buffers do, and else are
+    copied. What it says of maps is believed if `trusts_maps`; otherwise they are made anew.
     """
 
     def __init__(
-        self, saved: Saved, codecs: Codecs, mapped: SnapshotFile | None = None
+        self,
+        saved: Saved,
+        codecs: Codecs,
+        file: SnapshotFile | None,
+        trusts_maps: bool,
     ) -> None:
         self._saved = saved
         self._codecs = codecs
-        self._mapped = mapped
+        self._file = file
+        self._extras = ("_rng", "_map") if trusts_maps else ("_rng",)
 
     def fill(self, world: Any) -> None:
         """Let a world that is new be what was saved; O(n). SnapshotError for too many rows."""
@@ -54,7 +59,7 @@ class Loading:
 
     def _load_entities(self, entities: EntityManager) -> None:
         handles = self._saved.arrays["entities.handles"]
-        if self._mapped is not None and len(handles):
+        if self._file is not None and len(handles) and handles.flags.writeable:
             entities._place(handles)
         else:
             entities.reserve(len(handles))
@@ -70,11 +75,10 @@ class Loading:
         for name, part in rows._parts().items():
             numbers = {"n": state[f"n_{name}"], "version": 0}
             self._load_rows(f"{module}.{name}", module, part, numbers)
-        extras = ("_rng", "_map") if self._mapped is not None else ("_rng",)
         manager._restore(
             {
                 name: self._saved.arrays[f"{module}.{name}"]
-                for name in extras
+                for name in self._extras
                 if f"{module}.{name}" in self._saved.arrays
             }
         )
@@ -91,22 +95,20 @@ class Loading:
         rows._restore()
 
     def _pages(self, prefix: str, rows: Rows) -> NDArray[np.uint8] | None:
-        """Return the mapped bytes that are the columns, if they lie as in a buffer."""
-        if self._mapped is None:
+        """Return the bytes that are the columns, if they lie as in a buffer."""
+        if self._file is None:
             return None
         places, size = layout_of(rows, rows._held_rows())
         offsets = {f"{prefix}.{name}": place for name, place in places.items()}
-        return self._mapped.part(offsets, size)
+        return self._file.part(offsets, size)
 
     def _objects(
         self, prefix: str, module: str, rows: Rows
     ) -> Mapping[str, NDArray[np.object_]]:
-        found = {}
-        for field in map(field_of, rows.OBJECTS):
-            tensor = f"{prefix}.{field}"
-            found[field] = (
-                loaded_objects(self._saved, tensor, f"{module}.{field}", self._codecs)
-                if tensor in self._saved.arrays
-                else np.full(rows._n, None, np.object_)
+        saved, codecs, n = self._saved, self._codecs, rows._n
+        return {
+            field: loaded_objects(
+                saved, f"{prefix}.{field}", f"{module}.{field}", codecs, n
             )
-        return found
+            for field in map(field_of, rows.OBJECTS)
+        }

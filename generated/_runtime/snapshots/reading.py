@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 import zlib
-from bisect import bisect_left
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from io import FileIO
+from itertools import pairwise
 from mmap import ACCESS_COPY, mmap
 from typing import Any, Final
 
@@ -23,13 +24,44 @@ from .documents import refuse
 from .header import (
     LENGTH_BYTES,
     Header,
+    TensorEntry,
     header_size,
     hex_digits,
     is_pad,
     parsed_header,
 )
 
+CACHE_LINE: Final = 64
 NAMELESS: Final = "<bytes>"
+
+
+class Content:
+    """The bytes of a file, in pieces that follow each other; the header may be left out."""
+
+    def __init__(self, pieces: Iterable[tuple[int, memoryview]]) -> None:
+        self._starts, self._pieces = zip(*pieces, strict=True)
+
+    def bytes(self, start: int, end: int) -> memoryview:
+        """Return the bytes from one place in the file up to another; O(log pieces).
+
+        They are copied if they lie in several pieces.
+        """
+        found = self.whole(start, end)
+        if found is not None:
+            return found
+        parts = []
+        while start < end:
+            number = bisect_right(self._starts, start) - 1
+            piece, at = self._pieces[number], start - self._starts[number]
+            parts.append(piece[at : at + end - start])
+            start += len(parts[-1])
+        return memoryview(b"".join(parts))
+
+    def whole(self, start: int, end: int) -> memoryview | None:
+        """Return the bytes if they lie in one piece, not copied."""
+        number = bisect_right(self._starts, start) - 1
+        piece, at = self._pieces[number], start - self._starts[number]
+        return piece[at : at + end - start] if at + end - start <= len(piece) else None
 
 
 class SnapshotFile:
@@ -38,7 +70,7 @@ class SnapshotFile:
     Arrays are views of its bytes; writing to them never changes the file on the disk.
     """
 
-    def __init__(self, name: str, content: memoryview, header: Header) -> None:
+    def __init__(self, name: str, content: Content, header: Header) -> None:
         self.name = name
         """Without its folder, or `<bytes>`: every message begins with it."""
         self.metadata: Mapping[str, str] = header.metadata
@@ -52,11 +84,6 @@ class SnapshotFile:
         """By tensor, without padding; native, aligned, and read-only if made of bytes."""
         self._spans = sorted(self._span(t) for t, a in self.arrays.items() if a.nbytes)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the whole file."""
-        return len(self._content)
-
     def offset(self, tensor: str) -> int:
         """Return a tensor's first byte in the file."""
         return self._span(tensor)[0]
@@ -68,7 +95,7 @@ class SnapshotFile:
 
         `offsets` say where its k tensors lie in it, as when it was written. None if they do not
         lie so, each at its place in a part that begins aligned and ends within the file, with
-        nothing of other tensors in it; or if all are empty.
+        nothing of other tensors in it; or if all are empty, or the bytes are the caller's.
         """
         filled = [tensor for tensor in offsets if self.arrays[tensor].nbytes]
         starts = {self.offset(tensor) - offsets[tensor] for tensor in filled}
@@ -76,20 +103,23 @@ class SnapshotFile:
             return None
         start = starts.pop()
         end = start + size
-        if start % align or start < self._header.nbytes or end > self.nbytes:
+        if start % align or start < self._header.nbytes:
             return None
         first, last = (bisect_left(self._spans, (place,)) for place in (start, end))
         before = self._spans[first - 1][1] if first else 0
         if before > start or last - first > len(filled):
             return None
+        data = self._content.whole(start, end)
+        if data is None or data.readonly:
+            return None
         # two arrays: numpy makes the first one the base of all views, and no other's
-        return np.frombuffer(self._content, np.uint8, size, start)[:]
+        return np.frombuffer(data, np.uint8)[:]
 
     def verify(self) -> None:
         """Refuse a file in which a checksum is wrong, or padding is not zero; O(bytes)."""
         checksums = self._header.checksums
         for tensor in self._header.entries:
-            data = self._content[slice(*self._span(tensor))]
+            data = self._content.bytes(*self._span(tensor))
             if is_pad(tensor):
                 if np.frombuffer(data, np.uint8).any():
                     refuse(self.name, "padding is not zero", tensor)
@@ -104,7 +134,8 @@ class SnapshotFile:
         if entry.start == entry.end:
             return np.empty(entry.shape, dtype)
         count = (entry.end - entry.start) // dtype.itemsize
-        flat = np.frombuffer(self._content, entry.dtype, count, self.offset(tensor))
+        data = self._content.bytes(*self._span(tensor))
+        flat = np.frombuffer(data, entry.dtype, count)
         flat = flat.astype(dtype, copy=not flat.flags.aligned)
         return flat.reshape(entry.shape)
 
@@ -135,7 +166,7 @@ def read_snapshot(source: Any, /, *, map_pages: bool = False) -> SnapshotFile:
     header = _header_of(bytes(content[:LENGTH_BYTES]), len(content), NAMELESS)
     said = parsed_header(bytes(content[:header]), NAMELESS)
     _check_length(said, len(content), NAMELESS)
-    return SnapshotFile(NAMELESS, content, said)
+    return SnapshotFile(NAMELESS, Content([(0, content)]), said)
 
 
 def _read_path(path: str, map_pages: bool) -> SnapshotFile:
@@ -151,12 +182,46 @@ def _read_path(path: str, map_pages: bool) -> SnapshotFile:
         header = parsed_header(beginning, name)
         _check_length(header, nbytes, name)
         if map_pages:
-            content = memoryview(mmap(file.fileno(), nbytes, access=ACCESS_COPY))
+            pages = memoryview(mmap(file.fileno(), nbytes, access=ACCESS_COPY))
+            content = Content([(0, pages)])
         else:
-            content = np.empty(nbytes, np.uint8).data
-            content[:size] = beginning
-            _fill(content[size:], file, name)
+            content = Content(_read_pieces(file, header, nbytes, name))
     return SnapshotFile(name, content, header)
+
+
+def _read_pieces(
+    file: FileIO, header: Header, nbytes: int, name: str
+) -> Iterator[tuple[int, memoryview]]:
+    """Yield the rest of a file in pieces, each in memory of its own, and where each begins."""
+    starts = [*_piece_starts(header), nbytes]
+    for start, end in pairwise(starts):
+        # on a cache line, and not zeroed before
+        raw = np.empty(end - start + CACHE_LINE, np.uint8)
+        skipped = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
+        piece = raw[skipped : skipped + end - start].data
+        _fill(piece, file, name)
+        yield start, piece
+
+
+def _piece_starts(header: Header) -> Iterator[int]:
+    """Yield where pieces begin: where a part may, on a page, with tensors of another prefix.
+
+    So what lies together stays together, and whoever takes a part keeps nothing else.
+    """
+    yield header.nbytes
+    before = ""
+    for tensor, entry in sorted(header.entries.items(), key=_by_start):
+        prefix = tensor.rpartition(".")[0]
+        if is_pad(tensor) or entry.start == entry.end or prefix == before:
+            continue
+        place = header.nbytes + entry.start
+        if before and place % PAGE == 0:
+            yield place
+        before = prefix
+
+
+def _by_start(item: tuple[str, TensorEntry]) -> int:
+    return item[1].start
 
 
 def _opened(path: str, flags: int) -> int:

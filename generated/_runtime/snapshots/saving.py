@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ..placement.rows import locked
 from .atomic import replacing
 from .attributes import attribute_columns, load_attributes, saved_attributes
-from .check import check_content, check_documents
+from .check import check_content, checked_documents
 from .codecs import Codecs, check_codecs, json_text, require_codecs
 from .columns import LENGTHS
 from .contents import object_columns, parts_of, state_of
@@ -83,26 +83,21 @@ def load(
 ) -> _WorldT:
     """Make a world of a snapshot: from a path, bytes, or a binary file."""
     file = read_snapshot(source, map_pages=mmap)
-    saved = _saved(file)
+    saved = checked_documents(file)
     verified = not mmap if verify is None else verify
     if verified:
         file.verify()
         check_content(saved)
-    mapped = file if mmap and not verified else None
+    same: SnapshotFile | None = file
     if file.metadata["fingerprint"] != package.FINGERPRINT:
-        mapped = None
+        same = None
         schema = json.loads(package.SCHEMA)
         saved = migrate_saved(saved, schema, package.RENAMES, drop)
     world = kind()
     known = _codecs_for(saved, codecs)
-    Loading(saved, known, mapped).fill(world)
+    Loading(saved, known, same, trusts_maps=mmap and not verified).fill(world)
     load_attributes(world, saved, known)
     return world
-
-
-def _saved(file: SnapshotFile) -> Saved:
-    documents = check_documents(file)
-    return Saved(file.name, documents["schema"], documents["state"], file.arrays)
 
 
 def _codecs_for(saved: Saved, codecs: Codecs | None) -> Codecs:

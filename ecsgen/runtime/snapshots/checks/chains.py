@@ -1,0 +1,143 @@
+"""Chains in a snapshot: an entity's instances, a parent's children, a ring's rows by age.
+
+A chain is circular backwards: its first row's `previous` cell holds its last row, whose `next` is
+NIL. No check steps along chains, for one may have all rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...handles import NIL, RowArray
+from ...instances.chains import Links
+from .rows import CheckedRows, cell_blocks
+
+
+def check_links(rows: CheckedRows, column: str, count: int, *, may_end: bool) -> None:
+    """Refuse cells that are no row below `count`, nor NIL if it may be one; O(n)."""
+    links = rows.column(column)
+
+    def wrong(block: slice) -> NDArray[np.bool_]:
+        cells = links[block]
+        return (cells >= count) & (cells != NIL) if may_end else cells >= count
+
+    def why(row: int) -> str:
+        return f"{links[row]} is none of {count} rows"
+
+    if len(links) and int(links.max()) >= count:
+        rows.refuse_wrong(column, len(links), wrong, why)
+
+
+def check_chains(
+    rows: CheckedRows, following: str, previous: str, owners: NDArray[Any] | None
+) -> RowArray:
+    """Refuse links that are not those of chains, each with an owner; return the first rows.
+
+    Whose owners must all be different, which the caller has to see to: then no other shape is
+    left. Without `owners`, all rows have the same. O(n log length), by pointer jumping.
+    """
+    check_links(rows, following, rows.n, may_end=True)
+    check_links(rows, previous, rows.n, may_end=False)
+    nexts, before = rows.column(following), rows.column(previous)
+    firsts = []
+    n_lasts = 0
+    for block in cell_blocks(rows.n):
+        after, back = nexts[block], before[block]
+        is_last = after == NIL
+        numbers = np.arange(block.start, block.stop, dtype=np.uint32)
+        lost = (before.take(after, mode="clip") != numbers) & ~is_last
+        if lost.any():
+            row = block.start + int(lost.argmax())
+            rows.refuse(f"row {nexts[row]} does not lead back", following, row)
+        if owners is not None:
+            other = owners.take(back, mode="clip") != owners[block]
+            if other.any():
+                row = block.start + int(other.argmax())
+                rows.refuse(f"row {before[row]} is another's", previous, row)
+        n_lasts += int(np.count_nonzero(is_last))
+        is_first = nexts.take(back, mode="clip") == NIL
+        firsts.append(np.flatnonzero(is_first) + block.start)
+    found = np.concatenate(firsts) if firsts else np.empty(0, np.intp)
+    if len(found) != n_lasts:
+        _refuse_beginning(rows, previous, nexts, before)
+    check_circles(rows, following)
+    return found
+
+
+def check_circles(rows: CheckedRows, column: str) -> None:
+    """Refuse links that lead round and round; O(n log length)."""
+    row = row_on_way_round(rows.column(column))
+    if row != NIL:
+        rows.refuse("leads round in a circle", column, row)
+
+
+def row_on_way_round(links: Links) -> int:
+    """Return a row from which links, each NIL or a row, never end; NIL if all do.
+
+    By pointer jumping, of rows that are still on their way: O(n log length).
+    """
+    n = len(links)
+    jumps = np.empty(n + 1, np.intp)
+    np.minimum(links, n, out=jumps[:n], casting="unsafe")
+    jumps[n] = n
+    under_way = np.flatnonzero(jumps[:n] != n)
+    for _ in range(n.bit_length() + 1):
+        if not len(under_way):
+            return NIL
+        far = jumps.take(jumps.take(under_way))
+        jumps[under_way] = far
+        under_way = under_way[far != n]
+    return int(under_way[0])
+
+
+def _refuse_beginning(
+    rows: CheckedRows, column: str, nexts: Links, previous: Links
+) -> None:
+    """Refuse a first row, one that none leads to, before which there is no last one."""
+    is_led_to = np.zeros(rows.n, np.bool_)
+    is_led_to[nexts[nexts != NIL]] = True
+    wrong = ~is_led_to & (nexts[previous] != NIL)
+    row = int(wrong.argmax())
+    rows.refuse(f"row {previous[row]} is not the last of the chain", column, row)
+
+
+def check_ring(rows: CheckedRows) -> None:
+    """Refuse rows that are not one chain from the oldest on; O(n log n)."""
+    oldest = rows.numbers["oldest"]
+    firsts = check_chains(rows, "newer", "older", None)
+    if len(firsts) > 1:
+        rows.refuse("more than one is the oldest", "older", int(firsts[1]))
+    if oldest != (int(firsts[0]) if len(firsts) else NIL):
+        rows.refuse(f"the state says that row {oldest} is the oldest", "older")
+
+
+def check_tree(rows: CheckedRows) -> None:
+    """Refuse parents and siblings that are not those of a hierarchy; O(n log length)."""
+    n = rows.n
+    check_links(rows, "parent", n, may_end=True)
+    check_links(rows, "first_child", n, may_end=True)
+    parents, children = rows.column("parent"), rows.column("first_child")
+    nexts = rows.column("next_sibling")
+    firsts = check_chains(rows, "next_sibling", "previous_sibling", parents)
+    owners = parents[firsts]
+    roots = firsts[owners == NIL]
+    if len(roots) != int(np.count_nonzero(parents == NIL)):
+        row = int(((parents == NIL) & (nexts != NIL)).argmax())
+        rows.refuse("a root has no siblings", "next_sibling", row)
+    alone = rows.column("previous_sibling")[roots] == roots
+    if not alone.all():
+        row = int(roots[alone.argmin()])
+        rows.refuse("a root has no siblings", "previous_sibling", row)
+    heads, owners = firsts[owners != NIL], owners[owners != NIL]
+    strange = children[owners] != heads
+    if strange.any():
+        at = int(strange.argmax())
+        rows.refuse(f"its first child is {heads[at]}", "first_child", int(owners[at]))
+    if int(np.count_nonzero(children != NIL)) != len(heads):
+        children = children.copy()
+        children[owners] = NIL
+        rows.refuse("it has no child", "first_child", int((children != NIL).argmax()))
+    check_circles(rows, "parent")

@@ -1,0 +1,91 @@
+"""Owners of rows in a snapshot: each finds its own, by its index or by its handle."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...entities.arrays import all_different
+from ...handles import NIL, EntityArray, RowArray
+from .chains import check_chains
+from .entities import KnownEntities
+from .rows import CheckedRows
+
+
+def check_owned(rows: CheckedRows, known: KnownEntities) -> None:
+    """Refuse rows whose owners cannot be, or cannot find them; O(n), chains O(n log length)."""
+    if rows.component["lookup"] == "direct":
+        _check_direct(rows, known)
+        return
+    owners = rows.column("entity")
+    known.check_owners(f"{rows.module}.entity", owners, is_followed(rows))
+    firsts: RowArray | None = None
+    if rows.component["instances"] == "many":
+        firsts = check_chains(rows, "next", "previous", owners)
+        owners = owners[firsts]
+    if rows.component["lookup"] == "sparse":
+        _check_map(rows, known.indices(owners), firsts)
+    elif not all_different(known.indices(owners), len(known)):
+        _check_different(rows, owners, firsts)
+
+
+def is_followed(rows: CheckedRows) -> bool:
+    """Return whether rows go as soon as their entities die, so that all owners live."""
+    return bool(rows.component["destroy"] == "callback")
+
+
+def _check_direct(rows: CheckedRows, known: KnownEntities) -> None:
+    """Refuse rows that are not their owners' indices; those without an owner are holes."""
+    owners: EntityArray = rows.column("entity")
+    n = rows.n
+    present = np.flatnonzero(owners)
+    if n and (not len(present) or int(present[-1]) != n - 1):
+        rows.refuse("the last row has no owner", "entity", n - 1)
+    misplaced = known.indices(owners[present]) != present
+    if misplaced.any():
+        row = int(present[misplaced.argmax()])
+        rows.refuse(f"entity {int(owners[row]):#x} has another row", "entity", row)
+    if len(present) == n:
+        known.check_owners(f"{rows.module}.entity", owners, is_followed(rows))
+        return
+    # a hole counts as whoever is at the row of the first owner
+    owners = np.where(owners, owners, owners[present[0]])
+    known.check_owners(f"{rows.module}.entity", owners, is_followed(rows))
+
+
+def _check_map(
+    rows: CheckedRows, indices: NDArray[np.intp], firsts: RowArray | None
+) -> None:
+    """Refuse a map that is not that of the owners' first rows, nor as short as can be.
+
+    So no two owners have the same index.
+    """
+    places = rows.column("_map")
+    count = len(indices)
+    span = int(indices.max()) + 1 if count else 0
+    if len(places) != span:
+        rows.refuse(f"{len(places)} cells, the highest owner needs {span}", "_map")
+    wanted = np.arange(count) if firsts is None else firsts
+    other = places.take(indices) != wanted
+    if other.any():
+        at = int(other.argmax())
+        rows.refuse(f"the row of this index is {wanted[at]}", "_map", int(indices[at]))
+    if int(np.count_nonzero(places != NIL)) != count:
+        left = places.copy()
+        left[indices] = NIL
+        rows.refuse(
+            "no row has an owner of this index", "_map", int((left != NIL).argmax())
+        )
+
+
+def _check_different(
+    rows: CheckedRows, owners: EntityArray, firsts: RowArray | None
+) -> None:
+    """Refuse an owner that is there twice: some have the same index, as the dead may."""
+    order = np.argsort(owners, kind="stable")
+    ordered = owners[order]
+    again = ordered[1:] == ordered[:-1]
+    if again.any():
+        at = int(order[1:][again][0])
+        row = at if firsts is None else int(firsts[at])
+        rows.refuse(f"entity {int(owners[at]):#x} is there twice", "entity", row)

@@ -1,0 +1,124 @@
+"""The numbers of a snapshot's `state`: all there, integers, and within what they count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from ...convert.arrays import shown
+from ...handles import NIL
+from ...ids.slots import WORN_OUT
+from ..saved import Document, Saved, state_key
+
+_MOST_ROWS: Final = NIL - 63
+"""The last multiple of 64 below NIL."""
+_MOST: Final = (1 << 63) - 1
+
+
+def check_state(saved: Saved) -> None:
+    """Refuse a state that has not exactly what the schema asks for; O(its size)."""
+    state, schema = saved.state, saved.schema
+    components: Mapping[str, Document] = schema["components"]
+    managed = [c for c in components.values() if c["in"] == "managers"]
+    chunked = [name for name, c in components.items() if c["in"] == "archetypes"]
+    keys = ["entities", *(state_key(c["module"]) for c in managed)]
+    keys += [*(["archetypes"] if chunked else []), "groups", "attributes"]
+    _check_keys(saved, "state", state, keys)
+    _check_keys(saved, "state.entities", state["entities"], ["n_retired"])
+    _check_number(saved, "state.entities", state["entities"], "n_retired", 0, _MOST)
+    for component in managed:
+        _check_manager(saved, component)
+    if chunked:
+        _check_tables(saved, state["archetypes"], chunked)
+    _check_keys(saved, "state.groups", state["groups"], schema["groups"])
+    for name, members in schema["groups"].items():
+        most = min(
+            state[state_key(components[member]["module"])]["n"] for member in members
+        )
+        _check_number(saved, "state.groups", state["groups"], name, 0, most)
+    if type(state["attributes"]) is not dict:
+        _refuse(saved, "state.attributes", "wanted an object")
+
+
+def _check_manager(saved: Saved, component: Document) -> None:
+    """Refuse numbers of a manager that are beyond others that they are a part of."""
+    where = f"state.{state_key(component['module'])}"
+    numbers = saved.state[state_key(component["module"])]
+    has_slots = component["ids"] and component["lookup"] != "direct"
+    parts = {
+        "peak": component["ids"],
+        "slots": has_slots,
+        "first_generation": has_slots,
+        "n_active": component["partition"],
+        "n_cold": component["cold"] == "indirect",
+        "oldest": component.get("ring"),
+    }
+    _check_keys(
+        saved, where, numbers, ["n", "version", *(k for k, has in parts.items() if has)]
+    )
+
+    def check(name: str, lowest: int, highest: int) -> int:
+        return _check_number(saved, where, numbers, name, lowest, highest)
+
+    n = check("n", 0, min(_MOST_ROWS, component.get("ring") or _MOST_ROWS))
+    check("version", 0, _MOST)
+    peak = check("peak", n, _MOST_ROWS) if parts["peak"] else n
+    if has_slots:
+        check("slots", n, peak)
+        check("first_generation", 1, WORN_OUT)
+    if parts["n_active"]:
+        check("n_active", 0, n)
+    if parts["n_cold"]:
+        check("n_cold", 0, n)
+    if parts["oldest"]:
+        check("oldest", 0, NIL)
+
+
+def _check_tables(saved: Saved, archetypes: Any, chunked: list[str]) -> None:
+    """Refuse tables that are not each of other components, named in their order."""
+    where = "state.archetypes"
+    _check_keys(saved, where, archetypes, ["version", "tables"])
+    _check_number(saved, where, archetypes, "version", 0, _MOST)
+    tables = archetypes["tables"]
+    if type(tables) is not list:
+        _refuse(saved, f"{where}.tables", "wanted a list")
+    places = {name: place for place, name in enumerate(chunked)}
+    seen = set()
+    for number, table in enumerate(tables):
+        at = f"{where}.tables[{number}]"
+        if type(table) is not list or len(table) != 2 or type(table[0]) is not list:
+            _refuse(saved, at, "wanted components and a number of rows")
+        names, _ = table
+        if not all(type(name) is str and name in places for name in names):
+            _refuse(saved, at, f"{shown(names)} are not all components in chunks")
+        order = tuple(places[name] for name in names)
+        if not order or list(order) != sorted(set(order)) or order in seen:
+            _refuse(saved, at, f"{shown(names)} again, in another order, or none")
+        seen.add(order)
+        _check_number(saved, at, {"rows": table[1]}, "rows", 0, _MOST_ROWS)
+
+
+def _check_keys(saved: Saved, where: str, given: Any, wanted: Any) -> None:
+    if type(given) is not dict:
+        _refuse(saved, where, "wanted an object")
+    for key in wanted:
+        if key not in given:
+            _refuse(saved, where, f"there is no {key}")
+    for key in given:
+        if key not in wanted:
+            _refuse(saved, where, f"{shown(key)} is not known")
+
+
+def _check_number(
+    saved: Saved, where: str, numbers: Document, name: str, lowest: int, highest: int
+) -> int:
+    """Return a number, which is an integer in a range, both ends included."""
+    number = numbers[name]
+    if type(number) is not int or not lowest <= number <= highest:
+        given = shown(number)
+        _refuse(saved, f"{where}.{name}", f"{given}, wanted {lowest} to {highest}")
+    return number
+
+
+def _refuse(saved: Saved, where: str, why: str) -> NoReturn:
+    saved.refuse(f"{where}: {why}")

@@ -1,0 +1,185 @@
+"""Which tensors a schema asks for: their names, types and shapes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from math import prod
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ...convert.arrays import shown
+from ..cell_types import CellType, cell_type
+from ..columns import LENGTHS
+from ..saved import Document, Saved, state_key
+
+RNG_WORDS: Final = 625
+COLD: Final = "cold"
+_ATTRIBUTE: Final = re.compile(r"world\.\w+")
+_ANY: Final = -1
+"""A size that nothing else tells."""
+
+
+class WantedTensor(NamedTuple):
+    """What a tensor must be. Those with a `pair` may be absent, together with the other."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    pair: str = ""
+
+
+class StoredColumn(NamedTuple):
+    """A column that stores a field, or an element of a split one."""
+
+    name: str
+    type: CellType
+    field: Document
+
+
+def check_tensors(saved: Saved) -> None:
+    """Refuse tensors that are lacking, that nobody asks for, or of another type or shape."""
+    wanted: dict[str, WantedTensor] = {}
+    for name, tensor in _wanted(saved):
+        if name in wanted:
+            saved.refuse("the schema has two of this name", name)
+        wanted[name] = tensor
+    pairs = {tensor.pair for name, tensor in wanted.items() if name in saved.arrays}
+    for name, tensor in wanted.items():
+        if name in saved.arrays:
+            _check_tensor(saved, name, tensor)
+        elif not tensor.pair or tensor.pair in pairs:
+            saved.refuse("there is no such tensor", name)
+    for name, array in saved.arrays.items():
+        if name in wanted:
+            continue
+        if not _ATTRIBUTE.fullmatch(name):
+            saved.refuse("the schema has no such tensor", shown(name))
+        if array.dtype != np.uint8 or array.ndim != 1:
+            saved.refuse("wanted flat U8", name)
+
+
+def _check_tensor(saved: Saved, name: str, wanted: WantedTensor) -> None:
+    array = saved.arrays[name]
+    shape = wanted.shape
+    fits = len(shape) == array.ndim and all(
+        size in (given, _ANY) for size, given in zip(shape, array.shape, strict=True)
+    )
+    if not fits or array.dtype != np.dtype(wanted.dtype):
+        sizes = ", ".join("any" if size == _ANY else str(size) for size in shape)
+        given = f"{array.dtype} of shape {list(array.shape)}"
+        saved.refuse(
+            f"{given}, wanted {np.dtype(wanted.dtype)} of shape [{sizes}]", name
+        )
+
+
+def _wanted(saved: Saved) -> Iterator[tuple[str, WantedTensor]]:
+    yield "entities.handles", WantedTensor("u8", (_ANY,))
+    yield "entities.free", WantedTensor("u4", (_ANY,))
+    yield "entities.noted", WantedTensor("u8", (_ANY,), "noted")
+    cells: Counter[str] = Counter()
+    if "archetypes" in saved.state:
+        n = sum(count for _, count in saved.state["archetypes"]["tables"])
+        yield "archetypes.entity", WantedTensor("u8", (n,))
+        cells = _chunked_cells(saved)
+    for name, component in saved.schema["components"].items():
+        if component["in"] == "managers":
+            columns = _of_manager(saved, component)
+        else:
+            columns = _of_fields(saved, component, cells[name], None)
+        for column, tensor in columns:
+            yield f"{component['module']}.{column}", tensor
+
+
+def _chunked_cells(saved: Saved) -> Counter[str]:
+    """Return how many cells the columns of each component in chunks have."""
+    cells: Counter[str] = Counter()
+    for names, count in saved.state["archetypes"]["tables"]:
+        for name in names:
+            cells[name] += count
+    return cells
+
+
+def _of_manager(
+    saved: Saved, component: Document
+) -> Iterator[tuple[str, WantedTensor]]:
+    numbers = saved.state[state_key(component["module"])]
+    n = numbers["n"]
+    rows = (n,)
+    if component["owner"] == "entity":
+        yield "entity", WantedTensor("u8", rows)
+    for name in row_links(component):
+        yield name, WantedTensor("u4", rows)
+    if component["ids"]:
+        if component["lookup"] != "direct":
+            yield "id_slot", WantedTensor("u4", (numbers["slots"],))
+            yield "id_row", WantedTensor("u4", (numbers["peak"],))
+        yield "id_generation", WantedTensor("u4", (numbers["peak"],))
+    if component["owner"] == "entity" and component["lookup"] == "sparse":
+        yield "_map", WantedTensor("u4", (_ANY,))
+    if component["owner"] == "entity" and component["destroy"] == "gc":
+        yield "_rng", WantedTensor("u4", (RNG_WORDS,), "rng")
+    if component["cold"] != "indirect":
+        yield from _of_fields(saved, component, n, None)
+        return
+    yield from _of_fields(saved, component, n, False)
+    n_cold = numbers["n_cold"]
+    yield f"{COLD}.row", WantedTensor("u4", (n_cold,))
+    for name, tensor in _of_fields(saved, component, n_cold, True):
+        yield f"{COLD}.{name}", tensor
+
+
+def row_links(component: Document) -> Iterator[str]:
+    """Yield the columns in which rows know others, or their cold row."""
+    if component["instances"] == "many":
+        yield from ("next", "previous")
+    if component.get("ring"):
+        yield from ("newer", "older")
+    if component["hierarchy"]:
+        yield from ("parent", "first_child", "next_sibling", "previous_sibling")
+    if component["cold"] == "indirect":
+        yield "cold_row"
+
+
+def _of_fields(
+    saved: Saved, component: Document, n: int, cold: bool | None
+) -> Iterator[tuple[str, WantedTensor]]:
+    """Yield the tensors of n cells of the fields: of the cold ones, the others, or all."""
+    for name, type_, field in stored_columns(saved.schema, component):
+        if cold not in (None, field[COLD]):
+            continue
+        if type_.base == "object":
+            pair = f"{component['module']}.{name}"
+            yield name, WantedTensor("u1", (_ANY,), pair)
+            yield name + LENGTHS, WantedTensor("i8", (n,), pair)
+        else:
+            shape = (n, *type_.cell_shape)
+            yield name, WantedTensor(type_.dtype.str[1:], shape)
+
+
+def stored_columns(schema: Document, component: Document) -> Iterator[StoredColumn]:
+    """Yield the columns that store a component's fields; of split ones, one per element."""
+    for name, field in component["fields"].items():
+        type_ = cell_type(field["type"], schema["enums"])
+        if field["split"]:
+            for part in split_columns(name, type_):
+                yield StoredColumn(part, type_.of_shape(()), field)
+        else:
+            yield StoredColumn(name, type_, field)
+
+
+def split_columns(name: str, type_: CellType) -> list[str]:
+    """Return the columns of a split field, one per element."""
+    count = prod(type_.shape)
+    return [
+        f"{name}_{part}" for part in ("xyzw"[:count] if count <= 4 else range(count))
+    ]
+
+
+def tensors_of(saved: Saved, component: Document) -> Iterator[tuple[str, StoredColumn]]:
+    """Yield the tensors that hold a component's fields, without lengths of objects."""
+    is_indirect = component["cold"] == "indirect" and component["in"] == "managers"
+    for column in stored_columns(saved.schema, component):
+        beside = f"{COLD}." if is_indirect and column.field[COLD] else ""
+        yield f"{component['module']}.{beside}{column.name}", column
