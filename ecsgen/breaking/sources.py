@@ -41,13 +41,13 @@ def _at_revision(revision: str, schemas: Path, diagnostics: Diagnostics) -> Proj
 
 def _in_snapshot(path: Path) -> Side:
     from ecsgen.runtime.errors import SnapshotError  # numpy comes with it
-    from ecsgen.runtime.snapshots.check import check_documents
+    from ecsgen.runtime.snapshots.check import checked_documents
     from ecsgen.runtime.snapshots.reading import read_snapshot
 
     try:
-        said = check_documents(read_snapshot(path, map_pages=True))
+        saved = checked_documents(read_snapshot(path, map_pages=True))
     except SnapshotError as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"can't read {shown(path.absolute())}: {error.strerror}") from None
-    return Side.of_snapshot(said["schema"])
+    return Side.of_snapshot(saved.schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..convert import BadRowError, change_of, converted, is_same_in_files
 from .handles import Handles
 from .ids import NewIds
 from .names import Names
-from .old import LENGTHS, OldComponent, encoded_bytes, split_names, split_places
+from .old import LENGTHS, OldComponent, encoded_bytes, split_names
 from .rows import RowPlan
 
 Columns = dict[str, NDArray[Any]]
@@ -142,8 +143,8 @@ def tensors_of(
         return {name: data, name + LENGTHS: lengths}
     if not doc["split"]:
         return {name: cells}
-    ends, places = split_names(kind), split_places(kind)
+    flat = cells.reshape(len(cells), prod(kind.shape))
     return {
-        f"{name}_{end}": np.ascontiguousarray(cells[:, *place])
-        for end, place in zip(ends, places, strict=True)
+        f"{name}_{end}": np.ascontiguousarray(flat[:, element])
+        for element, end in enumerate(split_names(kind))
     }
