@@ -87,7 +87,6 @@ def measure(what: str, world: Any, path: Path) -> None:
     print(f"  save / write            {saved / raw:6.2f}   ({size / saved / 1024:.2f} GiB/s)")
     saved, raw = best(lambda: world.save(path, codecs=codecs), lambda: raw_write(path, data, True))
     print(f"  save / write, fsync     {saved / raw:6.2f}")
-    del data
     load = World.load
     verified, trusted, raw = best(
         lambda: load(path, codecs=codecs),

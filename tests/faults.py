@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.policies_package import package
 from tests.held import by_owner, snapshot
+from tests.policies_package import package
 
 Broken = package.BrokenManagerError
 

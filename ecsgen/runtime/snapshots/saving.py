@@ -94,10 +94,22 @@ def load(
         schema = json.loads(package.SCHEMA)
         saved = migrate_saved(saved, schema, package.RENAMES, drop, migrate)
     world = kind()
+    _require_empty(world)
     known = _codecs_for(saved, codecs)
     Loading(saved, known, same, trusts_maps=mmap and not verified).fill(world)
     load_attributes(world, saved, known)
     return world
+
+
+def _require_empty(world: Any) -> None:
+    """Raise TypeError for a world that has something already: its class has its own `__init__`."""
+    filled = [name for name in world.MANAGERS if len(getattr(world, name))]
+    if filled or world.entities._n_used:
+        name = type(world).__name__
+        raise TypeError(
+            f"{name}() is not empty, so nothing can be loaded into it: let a method of its own "
+            "spawn what is there at first"
+        )
 
 
 def _codecs_for(saved: Saved, codecs: Codecs | None) -> Codecs:
