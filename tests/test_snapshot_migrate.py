@@ -1,0 +1,479 @@
+"""What becomes of saved data when schemas change: each rule, from one package to another."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsgen.model.saved import saved_schema
+from ecsgen.runtime.snapshots.migrate import migrate_saved
+from ecsgen.runtime.snapshots.saved import Document, Saved
+from tests.evolving import loaded, package, row_class, world
+from tests.world_package import load
+
+NIL = 0xFFFF_FFFF
+KEEP = (bytes, bytes)
+
+
+def body(fields: str, keys: str = "", rest: str = "") -> str:
+    """Return a schema with one component."""
+    return f"component: Body\nfields: {{{fields}}}\n{keys}\n{rest}"
+
+
+def filled(text: str, count: int, **fields: Any) -> Any:
+    """Return a world with rows of these fields."""
+    town = world(text)
+    town.body.create_many(town.entities.create_many(count), **fields)
+    return town
+
+
+def refused(old: Any, text: str, **options: Any) -> str:
+    """Return why a package does not load what a world saves, without the file's name."""
+    kind = package(text).World
+    codecs = options.get("codecs")
+    with pytest.raises(ValueError, match="<bytes>: ") as error:
+        kind.load(old.to_bytes(codecs=codecs), **options)
+    assert type(error.value).__name__ == "SnapshotError"
+    return str(error.value).removeprefix("<bytes>: ")
+
+
+def schema_of(text: str) -> Document:
+    """Return the document that snapshots have of a schema."""
+    return saved_schema(load(text))
+
+
+# --- names ------------------------------------------------------------------------------
+
+
+def test_what_is_new_has_its_default_or_no_rows() -> None:
+    old = filled(body("x: f32"), 3, x=[1, 2, 3])
+    new = loaded(
+        old,
+        body(
+            'x: f32, y: {type: u8, default: 7}, t: {type: "str[4]", default: hm}, o: object',
+            rest="---\ncomponent: Fresh\nids: true\npartition: {start: active}\n"
+            "---\ncomponent: Free\nowner: none\nfields: {a: i8}\n",
+        ),
+        codecs={"*": KEEP},
+    )
+    assert new.body.data.x.tolist() == [1, 2, 3]
+    assert new.body.data.y.tolist() == [7, 7, 7]
+    assert new.body.data.t.tolist() == [b"hm"] * 3
+    assert new.body.data.o.tolist() == [None] * 3
+    assert len(new.fresh) == len(new.free) == 0
+    assert new.free.resolve(new.free.create(a=1)) == 0
+
+
+def test_renamed_components_fields_enums_and_members_follow() -> None:
+    old = world("""
+component: PointMass
+ids: true
+fields: {v: f32, state: State, speed: "f32[2]"}
+---
+enum: State
+values: {rest: 3, walk: 5, sleep: 9}
+---
+component: Arrow
+fields: {target: id<PointMass>, state: State}
+---
+component: Position
+---
+world: Game
+groups: {bodies: [PointMass, Position]}
+""")
+    es = old.entities.create_many(4)
+    old.point_mass.create_many(es, v=[1, 2, 3, 4], state=[3, 5, 5, 9], speed=[[1, 2]] * 4)
+    old.position.create_many(es[::2])
+    old.arrow.create_many(es[:2], target=old.point_mass.id_of_many([2, 3]), state=5)
+    ids = old.point_mass.id_of_many(np.arange(4))
+    new = loaded(
+        old,
+        """
+component: Body
+renamed_from: [Mass, PointMass]
+ids: true
+fields:
+  speed: {type: "f32[2]"}
+  velocity: {type: f32, renamed_from: [w, v]}
+  mode: {type: Mode, renamed_from: [state], default: hop}
+---
+enum: Mode
+renamed_from: [State]
+removed: [sleep]
+values: {hop: 0, walking: {value: 1, renamed_from: [walk]}, rest: 2}
+---
+component: Arrow
+fields: {target: id<Body>, state: Mode}
+---
+component: Position
+---
+world: Game
+groups: {bodies: [Body, Position]}
+""",
+    )
+    assert new.body.data.velocity.tolist() == old.point_mass.data.v.tolist()
+    assert [int(m) for m in new.body.data.mode] == [
+        {3: 2, 5: 1, 9: 0}[int(m)] for m in old.point_mass.data.state
+    ]
+    assert new.body.data.speed.tolist() == [[1, 2]] * 4
+    assert new.body.id_of_many(np.arange(4)).tolist() == ids.tolist()
+    assert new.arrow.data.target.tolist() == old.arrow.data.target.tolist()
+    assert new.arrow.data.state.tolist() == [1, 1]
+    assert new.bodies.entity.tolist() == old.bodies.entity.tolist()
+    assert new.body.version == old.point_mass.version
+
+
+def test_all_that_is_gone_is_refused_at_once_with_the_drop_that_loads() -> None:
+    gone = 'mood: u8, tag: "str[4]", same: f32, mode: Mode'
+    rest = "---\ncomponent: OldThing\n---\nenum: Mode\nvalues: [idle, sleep, run]\n"
+    old = filled(body("x: f32, " + gone, rest=rest), 2, mood=[0, 3], tag="a", x=1, mode=[0, 1])
+    old.old_thing.create_many(old.entities.create_many(2))
+    now = body("x: f32, mode: Mode", rest="---\nenum: Mode\nvalues: [idle, run]\n")
+    why = refused(old, now)
+    drop = '["old_thing", "body.mood", "body.tag", "Mode.sleep"]'
+    assert why == (
+        "not in the schemas: old_thing, body.mood, body.tag, Mode.sleep (body.mode[1]); "
+        f"drop={drop} loads without"
+    )
+    new = loaded(old, now, drop=["old_thing", "body.mood", "body.tag", "Mode.sleep", "nothing"])
+    assert new.body.data.x.tolist() == [1, 1]
+    assert new.body.data.mode.tolist() == [0, 0]
+    assert "body.tag" in refused(old, now, drop=["old_thing", "body.mood", "Mode.sleep"])
+
+
+def test_what_is_gone_is_not_missed_where_nothing_is_in_it() -> None:
+    rest = "---\ncomponent: OldThing\nfields: {a: i8}\n---\nenum: Mode\nvalues: [idle, sleep]\n"
+    gone = 'mood: {type: "f32[2]", default: .nan}, o: object, c: {type: i8, tags: [cold]}'
+    old = filled(body(f"x: f32, mode: Mode, {gone}", "cold: indirect", rest), 3, x=2)
+    new = loaded(
+        old,
+        body("x: f32, mode: Mode", rest="---\nenum: Mode\nvalues: [idle]\n"),
+        codecs={"*": None},
+    )
+    assert new.body.data.x.tolist() == [2, 2, 2]
+    signed = filled(body("x: f32, z: f32"), 1, z=-0.0)
+    assert "body.z" in refused(signed, body("x: f32"))
+
+
+def test_removed_names_are_dropped() -> None:
+    rest = "---\ncomponent: OldThing\n---\nenum: Mode\nvalues: [idle, sleep]\n"
+    old = filled(body("x: f32, mood: u8, mode: Mode", rest=rest), 2, mood=3, mode=1)
+    old.old_thing.create_many(old.entities.create_many(2))
+    now = "---\nenum: Mode\nvalues: [idle]\nremoved: [sleep]\n---\nworld: Game\nremoved: [OldThing]"
+    fields = "x: f32, mode: {type: Mode, default: idle}"
+    new = loaded(old, body(fields, "removed: [mood]", now))
+    assert new.body.data.mode.tolist() == [0, 0]
+
+
+def test_two_names_that_would_be_one_are_refused() -> None:
+    old = filled(body("v: f32, w: f32"), 1, v=1, w=2)
+    why = refused(old, body("x: {type: f32, renamed_from: [v, w]}"))
+    assert why == "body: v and w would both be Body.x"
+    two = world("component: One\n---\ncomponent: Two\n")
+    two.one.create(two.entities.create())
+    two.two.create(two.entities.create())
+    assert "One and Two would both be Body" in refused(
+        two, "component: Body\nrenamed_from: [One, Two]\n"
+    )
+
+
+# --- values -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keys", ["", "cold: indirect", "lookup: direct"])
+def test_values_are_converted_or_refused_by_row(keys: str) -> None:
+    old = world(body("x: {type: i32, tags: [cold]}, y: f32", keys))
+    es = old.entities.create_many(6)[::2]
+    old.body.create_many(es, x=[1, 300, -1], y=1.5)
+    new = loaded(old, body("x: {type: f64, tags: [cold]}, y: f64", keys))
+    assert [new.body.row(new.body.require(e)).x for e in es] == [1, 300, -1]
+    cold = "cold." if "indirect" in keys else ""
+    row = 2 if "direct\n" in keys + "\n" and not cold else 1
+    why = refused(old, body("x: {type: u8, tags: [cold]}, y: f32", keys))
+    assert why == f"body.{cold}x[{row}]: 300 does not fit u8"
+    why = refused(
+        old,
+        body(
+            "x: {type: Mode}, y: f32",
+            keys.replace("cold: indirect", ""),
+            "---\nenum: Mode\nvalues: [idle]\n",
+        ),
+    )
+    assert "is no number of Mode" in why
+
+
+def test_no_rule_is_no_error_without_rows() -> None:
+    old = world(body('x: f32, e: entity, s: "f32[2]"'))
+    now = body('x: "str[4]", e: bool, s: f32')
+    loaded(old, now)
+    old.body.create(old.entities.create())
+    assert refused(old, now).startswith("body.x: no rule makes str[4] of f32")
+
+
+def test_shapes_split_fields_and_defaults() -> None:
+    old = filled(body('p: {type: "f32[3]", split: true}, q: "u8[2,2]"'), 2)
+    old.body.data.p_x = [1, 2]
+    old.body.data.p_z = [3, 4]
+    old.body.data.q = [[[1, 2], [3, 4]]] * 2
+    new = loaded(
+        old, body('p: {type: "f64[4]", default: 9}, q: {type: "u8[2,3]", split: true, default: 5}')
+    )
+    assert new.body.data.p.tolist() == [[1, 0, 3, 9], [2, 0, 4, 9]]
+    assert [new.body.q(0), new.body.q(1)] == [((1, 2, 5), (3, 4, 5))] * 2
+    back = loaded(new, body('p: {type: "f64[5]", split: true}, q: "u8[2,3]"'))
+    assert back.body.p(1) == (2, 0, 4, 9, 0)
+    assert "9.0 at [3] has no place in f32[3]" not in refused(
+        new, body('p: "f32[2]", q: "u8[2,3]"')
+    )
+    old.body.data.p_y = -0.0
+    why = refused(old, body('p: "f32[1]", q: "u8[2,2]"'))
+    assert why == "body.p[0]: -0.0 at [1] has no place in f32[1]"
+
+
+def test_values_stay_where_defaults_change() -> None:
+    cold = 'm: {type: f32, default: 1.0, tags: [cold]}, t: {type: "str[8]", tags: [cold]}'
+    old = world(body(cold, "cold: indirect"))
+    es = old.entities.create_many(4)
+    old.body.create_many(es, m=[1, 2, 1, 1], t=["", "", "a", ""])
+    old.body.set_m(1, 1.0)  # keeps its cold row
+    changed = cold.replace("default: 1.0", "default: 3.0")
+    new = loaded(old, body(changed, "cold: indirect"))
+    assert [new.body.m(row) for row in range(4)] == [1, 1, 1, 1]
+    assert new.body.t(2) == "a"
+    assert new.body.data.cold.row.tolist() == [1, 2, 0, 3]
+    new.body.create(new.entities.create())
+    assert new.body.m(4) == 3.0
+    assert loaded(old, body(cold, "cold: indirect")).body.data.cold.row.tolist() == [1, 2]
+    inline = loaded(old, body(changed))
+    assert inline.body.data.m.tolist() == [1, 1, 1, 1]
+    assert loaded(inline, body(cold, "cold: indirect")).body.data.cold.row.tolist() == [2]
+
+
+def test_a_cold_field_that_is_new_and_one_that_is_gone() -> None:
+    old = filled(body("a: {type: i8, tags: [cold]}, b: i8", "cold: indirect"), 3, a=[0, 5, 0])
+    fields = "c: {type: i8, default: 4, tags: [cold]}, b: i8, d: {type: object, tags: [cold]}"
+    new = loaded(old, body(fields, "cold: indirect"), drop=["body.a"], codecs={"*": KEEP})
+    assert [new.body.c(row) for row in range(3)] == [4, 4, 4]
+    assert len(new.body.data.cold.row) == 1
+
+
+def test_objects_follow_their_rows() -> None:
+    old = world(body("o: object, c: {type: object, tags: [cold]}", "cold: indirect\nlookup: hash"))
+    es = old.entities.create_many(4)
+    old.body.create_many(es, o=[b"a", None, b"", b"dd"])
+    old.body.set_c(3, b"cold")
+    old.entities.destroy(es[1])
+    text = body(
+        "w: {type: object, renamed_from: [o]}, c: {type: object, tags: [cold]}",
+        "cold: indirect\ndestroy: callback",
+    )
+    new = loaded(old, text, codecs={"*": KEEP})
+    assert new.body.data.w.tolist() == [b"a", b"", b"dd"]
+    assert [new.body.c(row) for row in range(3)] == [None, None, b"cold"]
+    apart = loaded(old, body("o: object, c: object", "lookup: direct"), codecs={"*": KEEP})
+    assert apart.body.c(3) == b"cold"
+    assert apart.body.o(2) == b""
+    assert loaded(old, body("o: object, c: object"), codecs={"*": None}).body.o(0) is None
+
+
+# --- policies ---------------------------------------------------------------------------
+
+
+def test_id_fields_follow_ids_that_are_new() -> None:
+    arrow = "---\ncomponent: Arrow\nfields: {at: id<Body>, all: 'id<Body>[2]'}\n"
+    old = world(body("x: i8", "ids: true\nlookup: direct", arrow))
+    es = old.entities.create_many(5)
+    old.body.create_many(es, x=[0, 1, 2, 3, 4])
+    old.body.destroy(2)
+    old.body.create(es[2], x=22)
+    ids = [old.body.id_of(row) for row in range(5)]
+    stale = ids[2] - (1 << 32)
+    old.body.destroy(0)
+    old.arrow.create(es[0], at=ids[2], all=[stale, ids[0]])
+    old.arrow.create(es[1], at=ids[4], all=[0, 2**64 - 1])
+    new = loaded(old, body("x: i8", "ids: true", arrow))
+    found = new.body.resolve_many(new.arrow.data.at)
+    assert [new.body.x(int(row)) for row in found] == [22, 4]
+    assert new.arrow.data.all.tolist() == [[0, 0], [0, 0]]
+    back = loaded(new, body("x: i8", "ids: true\nlookup: direct", arrow))
+    found = back.body.resolve_many(back.arrow.data.at)
+    assert found.tolist() == [2, 4]
+
+
+def test_rows_of_the_dead_give_their_slots_back() -> None:
+    arrow = "---\ncomponent: Arrow\nfields: {at: id<Body>}\n"
+    old = world(body("x: i8", "ids: true", arrow))
+    es = old.entities.create_many(4)
+    old.body.create_many(es, x=[0, 1, 2, 3])
+    old.arrow.create_many(es, at=old.body.id_of_many([0, 1, 2, 3]))
+    old.entities.destroy_many(es[:2])
+    new = loaded(old, body("x: i8", "ids: true\ndestroy: callback", arrow))
+    assert new.body.resolve_many(new.arrow.data.at).tolist() == [NIL, NIL, 0, 1]
+    made = new.body.create_many(new.entities.create_many(3))
+    assert len(set(new.body.id_of_many(np.arange(5)).tolist())) == 5
+    assert new.body.resolve_many(new.body.id_of_many(made)).tolist() == made.tolist()
+    assert new.body.resolve_many(new.arrow.data.at).tolist() == [NIL, NIL, 0, 1]
+
+
+def test_owners_are_forgotten_by_drop_alone() -> None:
+    old = filled(body("x: i8"), 3, x=[1, 2, 3])
+    now = body("x: i8", "owner: none")
+    assert 'drop=["body.entity"]' in refused(old, now)
+    new = loaded(old, now, drop=["body.entity"])
+    assert new.body.data.x.tolist() == [1, 2, 3]
+    assert "no entity owns its 3 rows" in refused(new, body("x: i8"))
+    loaded(world(now), body("x: i8"))
+
+
+def test_unique_values_are_checked_when_loaded() -> None:
+    old = filled(body('x: f32, name: "str[4]"'), 4, x=[1, math.nan, math.nan, 1], name="a")
+    why = refused(old, body('x: {type: f32, unique: true}, name: "str[4]"'))
+    assert why == "body.x[3]: 1.0 is the value of row 0 too, and x is unique"
+    why = refused(old, body('x: f32, name: {type: "str[6]", unique: true}'))
+    assert why == "body.name[1]: 'a' is the value of row 0 too, and name is unique"
+    assert "unique" in refused(old, body('x: f32, name: "str[4]", y: {type: u8, unique: true}'))
+    old.body.data.x = [1, math.nan, math.nan, 2]
+    new = loaded(old, body('x: {type: f64, unique: true}, name: "str[4]"'))
+    assert new.body.find_x(2.0) == 3
+    new.body.set_x(0, 1 + 1e-12)
+    new.body.set_x(1, 1.0)
+    assert "unique" in refused(new, body('x: {type: f32, unique: true}, name: "str[4]"'))
+
+
+def test_rings() -> None:
+    old = filled(body("x: i8", "ring: 8"), 8, x=range(8))
+    old.body.create_many(old.entities.create_many(3), x=[8, 9, 10])
+    assert refused(old, body("x: i8", "ring: 7")) == "body: 8 rows do not fit a ring of 7"
+    new = loaded(old, body("x: i8", "ring: 9\nlookup: hash"))
+    assert [new.body.x(int(row)) for row in new.body.by_age()] == list(range(3, 11))
+    new.body.create_many(new.entities.create_many(2), x=[11, 12])
+    assert [new.body.x(int(row)) for row in new.body.by_age()] == list(range(4, 13))
+
+
+def test_handles_of_other_bits() -> None:
+    text = "x: i8, mate: entity, mates: 'entity[2]'"
+    bits = "---\nworld: Game\nentity: {index_bits: %d, generation_bits: %d, min_free: 0}\n"
+    old = world(body(text, rest=bits % (32, 32)))
+    for _ in range(4):
+        old.entities.destroy(old.entities.create())
+    es = old.entities.create_many(5)
+    assert old.entities.generation(es[0]) == 5
+    old.body.create_many(es, x=range(5), mate=es[::-1], mates=0)
+    old.body.set_mates(0, (int(es[0]), (9 << 32) | 1))
+    new = loaded(old, body(text, rest=bits % (4, 3)))
+    now = [g << 4 | i for g, i in ((5, 0), (1, 1), (1, 2), (1, 3), (1, 4))]
+    assert new.body.data.entity.tolist() == now
+    assert new.body.data.mate.tolist() == now[::-1]
+    assert new.body.mates(0) == (now[0], 0)
+    why = refused(old, body(text, rest=bits % (4, 2)))
+    assert why.startswith("entities.handles[0]: the live entity 0x500000000 ")
+    assert "entities.handles[4]" in refused(old, body(text, rest=bits % (2, 3)))
+    old.entities.destroy_many(es)
+    old.collect()
+    new = loaded(old, body(text, rest=bits % (2, 2)))
+    assert new.entities.create_many(3).tolist() == [2 << 2 | 1, 2 << 2 | 2, 2 << 2 | 3]
+    with pytest.raises(MemoryError, match="1 are retired"):
+        new.entities.create()
+    back = loaded(new, body(text, rest=bits % (32, 32)))
+    assert back.entities.create() == 1 << 32 | 4
+
+
+def test_noted_entities_follow() -> None:
+    old = filled(body("x: i8"), 3)
+    old.destroy_later(old.body.data.entity[1:])
+    new = loaded(old, body("y: i8", rest="---\nworld: Game\nentity: {index_bits: 8}\n"))
+    assert new.flush() == 2
+    assert len(new.entities) == 1
+
+
+def test_components_move_between_chunks_and_managers() -> None:
+    three = "".join(
+        f"---\ncomponent: {name}\nfields: {{v: i32, p: {{type: 'f32[2]', split: true}}}}\n"
+        for name in "ABC"
+    )
+    old = world(three + "---\nworld: Game\narchetypes: {components: [A, B]}\n")
+    of = {name: row_class(old, name) for name in "AB"}
+    es = old.entities.create_many(6).tolist()
+    for k, e in enumerate(es):
+        if k % 2:
+            old.archetypes.add(e, of["A"], v=k, p=(k, -k))
+        if k % 3:
+            old.archetypes.add(e, of["B"], v=10 * k)
+        if k != 4:
+            old.c.create(e, v=100 * k)
+    old.destroy(es[5])
+    new = loaded(old, three + "---\nworld: Game\narchetypes: {components: [B, C]}\n")
+    assert {e: new.a.row(new.a.require(e)).p for e in new.a} == {es[1]: (1, -1), es[3]: (3, -3)}
+    kinds = {name: row_class(new, name) for name in "BC"}
+    for k, e in enumerate(es):
+        if k == 5:
+            assert not new.archetypes.has(e, kinds["C"])
+            continue
+        assert new.archetypes.has(e, kinds["B"]) == bool(k % 3)
+        assert new.archetypes.has(e, kinds["C"]) == (k != 4)
+        if k % 3:
+            assert new.archetypes.get(e, kinds["B"]).v == 10 * k
+        if k != 4:
+            assert new.archetypes.get(e, kinds["C"]).v == 100 * k
+    less = loaded(
+        old,
+        "---\ncomponent: B\nfields: {v: i64}\n---\nworld: Game\nremoved: [A, C]\n"
+        "archetypes: {components: [B]}\n",
+        drop=["b.p"],
+    )
+    has_it = [less.archetypes.has(e, row_class(less, "B")) for e in es]
+    assert has_it == [False, True, True, False, True, False]
+
+
+# --- the whole --------------------------------------------------------------------------
+
+
+def test_what_does_not_change_is_not_copied() -> None:
+    schema = schema_of(body("x: f32, mate: entity, t: {type: 'str[4]', tags: [cold]}", "ids: true"))
+    arrays: dict[str, Any] = {
+        "entities.handles": np.array([1 << 32], np.uint64),
+        "entities.free": np.empty(0, np.uint32),
+        "body.entity": np.array([1 << 32], np.uint64),
+        "body.x": np.array([2], np.float32),
+        "body.mate": np.array([1 << 32], np.uint64),
+        "body.t": np.zeros((1, 4), np.uint8),
+        "body.id_slot": np.zeros(1, np.uint32),
+        "body.id_row": np.zeros(1, np.uint32),
+        "body.id_generation": np.ones(1, np.uint32),
+    }
+    state = {
+        "entities": {"n_retired": 0},
+        "body": {"n": 1, "version": 4, "peak": 1, "slots": 1, "first_generation": 1},
+        "groups": {},
+        "attributes": {"mood": [1]},
+    }
+    old = Saved("a.snap", schema, state, arrays)
+    grown = schema_of(
+        body("x: f32, mate: entity, y: i8, t: {type: 'str[4]', tags: [cold]}", "ids: true")
+    )
+    new = migrate_saved(old, grown, {})
+    assert new.state == state
+    assert new.schema == grown
+    assert {name: new.arrays[name] is array for name, array in arrays.items()} == dict.fromkeys(
+        arrays, True
+    )
+    assert new.arrays.keys() - arrays.keys() == {"body.y"}
+    with pytest.raises(TypeError, match="wanted a list of names"):
+        migrate_saved(old, grown, {}, drop="body")
+
+
+def test_attributes_and_generators_stay() -> None:
+    old = filled(body("x: i8"), 64)
+    old.mood = {"a": [1, 2.5, None]}
+    old.when = b"now"
+    old.destroy_many(old.body.data.entity[:40])
+    old.gc()
+    data = old.to_bytes(codecs={"world.when": KEEP})
+    new = package(body("x: i8, y: i8")).World.load(data, codecs={"world.when": KEEP})
+    assert new.mood == old.mood
+    assert new.when == b"now"
+    while old.gc() + new.gc():
+        assert new.body.data.entity.tolist() == old.body.data.entity.tolist()
