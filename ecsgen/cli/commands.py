@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from ecsgen import __version__
+from ecsgen.breaking import Only
 from ecsgen.cli import report
 from ecsgen.cli.report import Format
 from ecsgen.config import BACKENDS, Backend, Options, UsageError, load_options, shown
@@ -20,6 +21,7 @@ from ecsgen.files.status import Status, look, look_again
 from ecsgen.model import Component, Project, World
 
 OUT_OF_STEP = 1
+BREAKS = 1
 USAGE = 2
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -210,6 +212,55 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
     parts = ((len(project.components), "component"), (len(project.enums), "enum"))
     listed = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in parts)
     report.say(f"{listed}: valid", format)
+
+
+@ecsgen.command()
+@_schemas_argument
+@click.option(
+    "--against",
+    required=True,
+    metavar="DIR|git:REV|SNAPSHOT",
+    help="The older schemas: a folder, the same folder at a git revision, or those of a snapshot.",
+)
+@click.option("--only", type=click.Choice(get_args(Only)), help="Look for one kind alone.")
+@_format_option
+@click.pass_context
+def breaking(
+    context: click.Context, schemas: Path | None, against: str, only: Only | None, format: Format
+) -> None:
+    """Tell which changes of the schemas break saved data, or code that uses the package.
+
+    Compares SCHEMAS with older ones: every change is reported that would lose or refuse data saved
+    with those (E901 to E906), or break code that was written for them (E951 to E953).
+    """
+    options = load_options(schemas=schemas)
+    diagnostics = Diagnostics()
+    found = _breaking(options.schemas, against, only, diagnostics)
+    if found is None:
+        report.print_diagnostics(diagnostics, format)
+        context.exit(USAGE)
+    report.print_diagnostics(found, format)
+    report.say(report.breaks(found, against), format)
+    context.exit(BREAKS if found else 0)
+
+
+def _breaking(
+    schemas: Path, against: str, only: Only | None, diagnostics: Diagnostics
+) -> Diagnostics | None:
+    """What breaks; None if schemas on either side have errors, which are reported."""
+    from ecsgen.breaking.compare import compare
+    from ecsgen.breaking.report import Report
+    from ecsgen.breaking.sides import Places, Side
+    from ecsgen.breaking.sources import older_side
+    from ecsgen.schema import load
+
+    project = load(schemas, diagnostics)
+    older = older_side(against, schemas, diagnostics)
+    if project is None or older is None:
+        return None
+    found = diagnostics.emptied()
+    compare(older, Side.of(project), Places(project, schemas), Report(found, only))
+    return found
 
 
 @ecsgen.command()

@@ -79,6 +79,16 @@ def summary(result: Result, changes: Changes | None) -> str:
     return f"{shown(result.before.options.output)}: {', '.join(counts)}"
 
 
+def breaks(found: Diagnostics, against: str) -> str:
+    """What breaks, counted, on one line."""
+    from ecsgen.breaking.report import kind
+
+    kinds = [kind(diagnostic.code) for diagnostic in found]
+    counts = [(kinds.count("data"), "saved data"), (kinds.count("code"), "code")]
+    listed = [f"{n} break{'s' if n == 1 else ''} {what}" for n, what in counts if n]
+    return f"against {against}: {', '.join(listed) or 'nothing breaks'}"
+
+
 def mends(result: Result) -> Iterator[str]:
     """The commands that bring everything into step again."""
     if result.with_state(State.CHANGED, State.MISSING, State.EXTRA):

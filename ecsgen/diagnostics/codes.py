@@ -2,7 +2,7 @@
 
 E1 names and fields, E2 reading files, E3 the shape of a document, E4 keys that contradict each
 other, E5 checks across components and files, E6 generating, E7 generated files, E8 what kernels
-say. H are hints: they stop nothing.
+say, E9 what a change of schemas breaks. H are hints: they stop nothing.
 `docs/diagnostics.md` is made from this list.
 """
 
@@ -259,6 +259,53 @@ CODES: Final[dict[str, Code]] = {
     "E809": Code(
         "literal that does not fit",
         "A number takes the type of what it meets, so it must be a value of that type.",
+    ),
+    # --- what a change of the schemas breaks
+    "E901": Code(
+        "saved data would be refused",
+        "`ecsgen breaking`: something is gone that older files have values of, and nobody says "
+        "what became of it. `renamed_from: [old]` says that it is called otherwise now, `removed: "
+        "[old]` that its values may go.",
+    ),
+    "E902": Code(
+        "saved values may not fit",
+        "`ecsgen breaking`: the new type or policy has no place for all values that the old one "
+        "could have. Loading refuses those that do not fit, and says which; `migrate` can change "
+        "them before.",
+    ),
+    "E903": Code(
+        "no rule converts saved values",
+        "`ecsgen breaking`: loading refuses rows of the old type. Keep it under another name, or "
+        "make the new values in `migrate`.",
+    ),
+    "E904": Code(
+        "a policy forgets something saved",
+        "`ecsgen breaking`: older files load, but without what only the old policy kept: owners, "
+        "ids, parents, which rows are active, rows of the dead.",
+    ),
+    "E905": Code(
+        "a name with a past",
+        "`ecsgen breaking`: an entry of `removed` or `renamed_from` is not there any more, or its "
+        "name is used again. Files from before would be refused, or their old values taken for "
+        "new ones.",
+    ),
+    "E906": Code(
+        "another unit",
+        "`ecsgen breaking`: saved numbers stay as they are, and mean something else now. Convert "
+        "them in `migrate`, or give the field a new name.",
+    ),
+    "E951": Code(
+        "a name is gone for code",
+        "`ecsgen breaking`: code that names the component, field, member, kernel, query, group or "
+        "bundle does not run any more.",
+    ),
+    "E952": Code(
+        "another type, shape, number or arguments",
+        "`ecsgen breaking`: code finds the name, but something else behind it.",
+    ),
+    "E953": Code(
+        "methods of a policy are gone",
+        "`ecsgen breaking`: without the policy, the component has fewer methods.",
     ),
     # --- hints
     "H101": Code(

@@ -50,6 +50,12 @@ class Diagnostics:
         self._sources[path] = text
         self._lines.pop(path, None)
 
+    def emptied(self) -> Diagnostics:
+        """Return a collection without any, that knows the same files."""
+        other = Diagnostics()
+        other._sources = self._sources
+        return other
+
     def line(self, mark: Mark) -> str | None:
         """The source line of a mark, or None where there is none."""
         lines = self._lines.get(mark.path)

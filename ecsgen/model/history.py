@@ -25,3 +25,16 @@ class History:
         """The same by kind, sorted, as `RENAMES` has it."""
         kinds = ("components", "enums", "fields", "members")
         return {kind: dict(sorted(getattr(self, kind).items())) for kind in kinds}
+
+    def fields_of(self, component: str) -> Names:
+        """Return the former names of a component's fields."""
+        return _inside(self.fields, component)
+
+    def members_of(self, enum: str) -> Names:
+        """Return the former names of an enum's members."""
+        return _inside(self.members, enum)
+
+
+def _inside(names: Names, owner: str) -> dict[str, str]:
+    split = ((*former.split("."), now) for former, now in names.items())
+    return {former: now for whose, former, now in split if whose == owner}

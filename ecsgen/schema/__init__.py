@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Mark, Project
 from ecsgen.schema.drafts import Drafts
-from ecsgen.schema.files import find
+from ecsgen.schema.files import SchemaFile, find
 from ecsgen.schema.language import json_schema
 from ecsgen.schema.project import assemble
 from ecsgen.source import read
 
-__all__ = ["json_schema", "load"]
+__all__ = ["json_schema", "load", "load_files"]
 
 
 def load(root: Path, diagnostics: Diagnostics) -> Project | None:
@@ -20,8 +21,13 @@ def load(root: Path, diagnostics: Diagnostics) -> Project | None:
 
     Reports all errors of all files; None when there are any. O(size of the files).
     """
+    return load_files(find(root, diagnostics), root, diagnostics)
+
+
+def load_files(files: Iterable[SchemaFile], root: Path, diagnostics: Diagnostics) -> Project | None:
+    """The same of files that somebody has found, as those of the folder `root`."""
     drafts = Drafts()
-    for file in find(root, diagnostics):
+    for file in files:
         before = len(diagnostics)
         documents = read(file.path, file.shown, diagnostics)
         if not documents and len(diagnostics) == before:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ecsgen.diagnostics import Diagnostics, quote
-from ecsgen.model import Enum
+from ecsgen.model import Enum, Marks
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.language import EnumSpec, MemberSpec
 from ecsgen.schema.names import RESERVED_MEMBER_NAMES, check_member
@@ -31,7 +31,7 @@ def build_enum(draft: Draft[EnumSpec], diagnostics: Diagnostics) -> Enum:
         doc=draft.spec.doc,
         docs=tuple((name, doc) for name, doc in docs if doc),
         source=draft.source,
-        marks=draft.marks("enum"),
+        marks={**draft.marks("enum"), **_member_marks(draft)},
     )
 
 
@@ -39,6 +39,13 @@ def long_members(spec: EnumSpec) -> dict[str, MemberSpec]:
     """The members that are written as mappings, by name."""
     values = spec.values if isinstance(spec.values, dict) else {}
     return {name: one for name, one in values.items() if isinstance(one, MemberSpec)}
+
+
+def _member_marks(draft: Draft[EnumSpec]) -> Marks:
+    """The mark of each member, as in "values.idle"."""
+    is_list = isinstance(draft.spec.values, list)
+    steps = ((name, k if is_list else name) for k, name in enumerate(draft.spec.values))
+    return {f"values.{name}": draft.key("values", step) for name, step in steps}
 
 
 def _numbers(draft: Draft[EnumSpec]) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Mark
 
-_SUFFIXES = (".yaml", ".yml")
+SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def _walk(root: Path, diagnostics: Diagnostics, whole: Mark) -> Iterator[str]:
     for folder, _, names in os.walk(root, onerror=failed):
         below = os.path.relpath(folder, root).replace(os.sep, "/")
         for name in names:
-            if name.endswith(_SUFFIXES):
+            if name.endswith(SUFFIXES):
                 yield name if below == "." else f"{below}/{name}"
 
 

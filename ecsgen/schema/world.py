@@ -25,6 +25,7 @@ from ecsgen.schema.types import Known
 Components = Mapping[str, Draft[ComponentSpec]]
 
 _WORLD_RESERVED: Final = WORLD_NAMES | FIELD_GROUPS["builtins that generated code uses"]
+_BITS: Final = ("index_bits", "generation_bits")
 _CLAUSES: Final = ("all", "any", "none", "optional")
 # Key → the value that keeps a component out; empty: any value but the default.
 _GROUP_FORBIDS: Final = {"instances": "many", "lookup": "direct", "partition": ""}
@@ -104,16 +105,19 @@ class _Builder:
         }
 
     def marks(self) -> dict[str, Mark]:
-        """Of the top-level keys, and of each entry as in "groups.bodies"."""
+        """Of the top-level keys, and of entries as in "groups.bodies" and "entity.index_bits"."""
         marks = dict(self._draft.marks("world"))
         for key in ("bundles", "queries", "groups", "kernels"):
             for name in getattr(self._draft.spec, key):
                 marks[f"{key}.{name}"] = self._draft.key(key, name)
+        marks |= {
+            f"entity.{key}": self._draft.key("entity", key) for key in _BITS if self._written(key)
+        }
         return marks
 
     def check_handles(self) -> None:
         entity = self._draft.spec.entity
-        written = [key for key in ("index_bits", "generation_bits") if self._written(key)]
+        written = [key for key in _BITS if self._written(key)]
         if entity.index_bits + entity.generation_bits > 64:
             mark = self._draft.key("entity", written[-1])
             bits = entity.index_bits + entity.generation_bits

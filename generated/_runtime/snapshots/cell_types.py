@@ -144,3 +144,15 @@ def bits(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind in "f":
         return array.view(f"u{array.itemsize}")
     return array
+
+
+def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows have another cell than the default, bit by bit; objects: if some."""
+    if cells.dtype.hasobject:
+        some = (cell is not None for cell in cells)
+        return np.fromiter(some, np.bool_, len(cells))
+    differs: NDArray[np.bool_] = np.asarray(bits(cells) != bits(default))
+    found: NDArray[np.bool_] = np.logical_or.reduce(
+        differs, axis=tuple(range(1, differs.ndim))
+    )
+    return found

@@ -92,17 +92,23 @@ def as_flags(
 
 def number_as_member(cells: NDArray[Any], old: str, new: CellType) -> NDArray[Any]:
     """Return numbers as the members of an enum, or flags, that have these."""
-    stored = as_number(cells, old, new)
+    try:
+        stored = as_number(cells, old, new)
+    except BadCellError as error:
+        raise _no_number(cells, error.element, new) from None
     if new.base == "flags":
         bad = stored & ~stored.dtype.type(new.mask) != 0
     else:
         numbers = np.array(list(new.members.values()), stored.dtype)
         bad = ~np.isin(stored, numbers)
     if bad.any():
-        element = int(bad.argmax())
-        number = cells.reshape(-1)[element].item()
-        raise BadCellError(element, f"{number!r} is no number of {new.target}")
+        raise _no_number(cells, int(bad.argmax()), new)
     return stored
+
+
+def _no_number(cells: NDArray[Any], element: int, new: CellType) -> BadCellError:
+    number = cells.reshape(-1)[element].item()
+    return BadCellError(element, f"{number!r} is no number of {new.target}")
 
 
 def _refuse(

@@ -6,7 +6,7 @@ fields come last. Columns in which nothing changes are the same arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .evolution.chunks import plan_chunks
 from .evolution.fields import FieldMaker
@@ -18,20 +18,30 @@ from .evolution.names import Names, Renames, match
 from .evolution.owners import plan_rows
 from .evolution.rows import RowPlan
 from .saved import Document, Saved, state_key
+from .tables import Snapshot
 
 
-def migrate(
-    old: Saved, schema: Document, renames: Renames, drop: Iterable[str] = ()
+def migrate_saved(
+    saved: Saved,
+    schema: Document,
+    renames: Renames,
+    drop: Iterable[str] = (),
+    migrate: Callable[[Snapshot], object] | None = None,
 ) -> Saved:
     """Return what a world of `schema` would have saved; O(n), n log n for links and ids.
 
-    Raises SnapshotError for what would be lost or does not fit, and says where. `drop` names what
-    may be lost: `body.mood`, `old_thing`, `Mode.sleep`, `sprite.entity`.
+    `migrate` is called first, and may change what there was; what it raises passes through. `drop`
+    names what may be lost: `body.mood`, `old_thing`, `Mode.sleep`, `sprite.entity`.
+
+    Raises SnapshotError for what would be lost or does not fit, and says where.
     """
     if isinstance(drop, str):
         raise TypeError(f"drop: wanted a list of names, not {drop!r}")
-    names = match(old, schema, renames, frozenset(drop))
-    return _Migration(names).result()
+    if migrate is not None:
+        old = Snapshot(saved)
+        migrate(old)
+        saved = old._result()
+    return _Migration(match(saved, schema, renames, frozenset(drop))).result()
 
 
 class _Migration:

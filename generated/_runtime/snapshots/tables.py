@@ -1,7 +1,264 @@
-"""Stub until the real one is merged."""
+"""What a user's `migrate(old)` sees of a snapshot: tables of arrays, by the names of then.
+
+It may change them before they are matched with the schemas of now. What it leaves alone is not even
+looked at.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..handles import EntityArray
+from .adding import created_owners, free_module, new_component, owner_columns
+from .cell_types import cell_type
+from .evolution.fields import tensors_of
+from .evolution.old import LENGTHS, OldComponent
+from .given import (
+    given_array,
+    given_cells,
+    given_field,
+    shown_cells,
+    stored_cells,
+)
+from .saved import Document, Saved
+
+
+class SnapshotTable:
+    """The rows of one component: an array for each field.
+
+    `t["x"]` is a copy that may be changed in place; `t["x"] = array` sets a field, which need not
+    have been there, and `del t["x"]` and `t.pop("x")` take one away. Text is of dtype `S`, UTF-8;
+    objects are the bytes of their codec, or None. Rows can't be added or removed.
+    """
+
+    __slots__ = ("_given", "_gone", "_old", "_seen")
+
+    def __init__(self, old: OldComponent) -> None:
+        self._old = old
+        self._seen: dict[str, NDArray[Any]] = {}
+        self._given: dict[str, NDArray[Any]] = {}
+        self._gone: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"<{self._old.name}: {self.rows} rows of {', '.join(self)}>"
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self._old.count
+
+    @property
+    def entity(self) -> EntityArray:
+        """The owner of each row, shape (rows,); read-only. Empty if rows belong to nobody."""
+        owners = self._old.owners
+        owners = owners[:] if self._old.used is None else owners[self._old.used]
+        owners.flags.writeable = False
+        return owners
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the fields."""
+        before = (name for name in self._old.fields if name not in self._gone)
+        return iter(dict.fromkeys([*before, *self._given]))
+
+    def __contains__(self, field: object) -> bool:
+        """Return whether there is a field of this name."""
+        return field in self._given or (
+            field in self._old.fields and field not in self._gone
+        )
+
+    def __getitem__(self, field: str) -> NDArray[Any]:
+        """Return the cells of a field, shape (rows, *shape); KeyError if there is none."""
+        self._require(field)
+        if field in self._given:
+            return self._given[field]
+        if field not in self._seen:
+            cells = self._old.cells(field)
+            if self._old.used is not None:
+                cells = cells[self._old.used]
+            self._seen[field] = shown_cells(self._old.type_of(field), cells)
+        return self._seen[field]
+
+    def __setitem__(self, field: str, values: ArrayLike) -> None:
+        """Let a field, old or new, have these values; they are copied.
+
+        Raises:
+            ValueError: not as many as there are rows, or no name of a field.
+            TypeError: no field holds such values.
+        """
+        if values is self._seen.get(field) or values is self._given.get(field):
+            return  # it was changed in place
+        if not isinstance(field, str) or not field.isidentifier():
+            raise ValueError(f"{self._old.name}: {field!r} is no name of a field")
+        name = f"{self._old.name}.{field}"
+        self._given[field] = given_array(name, values, self.rows)
+        self._seen.pop(field, None)
+
+    def __delitem__(self, field: str) -> None:
+        """Take a field away: it is not missed. KeyError if there is none."""
+        self._require(field)
+        self._given.pop(field, None)
+        self._seen.pop(field, None)
+        self._gone.add(field)
+
+    def pop(self, field: str) -> NDArray[Any]:
+        """Take a field away and return its cells; KeyError if there is none."""
+        cells = self[field]
+        del self[field]
+        return cells
+
+    def _require(self, field: str) -> None:
+        if field not in self:
+            some = ", ".join(self) or "none"
+            raise KeyError(f"{self._old.name} has no field {field!r}; it has {some}")
+
+    def _put_into(self, arrays: dict[str, NDArray[Any]]) -> Document:
+        """Put changed cells into tensors; return the document of the component."""
+        before = self._old.fields
+        fields: Document = {name: before[name] for name in self if name in before}
+        for name, cells in self._seen.items():
+            plain = {"cold": False, "split": False}
+            fields[name] = {**before[name], **plain}
+            self._put(arrays, name, before[name]["type"], cells)
+        for name, cells in self._given.items():
+            text, stored = given_cells(cells)
+            fields[name] = given_field(text)
+            self._put(arrays, name, text, stored)
+        return {**self._old.doc, "fields": fields}
+
+    def _put(
+        self,
+        arrays: dict[str, NDArray[Any]],
+        name: str,
+        text: str,
+        cells: NDArray[Any],
+    ) -> None:
+        if name in self._seen:
+            cells = stored_cells(self._old.type_of(name), cells)
+        if self._old.used is not None:
+            empty = None if cells.dtype.hasobject else 0
+            whole = np.full((self._old.n, *cells.shape[1:]), empty, cells.dtype)
+            whole[self._old.used] = cells
+            cells = whole
+        target = f"{self._old.module}.{name}"
+        for tensor in (target, target + LENGTHS):
+            arrays.pop(tensor, None)
+        kind = cell_type(text, self._old.saved.schema["enums"])
+        arrays |= tensors_of(target, kind, cells, {"split": False})
+
 
 class Snapshot:
-    pass
+    """All components of a snapshot whose schemas were others, by name.
+
+    `old["Body"]` is a table; `del old["Body"]` takes one away, `old.add` adds one.
+    """
+
+    __slots__ = ("_saved", "_schema", "_tables")
+
+    def __init__(self, saved: Saved) -> None:
+        self._saved = saved
+        self._schema = deepcopy(saved.schema)
+        self._tables: dict[str, SnapshotTable] = {}
+
+    def __repr__(self) -> str:
+        return f"<{self._saved.name}: version {self.version} of {', '.join(self)}>"
+
+    @property
+    def version(self) -> int:
+        """The `version` that the world's schema had."""
+        version: int = self._schema["version"]
+        return version
+
+    @property
+    def fingerprint(self) -> str:
+        """The `World.FINGERPRINT` of the package that saved it."""
+        text = json.dumps(self._schema, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def schema(self) -> Document:
+        """The schemas that it was saved with, as in the file; a copy."""
+        return deepcopy(self._schema)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the components."""
+        return iter(self._saved.schema["components"])
+
+    def __contains__(self, component: object) -> bool:
+        """Return whether there is a component of this name."""
+        return component in self._saved.schema["components"]
+
+    def __getitem__(self, component: str) -> SnapshotTable:
+        """Return the table of a component; KeyError if there is none."""
+        if component not in self:
+            some = ", ".join(self) or "none"
+            raise KeyError(f"there is no component {component!r}; there are {some}")
+        if component not in self._tables:
+            doc = self._saved.schema["components"][component]
+            old = OldComponent(self._saved, component, doc, is_new=False)
+            self._tables[component] = SnapshotTable(old)
+        return self._tables[component]
+
+    def __delitem__(self, component: str) -> None:
+        """Take a component away with all its rows; KeyError if there is none."""
+        _ = self[component]
+        components = dict(self._saved.schema["components"])
+        del components[component], self._tables[component]
+        self._saved = _with_components(self._saved, components)
+
+    def add(
+        self, component: str, entity: ArrayLike | None, /, **fields: ArrayLike
+    ) -> SnapshotTable:
+        """Add a component with a row for each entity, or with `entity=None` rows of nobody.
+
+        Handles are those of the snapshot. Rows of the dead, and several of one entity, are as
+        everywhere else: the new schemas say whether there may be any.
+
+        Raises:
+            ValueError: there is one already, an entity was never created, or a field has not as
+                many values as there are rows.
+            TypeError: no field holds such values, or entities are no integers.
+        """
+        if component in self:
+            raise ValueError(f"there is a component {component!r} already")
+        if not isinstance(component, str) or not component.isidentifier():
+            raise ValueError(f"{component!r} is no name of a component")
+        module = free_module(self._saved, component)
+        if entity is None:
+            if not fields:
+                raise ValueError(f"{component}: no field says how many rows there are")
+            count, columns = len(np.atleast_1d(next(iter(fields.values())))), {}
+        else:
+            owners = created_owners(self._saved, component, entity)
+            count, columns = len(owners), owner_columns(owners)
+        table = SnapshotTable(
+            new_component(self._saved, component, module, columns, count)
+        )
+        for name, values in fields.items():
+            table[name] = values
+        old = table._old
+        self._saved = _with_components(
+            old.saved, {**self._saved.schema["components"], component: old.doc}
+        )
+        self._tables[component] = table
+        return table
+
+    def _result(self) -> Saved:
+        """Return the snapshot with all that was changed."""
+        components = dict(self._saved.schema["components"])
+        arrays = dict(self._saved.arrays)
+        for name, table in self._tables.items():
+            components[name] = table._put_into(arrays)
+        saved = _with_components(self._saved, components)
+        return replace(saved, arrays=arrays)
+
+
+def _with_components(saved: Saved, components: Document) -> Saved:
+    return replace(saved, schema={**saved.schema, "components": components})

@@ -61,11 +61,8 @@ def _is_chunked(doc: dict[str, Any]) -> bool:
 
 def _all_stay(names: Names, plans: dict[str, RowPlan], components: list[str]) -> bool:
     """Whether no component comes to the chunks or leaves them, and no row goes."""
-    before = {
-        name
-        for name, doc in names.saved.schema["components"].items()
-        if _is_chunked(doc)
-    }
+    tables = names.saved.state.get("archetypes", {"tables": []})["tables"]
+    before = {name for present, _ in tables for name in present}
     goes_on = set()
     for name in components:
         old = names.old(name)
@@ -74,7 +71,7 @@ def _all_stay(names: Names, plans: dict[str, RowPlan], components: list[str]) ->
         if not old.is_chunked or not plans[name].stays:
             return False
         goes_on.add(old.name)
-    return goes_on == before
+    return before <= goes_on
 
 
 def _present(names: Names, old: list[str]) -> list[str]:

@@ -5,13 +5,11 @@ A cell without a cold row is the old default; if that is another one now, its ro
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import NIL, RowArray
-from ..cell_types import bits
+from ..cell_types import differing
 from ..convert import BadRowError
 from .fields import Columns, FieldMaker, tensors_of
 from .old import OldComponent
@@ -31,7 +29,7 @@ def cold_columns(
     cells = {name: maker.cells(component, name, plan) for name in fields}
     differs = np.zeros(plan.count, np.bool_)
     for name, column in cells.items():
-        differs |= _differing(column, maker.names.default_of(component, name))
+        differs |= differing(column, maker.names.default_of(component, name))
     rows = _rows_with_cold(maker.names.old(component), plan, differs)
     cold_row = np.full(plan.count, NIL, np.uint32)
     cold_row[rows] = np.arange(len(rows))
@@ -57,7 +55,7 @@ def _keep_their_rows(maker: FieldMaker, component: str, fields: list[str]) -> bo
         except BadRowError:
             return False
         default = maker.names.default_of(component, name)
-        if _differing(np.asarray(before)[None], default).any():
+        if differing(np.asarray(before)[None], default).any():
             return False
     return True
 
@@ -92,16 +90,6 @@ def _tensors(maker: FieldMaker, component: str, cells: Columns) -> Columns:
         target = f"{doc['module']}.cold.{name}"
         kind = names.type_of(component, name)
         found |= tensors_of(target, kind, column, doc["fields"][name])
-    return found
-
-
-def _differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which cells are not the default, bit by bit; objects if they are some."""
-    if cells.dtype.hasobject:
-        some = (cell is not None for cell in cells)
-        return np.fromiter(some, np.bool_, len(cells))
-    differs: NDArray[np.bool_] = bits(cells) != bits(default)
-    found: NDArray[np.bool_] = differs.reshape(len(cells), -1).any(axis=1)
     return found
 
 

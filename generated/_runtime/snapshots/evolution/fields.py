@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..convert import BadRowError, change_of, converted, is_same_in_files
 from .handles import Handles
 from .ids import NewIds
 from .names import Names
-from .old import LENGTHS, OldComponent, encoded_bytes, split_names, split_places
+from .old import LENGTHS, OldComponent, encoded_bytes, split_names
 from .rows import RowPlan
 
 Columns = dict[str, NDArray[Any]]
@@ -58,6 +59,8 @@ class FieldMaker:
         former = self.names.former(component, field)
         if former is None:
             return False
+        if self.names.old(component).fields[former].get("given"):
+            return False  # integers may stand for handles
         change = self.names.change(component, field, former)
         if change.new.base == "entity" and not self.handles.stay:
             return False
@@ -142,8 +145,8 @@ def tensors_of(
         return {name: data, name + LENGTHS: lengths}
     if not doc["split"]:
         return {name: cells}
-    ends, places = split_names(kind), split_places(kind)
+    flat = cells.reshape(len(cells), prod(kind.shape))
     return {
-        f"{name}_{end}": np.ascontiguousarray(cells[:, *place])
-        for end, place in zip(ends, places, strict=True)
+        f"{name}_{end}": np.ascontiguousarray(flat[:, element])
+        for element, end in enumerate(split_names(kind))
     }

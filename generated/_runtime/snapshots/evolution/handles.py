@@ -52,8 +52,9 @@ class Handles:
             return np.zeros(handles.shape, np.bool_)
         now = self.cells.take(index, mode="clip") >> np.uint64(self.old.of_index)
         given = handles >> np.uint64(self.old.of_index)
-        known = (given != 0) & (index < count)
-        return known & ((now == 0) | (given < now) | self.alive(handles))
+        known: NDArray[np.bool_] = (given != 0) & (index < count)
+        known &= (now == 0) | (given < now) | self.alive(handles)
+        return known
 
     def fit(self, handles: EntityArray) -> NDArray[np.bool_]:
         """Return which handles have a place among the new bits."""

@@ -17,9 +17,9 @@ from ..cell_types import (
     HANDLES,
     INTEGERS,
     CellType,
-    bits,
     cell_type,
     default_cell,
+    differing,
 )
 from ..convert import Change, change_of
 from ..member_rules import MemberNames
@@ -170,14 +170,7 @@ def _is_dropped(names: Names, now: str, old: OldComponent, field: str) -> bool:
 
 def first_value(old: OldComponent, field: str) -> int | None:
     """Return the first row whose cell is not the default, bit by bit, or None."""
-    cells, default = old.stored(field), old.default_of(field)
-    if default.dtype.hasobject:
-        differs = np.fromiter(
-            (cell is not None for cell in cells), np.bool_, len(cells)
-        )
-    else:
-        differs = bits(cells) != bits(default)
-        differs = differs.reshape(len(cells), -1).any(axis=1)
+    differs = differing(old.stored(field), old.default_of(field))
     if old.used is not None:
         differs[old.owners == 0] = False
     return int(differs.argmax()) if differs.any() else None

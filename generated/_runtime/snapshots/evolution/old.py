@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import product
 from math import prod
 from typing import Any, Final
 
@@ -176,8 +175,3 @@ def split_names(kind: CellType) -> list[str]:
     """Return what the columns of a split field's elements end with, in C order."""
     count = prod(kind.shape)
     return list("xyzw"[:count]) if count <= 4 else list(map(str, range(count)))
-
-
-def split_places(kind: CellType) -> list[tuple[int, ...]]:
-    """Return where the elements are in a cell, in the same order."""
-    return list(product(*map(range, kind.shape)))

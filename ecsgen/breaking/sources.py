@@ -1,0 +1,53 @@
+"""Where older schemas come from: a folder, a revision of git, a snapshot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ecsgen.breaking.git import files_of
+from ecsgen.breaking.sides import Side
+from ecsgen.config import UsageError, shown
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Project
+from ecsgen.schema import load, load_files
+
+GIT = "git:"
+
+
+def older_side(source: str, schemas: Path, diagnostics: Diagnostics) -> Side | None:
+    """Return the older version; None if its schemas have errors, which are reported.
+
+    `source`: a folder, `git:REV` for the folder `schemas` as it was then, or a snapshot's path.
+
+    Raises:
+        UsageError: there is no such thing, or it is no snapshot.
+    """
+    if source.startswith(GIT):
+        return _side(_at_revision(source.removeprefix(GIT), schemas, diagnostics))
+    path = Path(source)
+    if path.is_dir():
+        return _side(load(path, diagnostics))
+    return _in_snapshot(path)
+
+
+def _side(project: Project | None) -> Side | None:
+    return None if project is None else Side.of(project)
+
+
+def _at_revision(revision: str, schemas: Path, diagnostics: Diagnostics) -> Project | None:
+    with files_of(schemas, revision) as files:
+        return load_files(files, schemas, diagnostics)
+
+
+def _in_snapshot(path: Path) -> Side:
+    from ecsgen.runtime.errors import SnapshotError  # numpy comes with it
+    from ecsgen.runtime.snapshots.check import checked_documents
+    from ecsgen.runtime.snapshots.reading import read_snapshot
+
+    try:
+        saved = checked_documents(read_snapshot(path, map_pages=True))
+    except SnapshotError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"can't read {shown(path.absolute())}: {error.strerror}") from None
+    return Side.of_snapshot(saved.schema)
