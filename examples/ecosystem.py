@@ -2,7 +2,8 @@
 
 All animals that move are the world's group `bodies`, whose columns are plain slices. Two queries
 tell grazers from hunters. The young follow their mothers through the hierarchy of `Kin`, as long as
-both live. The same seed gives the same years and the same picture.
+both live. The same seed gives the same years and the same picture, in one go or with pauses: with
+`--save` the land is written into a file at the end, and `--resume` goes on from one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
 import _path  # noqa: F401  (must come before `generated`)
 import numpy as np
@@ -28,6 +29,13 @@ BITE = 0.06  # of grass, at most, per tick
 LUCK = 0.15  # of a hunter that meets a grazer, per tick
 TURN = 0.5  # radians that an animal turns per tick, about
 CHILDHOOD = 40  # ticks that the young follow their mothers
+
+CODECS = {
+    "world.grass": (np.ndarray.tobytes, lambda data: np.frombuffer(data, np.float32).copy()),
+    "*": None,
+}
+"""How the grass goes into a file; other attributes of the land are JSON, and the columns of Python
+objects that other components have stay out."""
 
 Floats: TypeAlias = NDArray[np.float32]
 Cells: TypeAlias = NDArray[np.intp]
@@ -47,16 +55,42 @@ GRAZER = Kind(speed=0.5, cost=0.022, enough=2.0, meal=3.0)
 HUNTER = Kind(speed=0.9, cost=0.025, enough=2.5, meal=1.0)
 
 
+class Land(World):
+    """A world with grass, which is saved with it, and so is whatever else is an attribute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tick = 0
+        self.grass = np.full(CELLS * CELLS, 0.5, np.float32)
+        self.dice: dict[str, Any] = {}  # the state of the random numbers, while it is saved
+
+
 class Ecosystem:
     """A world of animals on a land of grass."""
 
-    def __init__(self, grazers: int, hunters: int, seed: int = 1) -> None:
-        self.world = World()
-        self.rng = np.random.default_rng(seed)
-        self.grass = np.full(CELLS * CELLS, 0.5, np.float32)
-        self.tick = 0
-        self._settle(GRAZER, grazers)
-        self._settle(HUNTER, hunters)
+    def __init__(self, world: Land, rng: np.random.Generator) -> None:
+        self.world = world
+        self.rng = rng
+
+    @classmethod
+    def settled(cls, grazers: int, hunters: int, seed: int = 1) -> Self:
+        """Return a land on which animals have just arrived."""
+        ecosystem = cls(Land(), np.random.default_rng(seed))
+        ecosystem._settle(GRAZER, grazers)
+        ecosystem._settle(HUNTER, hunters)
+        return ecosystem
+
+    @classmethod
+    def resumed(cls, path: Path) -> Self:
+        """Return a land that was saved: it goes on as if it had never stopped."""
+        ecosystem = cls(Land.load(path, codecs=CODECS), np.random.default_rng())
+        ecosystem.rng.bit_generator.state = ecosystem.world.dice
+        return ecosystem
+
+    def save(self, path: Path) -> None:
+        """Write the land into a file."""
+        self.world.dice = dict(self.rng.bit_generator.state)
+        self.world.save(path, codecs=CODECS)
 
     def _settle(self, kind: Kind, count: int) -> None:
         place = self.rng.uniform(0.0, SIDE, (count, 3))
@@ -74,8 +108,8 @@ class Ecosystem:
 
     def step(self) -> None:
         """Let a tick pass."""
-        self.tick += 1
-        self.grass += GROWTH * (1.0 - self.grass)
+        self.world.tick += 1
+        self.world.grass += GROWTH * (1.0 - self.world.grass)
         self._follow_mothers()
         self._move()
         self._graze()
@@ -90,7 +124,7 @@ class Ecosystem:
     def _follow_mothers(self) -> None:
         """Turn the young to where their mothers are."""
         kin, position = self.world.kin.data, self.world.position
-        young = np.flatnonzero((kin.parent != NIL) & (kin.born > self.tick - CHILDHOOD))
+        young = np.flatnonzero((kin.parent != NIL) & (kin.born > self.world.tick - CHILDHOOD))
         mothers = position.lookup_many(kin.entity[kin.parent[young]])
         children = position.lookup_many(kin.entity[young])
         place = position.data.value
@@ -118,9 +152,10 @@ class Ecosystem:
         """Let those in a cell share its grass."""
         query = self.world.grazers
         cells = cells_of(query.position.value)
-        eaters = np.bincount(cells, minlength=len(self.grass))
-        share = np.minimum(self.grass / np.maximum(eaters, 1), BITE).astype(np.float32)
-        self.grass -= share * eaters
+        grass = self.world.grass
+        eaters = np.bincount(cells, minlength=len(grass))
+        share = np.minimum(grass / np.maximum(eaters, 1), BITE).astype(np.float32)
+        grass -= share * eaters
         query.energy.stored += GRAZER.meal * share[cells] - GRAZER.cost
 
     def _hunt(self) -> None:
@@ -155,7 +190,7 @@ class Ecosystem:
                 position={"value": place},
                 velocity={"value": -heading},
                 energy={"stored": half},
-                kin={"born": self.tick},
+                kin={"born": self.world.tick},
                 predator={} if kind is HUNTER else None,
             )
             self._attach(children, mothers)
@@ -201,11 +236,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--hunters", type=int, default=150, help="at the beginning")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--svg", type=Path, default=Path(__file__).parent / "ecosystem.svg")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the land at the end")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="go on from a saved land")
     options = parser.parse_args(arguments)
     if min(options.ticks, options.grazers, options.hunters) < 1:
         parser.error("--ticks, --grazers and --hunters must be at least 1")
 
-    ecosystem = Ecosystem(options.grazers, options.hunters, options.seed)
+    if options.resume:
+        ecosystem = Ecosystem.resumed(options.resume)
+    else:
+        ecosystem = Ecosystem.settled(options.grazers, options.hunters, options.seed)
     counts = [ecosystem.counts()]
     began = time.perf_counter()
     for _ in range(options.ticks):
@@ -219,6 +259,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{name:8} {column[-1]:6,} alive, {low:,} to {high:,} in {options.ticks:,} ticks")
     levels = len(ecosystem.world.kin.levels())
     print(f"families of up to {levels} generations, {1e3 * taken / options.ticks:.2f} ms per tick")
+    if options.save:
+        ecosystem.save(options.save)
+        print(f"saved {options.save}")
     options.svg.write_text(picture(history), encoding="utf-8")
     print(f"wrote {options.svg}")
 

@@ -70,6 +70,17 @@ def test_particles(checkout: Path) -> None:
     assert all(0 < float(best) <= float(median) for _, best, median in rows)
 
 
+def test_an_ecosystem_goes_on_from_a_file(checkout: Path) -> None:
+    def played(*arguments: str) -> None:
+        done = run(checkout, "ecosystem.py", *arguments, "--svg", "land.svg")
+        assert done.returncode == 0, done.stderr
+
+    played("--ticks", "60", "--save", "whole.snap")
+    played("--ticks", "25", "--save", "half.snap")
+    played("--ticks", "35", "--resume", "half.snap", "--save", "both.snap")
+    assert (checkout / "both.snap").read_bytes() == (checkout / "whole.snap").read_bytes()
+
+
 def test_ecosystem(checkout: Path) -> None:
     pictures = []
     for name in ("first.svg", "second.svg"):

@@ -16,7 +16,7 @@ from .codecs import Codecs, check_codecs, json_text, require_codecs
 from .columns import LENGTHS
 from .contents import object_columns, parts_of, state_of
 from .loading import Loading
-from .migrate import migrate as migrate_saved
+from .migrate import migrate_saved
 from .reading import NAMELESS, SnapshotFile, read_snapshot
 from .saved import Document, Saved
 from .tables import Snapshot
@@ -92,7 +92,7 @@ def load(
     if file.metadata["fingerprint"] != package.FINGERPRINT:
         same = None
         schema = json.loads(package.SCHEMA)
-        saved = migrate_saved(saved, schema, package.RENAMES, drop)
+        saved = migrate_saved(saved, schema, package.RENAMES, drop, migrate)
     world = kind()
     known = _codecs_for(saved, codecs)
     Loading(saved, known, same, trusts_maps=mmap and not verified).fill(world)

@@ -45,7 +45,7 @@ def check_chains(
     firsts = []
     n_lasts = 0
     for block in cell_blocks(rows.n):
-        after, back = nexts[block], before[block]
+        after, back = nexts[block], before[block].astype(np.intp)
         is_last = after == NIL
         numbers = np.arange(block.start, block.stop, dtype=np.uint32)
         lost = (before.take(after, mode="clip") != numbers) & ~is_last
@@ -77,20 +77,27 @@ def check_circles(rows: CheckedRows, column: str) -> None:
 def row_on_way_round(links: Links) -> int:
     """Return a row from which links, each NIL or a row, never end; NIL if all do.
 
-    By pointer jumping, of rows that are still on their way: O(n log length).
+    By pointer jumping: a round replaces where each row leads by where that leads, so r rounds go
+    2**r steps at least. O(n log length); where most links go one way, two or three rounds do, for
+    rows see what the same round has found for those before them.
     """
     n = len(links)
-    jumps = np.empty(n + 1, np.intp)
+    jumps = np.full(n + 1, n, np.uint32)
     np.minimum(links, n, out=jumps[:n], casting="unsafe")
-    jumps[n] = n
-    under_way = np.flatnonzero(jumps[:n] != n)
+    blocks = list(cell_blocks(n))
     for _ in range(n.bit_length() + 1):
-        if not len(under_way):
+        blocks = [block for block in reversed(blocks) if _jump(jumps, block, n)]
+        if not blocks:
             return NIL
-        far = jumps.take(jumps.take(under_way))
-        jumps[under_way] = far
-        under_way = under_way[far != n]
-    return int(under_way[0])
+    block = blocks[0]
+    return block.start + int((jumps[block] != n).argmax())
+
+
+def _jump(jumps: Links, block: slice, end: int) -> bool:
+    """Let rows lead where their links' links do; return whether some are under way still."""
+    far = jumps.take(jumps[block])
+    jumps[block] = far
+    return bool(far.min() != end)
 
 
 def _refuse_beginning(

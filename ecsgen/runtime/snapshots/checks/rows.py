@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..saved import Document, Saved
 
-_CELLS: Final = 32_768
+_CELLS: Final = 16_384
 """Looked at together: what is worked out of them stays in the cache."""
 
 Wrong = Callable[[slice], NDArray[np.bool_]]

@@ -51,7 +51,7 @@ class KnownEntities:
             cells = self._handles.take(self.indices(es), mode="clip")
             mask: NDArray[np.bool_] = cells != es
             if not living and mask.any():
-                mask[mask] = ~self._were_created(es[mask], cells[mask])
+                mask &= ~self._were_created(es, cells)
             return mask
 
         def why(row: int) -> str:

@@ -119,7 +119,7 @@ def _of_manager(
     if component["owner"] == "entity" and component["lookup"] == "sparse":
         yield "_map", WantedTensor("u4", (_ANY,))
     if component["owner"] == "entity" and component["destroy"] == "gc":
-        yield "_rng", WantedTensor("u4", (RNG_WORDS,), "rng")
+        yield "_rng", WantedTensor("u4", (RNG_WORDS,), f"{component['module']}._rng")
     if component["cold"] != "indirect":
         yield from _of_fields(saved, component, n, None)
         return

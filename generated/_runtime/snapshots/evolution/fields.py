@@ -59,6 +59,8 @@ class FieldMaker:
         former = self.names.former(component, field)
         if former is None:
             return False
+        if self.names.old(component).fields[former].get("given"):
+            return False  # integers may stand for handles
         change = self.names.change(component, field, former)
         if change.new.base == "entity" and not self.handles.stay:
             return False
