@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tests.policies_package import package
-from tests.snapshots import by_owner, snapshot
+from tests.held import by_owner, snapshot
 
 Broken = package.BrokenManagerError
 

@@ -78,7 +78,9 @@ SCHEMA: Document = {
         "Part": component("part", instances="many"),
         "Pos": component("pos"),
         "Sound": component("sound", instances="many", lookup="hash", destroy="manual"),
-        "Spark": component("spark", {"of": field("id<Tile>")}, owner="none", ids=True, partition="active"),
+        "Spark": component(
+            "spark", {"of": field("id<Tile>")}, owner="none", ids=True, partition="active"
+        ),
         "Tile": component("tile", {"sign": field("Sign", 1)}, lookup="direct", ids=True),
         "Trail": component("trail", ring=3),
         "Vel": component("vel"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.policies_package import ENTITIES, HEIR, MANAGERS, filled, package, populate
-from tests.snapshots import snapshot
+from tests.held import snapshot
 
 ROWS = 40
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.snapshots import snapshot
+from tests.held import snapshot
 from tests.world_package import world_package
 
 SCHEMA = """
