@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
@@ -199,3 +203,37 @@ def test_former_names_change_nothing_else(tmp_path: Path) -> None:
     assert now == plain
     assert with_past.components == project(tmp_path).components
     assert with_past.world == project(tmp_path).world
+
+
+def test_nothing_of_it_is_imported_before_it_is_asked_for() -> None:
+    code = """
+import sys
+import generated
+late = [name for name in sys.modules if "snapshots" in name or name.endswith("_schema")]
+assert not late, late
+assert generated.Snapshot.__name__ == "Snapshot"
+from generated import *
+assert SnapshotTable is generated.SnapshotTable
+assert not hasattr(generated, "Nothing")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=SHIPPED.parent)
+
+
+@pytest.mark.parametrize("name", ["Save", "Load", "ToBytes", "Fingerprint", "Snapshot"])
+def test_names_of_saving_are_reserved_for_components(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.yaml").write_text(f"component: {name}\n", encoding="utf-8")
+    diagnostics = Diagnostics()
+    load(tmp_path, diagnostics)
+    assert [found.code for found in diagnostics] == ([] if name == "Fingerprint" else ["E102"])
+
+
+@pytest.mark.parametrize("kind", ["queries: {%s: {all: [A]}}", "groups: {%s: [A, B]}", "KERNEL"])
+@pytest.mark.parametrize("name", ["save", "load", "to_bytes"])
+def test_names_of_saving_are_reserved_in_the_world(tmp_path: Path, name: str, kind: str) -> None:
+    kernel = "queries: {q: {all: [A]}}\nkernels: {%s: {over: q, steps: [A.x = 1]}}"
+    world = kind.replace("KERNEL", kernel) % name
+    text = f"component: A\nfields: {{x: f32}}\n---\ncomponent: B\n---\nworld: W\n{world}\n"
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    diagnostics = Diagnostics()
+    load(tmp_path, diagnostics)
+    assert [found.code for found in diagnostics] == ["E102"]

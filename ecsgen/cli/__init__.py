@@ -11,10 +11,11 @@ from typing import NoReturn
 
 import click
 
+from ecsgen.cli import breaking
 from ecsgen.cli.commands import ecsgen
 from ecsgen.config import UsageError, shown
 
-__all__ = ["ecsgen", "main"]
+__all__ = ["breaking", "ecsgen", "main"]
 
 REFUSED = 2
 FAULT = 3

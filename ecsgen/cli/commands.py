@@ -10,7 +10,6 @@ from typing import Any, TypeVar, get_args
 import click
 
 from ecsgen import __version__
-from ecsgen.breaking import Only
 from ecsgen.cli import report
 from ecsgen.cli.report import Format
 from ecsgen.config import BACKENDS, Backend, Options, UsageError, load_options, shown
@@ -21,13 +20,12 @@ from ecsgen.files.status import Status, look, look_again
 from ecsgen.model import Component, Project, World
 
 OUT_OF_STEP = 1
-BREAKS = 1
 USAGE = 2
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _schemas_argument(command: Command) -> Command:
+def schemas_argument(command: Command) -> Command:
     return click.argument("schemas", required=False, type=click.Path(path_type=Path))(command)
 
 
@@ -42,14 +40,14 @@ def _build_options(command: Command) -> Command:
         ),
         click.option("--backend", type=click.Choice(BACKENDS), help="What kernels are made for."),
         click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
-        _schemas_argument,
+        schemas_argument,
     ]
     for decorator in decorators:
         command = decorator(command)
     return command
 
 
-def _format_option(command: Command) -> Command:
+def format_option(command: Command) -> Command:
     choice = click.Choice(get_args(Format))
     text = "How errors are printed: text on standard error, the others on standard output."
     option = click.option("--format", type=choice, default="text", show_default=True, help=text)
@@ -68,7 +66,7 @@ def ecsgen() -> None:
 
 @ecsgen.command()
 @_build_options
-@_format_option
+@format_option
 @click.option("--force", is_flag=True, help="Overwrite files that were edited or are not ecsgen's.")
 @click.pass_context
 def build(
@@ -120,7 +118,7 @@ def _say_nothing_to_do(before: Status, format: Format) -> None:
 
 @ecsgen.command()
 @_build_options
-@_format_option
+@format_option
 @click.pass_context
 def check(
     context: click.Context,
@@ -199,8 +197,8 @@ def _diff(before: Status) -> int:
 
 
 @ecsgen.command()
-@_schemas_argument
-@_format_option
+@schemas_argument
+@format_option
 @click.pass_context
 def validate(context: click.Context, schemas: Path | None, format: Format) -> None:
     """Check the schemas alone; quick, and nothing is generated."""
@@ -212,55 +210,6 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
     parts = ((len(project.components), "component"), (len(project.enums), "enum"))
     listed = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in parts)
     report.say(f"{listed}: valid", format)
-
-
-@ecsgen.command()
-@_schemas_argument
-@click.option(
-    "--against",
-    required=True,
-    metavar="DIR|git:REV|SNAPSHOT",
-    help="The older schemas: a folder, the same folder at a git revision, or those of a snapshot.",
-)
-@click.option("--only", type=click.Choice(get_args(Only)), help="Look for one kind alone.")
-@_format_option
-@click.pass_context
-def breaking(
-    context: click.Context, schemas: Path | None, against: str, only: Only | None, format: Format
-) -> None:
-    """Tell which changes of the schemas break saved data, or code that uses the package.
-
-    Compares SCHEMAS with older ones: every change is reported that would lose or refuse data saved
-    with those (E901 to E906), or break code that was written for them (E951 to E953).
-    """
-    options = load_options(schemas=schemas)
-    diagnostics = Diagnostics()
-    found = _breaking(options.schemas, against, only, diagnostics)
-    if found is None:
-        report.print_diagnostics(diagnostics, format)
-        context.exit(USAGE)
-    report.print_diagnostics(found, format)
-    report.say(report.breaks(found, against), format)
-    context.exit(BREAKS if found else 0)
-
-
-def _breaking(
-    schemas: Path, against: str, only: Only | None, diagnostics: Diagnostics
-) -> Diagnostics | None:
-    """What breaks; None if schemas on either side have errors, which are reported."""
-    from ecsgen.breaking.compare import compare
-    from ecsgen.breaking.report import Report
-    from ecsgen.breaking.sides import Places, Side
-    from ecsgen.breaking.sources import older_side
-    from ecsgen.schema import load
-
-    project = load(schemas, diagnostics)
-    older = older_side(against, schemas, diagnostics)
-    if project is None or older is None:
-        return None
-    found = diagnostics.emptied()
-    compare(older, Side.of(project), Places(project, schemas), Report(found, only))
-    return found
 
 
 @ecsgen.command()

@@ -145,13 +145,12 @@ def package_module(
         places[".archetypes"] = ["ArchetypeChunk", "Archetypes"]
     if enums:
         places[".enums"] = list(enums)
-    late = LATE_MODULE in sources()
-    names = [name for found in places.values() for name in found] + list(LATE if late else ())
+    names = [*(name for found in places.values() for name in found), *LATE]
     template = environment().get_template("package.py.j2")
     return template.render(
         world=world,
         imports=[import_line(module, places[module]) for module in sorted(places)],
-        late=LATE if late else (),
+        late=LATE,
         late_import=import_line(module_of(LATE_MODULE), list(LATE)),
         names=sorted(names, key=isort_key),
     )

@@ -1,0 +1,66 @@
+"""The command `ecsgen breaking`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from ecsgen.breaking import Only
+from ecsgen.cli import report
+from ecsgen.cli.commands import USAGE, ecsgen, format_option, schemas_argument
+from ecsgen.cli.report import Format
+from ecsgen.config import load_options
+from ecsgen.diagnostics import Diagnostics
+
+BREAKS = 1
+
+
+@ecsgen.command()
+@schemas_argument
+@click.option(
+    "--against",
+    required=True,
+    metavar="DIR|git:REV|SNAPSHOT",
+    help="The older schemas: a folder, the same folder at a git revision, or those of a snapshot.",
+)
+@click.option("--only", type=click.Choice(get_args(Only)), help="Look for one kind alone.")
+@format_option
+@click.pass_context
+def breaking(
+    context: click.Context, schemas: Path | None, against: str, only: Only | None, format: Format
+) -> None:
+    """Tell which changes of the schemas break saved data, or code that uses the package.
+
+    Compares SCHEMAS with older ones: every change is reported that would lose or refuse data saved
+    with those (E901 to E906), or break code that was written for them (E951 to E953).
+    """
+    options = load_options(schemas=schemas)
+    diagnostics = Diagnostics()
+    found = _breaking(options.schemas, against, only, diagnostics)
+    if found is None:
+        report.print_diagnostics(diagnostics, format)
+        context.exit(USAGE)
+    report.print_diagnostics(found, format)
+    report.say(report.breaks(found, against), format)
+    context.exit(BREAKS if found else 0)
+
+
+def _breaking(
+    schemas: Path, against: str, only: Only | None, diagnostics: Diagnostics
+) -> Diagnostics | None:
+    """What breaks; None if schemas on either side have errors, which are reported."""
+    from ecsgen.breaking.compare import compare
+    from ecsgen.breaking.report import Report
+    from ecsgen.breaking.sides import Places, Side
+    from ecsgen.breaking.sources import older_side
+    from ecsgen.schema import load
+
+    project = load(schemas, diagnostics)
+    older = older_side(against, schemas, diagnostics)
+    if project is None or older is None:
+        return None
+    found = diagnostics.emptied()
+    compare(older, Side.of(project), Places(project, schemas), Report(found, only))
+    return found
