@@ -69,7 +69,7 @@ def raw_read(path: Path) -> object:
     """Read a file into new memory."""
     with open(path, "rb", buffering=0) as file:
         data = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
-        view = memoryview(data)
+        view = data.data
         while view:
             view = view[file.readinto(view) :]
     return data
