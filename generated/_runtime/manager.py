@@ -204,10 +204,10 @@ class Manager(FixedParts, ABC):
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         """Check columns for `count` new rows; fields that are not given take their defaults."""
         buffer = self.data._buffer
-        return {
-            name: field.many(given.get(name, default), count, buffer)
-            for name, (field, default) in self._CONVERTERS.items()
-        }
+        columns: Columns = {}
+        for name, (field, default) in self._CONVERTERS.items():
+            columns[name] = field.many(given.get(name, default), count, buffer)
+        return columns
 
     @property
     def _is_watched(self) -> bool:
