@@ -111,8 +111,8 @@ GROUPS = (
         Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
         Mutant(
             "survivors in the wrong order",
-            r"tail\.nonzero\(\)\[0\] \+ kept",
-            "tail.nonzero()[0][::-1] + kept",
+            r"\(~leaves\)\.nonzero\(\)\[0\] \+ kept",
+            "(~leaves).nonzero()[0][::-1] + kept",
         ),
         Mutant("the last one that stays does not move", r"if kept == 0:", "if kept <= 1:"),
         Mutant(

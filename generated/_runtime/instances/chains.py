@@ -90,10 +90,9 @@ def linked(
     """
     order = owners.argsort(kind="stable")
     owners, ordered = owners[order], rows[order]
-    starts = np.ones(len(rows), np.bool_)
-    starts[1:] = owners[1:] != owners[:-1]
-    ends = np.ones(len(rows), np.bool_)
-    ends[:-1] = starts[1:]
+    starts, ends = np.empty((2, len(rows)), np.bool_)
+    starts[:1] = ends[-1:] = True
+    starts[1:] = ends[:-1] = owners[1:] != owners[:-1]
     first, last = ordered[starts], ordered[ends]
     writes: list[Write] = [
         (nexts, ordered[:-1], ordered[1:]),
@@ -215,9 +214,9 @@ def _bridged(neighbours: RowArray, gone: RowArray) -> RowArray:
     """Return, for each row of `gone`, the first row along its neighbours that stays, or NIL."""
     place = gone.searchsorted(neighbours)
     np.minimum(place, len(gone) - 1, out=place)
-    active = (gone[place] == neighbours).nonzero()[0]
-    jump = np.full(len(gone), -1, np.intp)
-    jump[active] = place[active]
+    goes_too = gone[place] == neighbours
+    active = goes_too.nonzero()[0]
+    jump = np.where(goes_too, place, -1)
     while len(active):
         through = jump[active]
         neighbours[active], jump[active] = neighbours[through], jump[through]

@@ -139,9 +139,9 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     if kept == 0:
         return NO_ROWS, NO_ROWS
     split = int(gone.searchsorted(kept))
-    tail = np.ones(n - kept, np.bool_)
-    tail[gone[split:] - kept] = False
-    return tail.nonzero()[0] + kept, gone[:split]
+    leaves = np.zeros(n - kept, np.bool_)  # `ones` is written in Python
+    leaves[gone[split:] - kept] = True
+    return (~leaves).nonzero()[0] + kept, gone[:split]
 
 
 def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
