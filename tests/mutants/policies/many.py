@@ -74,8 +74,8 @@ GROUPS = (
         ),
         Mutant(
             "the map is not told where first rows went",
-            r"= owners\[src\[is_first\]\], dst\[is_first\], ",
-            "= owners[:0], dst[:0], ",
+            r"= owners\[src\[is_first\]\], dst\[is_first\]$",
+            "= owners[:0], dst[:0]",
         ),
         Mutant("the map keeps lists that end", r"losing\[heads == NIL\]", "losing[:0]"),
         Mutant(
