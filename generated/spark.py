@@ -540,7 +540,7 @@ class SparkManager(Partition, Unowned, Ids):
         data = self.data
         n, bound = data._n, data._n_active
         src, dst = fill_parts(gone, bound, n)
-        active = int(np.searchsorted(gone, bound))
+        active = int(gone.searchsorted(bound))
         moves = self._plan_moves(src, dst, gone)
         try:
             slots = data._id_slot_column[gone]

@@ -215,10 +215,10 @@ class Manager(FixedParts, ABC):
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         """Check columns for `count` new rows; fields that are not given take their defaults."""
         buffer = self.data._buffer
-        return {
-            name: field.many(given.get(name, default), count, buffer)
-            for name, (field, default) in self._CONVERTERS.items()
-        }
+        columns: Columns = {}
+        for name, (field, default) in self._CONVERTERS.items():
+            columns[name] = field.many(given.get(name, default), count, buffer)
+        return columns
 
     @property
     def _is_watched(self) -> bool:
@@ -244,7 +244,7 @@ class Manager(FixedParts, ABC):
         It is if it leaves the others where the bulk way does: the last ones in the holes, in
         ascending order.
         """
-        if not self._BY_ROW or self._is_watched:
+        if not self._BY_ROW or (self._RELEASES and self._is_watched):
             return False
         data, ordered = self.data, sorted(rows, reverse=True)
         used = self._used_cells()
@@ -272,11 +272,12 @@ class Manager(FixedParts, ABC):
         self, count: int, given: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]] | None:
         """Return the fields of each of a few rows that are plain to create one by one."""
-        if self._locks or not self._BY_ROW or self._is_watched:
+        if self._locks or not self._BY_ROW:
             return None
-        if not self._has_room(count):
+        fields = few_values(self._CONVERTERS, given, count)  # arrays are told at once
+        if fields is None or (self._RELEASES and self._is_watched):
             return None
-        return few_values(self._CONVERTERS, given, count)
+        return fields if self._has_room(count) else None
 
     def _used_cells(self) -> memoryview[Any] | None:
         """Return what is not 0 where a row is in use, if there are holes."""

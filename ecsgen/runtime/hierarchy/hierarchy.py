@@ -115,7 +115,8 @@ class Hierarchy(Packed):
 
     def roots(self) -> RowArray:
         """Return the rows without a parent, ascending; O(n)."""
-        return np.flatnonzero(self.data.parent == NIL)
+        without: NDArray[np.bool_] = self.data.parent == NIL
+        return without.nonzero()[0]
 
     def levels(self) -> tuple[RowArray, ...]:
         """Return the rows level by level, from the roots down, ascending in each; read-only.
@@ -142,7 +143,6 @@ class Hierarchy(Packed):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        row = Instance(row)
         if parent != NIL and not 0 <= parent < data._n:
             raise self._unused(parent)
         parents = data._parent_cells
@@ -153,9 +153,9 @@ class Hierarchy(Packed):
             raise circular(type(self).__name__, row)
         try:
             if parents[row] != NIL:
-                self._leave_parent(row)
-            self._join_parent(row, parent)
-            self.data._version += 1
+                self._leave_parent(row)  # type: ignore[arg-type]  # a call takes time
+            self._join_parent(row, parent)  # type: ignore[arg-type]  # see above
+            data._version += 1
         except BaseException:
             self._break()
             raise

@@ -51,7 +51,7 @@ class DirectRows(OwnedRows):
         return self._entity_column[: self._n].astype(np.bool_)
 
     def _used_rows(self) -> RowArray:
-        return np.flatnonzero(self._entity_column[: self._n])
+        return self._entity_column[: self._n].nonzero()[0]
 
     def _saved_columns(self) -> dict[str, NDArray[Any]]:
         """Return columns with zeros where no row is in use: what was there is gone."""
@@ -170,7 +170,7 @@ class Direct(One):
                 return end
             end -= 1
         owners = data._entity_column[:end].copy()
-        owners[gone[: np.searchsorted(gone, end)]] = NULL_ENTITY
+        owners[gone[: gone.searchsorted(end)]] = NULL_ENTITY
         return last_owner(owners)
 
     def _row(self, row: object) -> Instance:
@@ -181,7 +181,8 @@ class Direct(One):
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         alive = self._entities.alive_many(owners)
-        return np.flatnonzero(~alive & (owners != NULL_ENTITY))
+        dead: NDArray[np.bool_] = ~alive & (owners != NULL_ENTITY)
+        return dead.nonzero()[0]
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -251,7 +252,7 @@ def direct_lookup(
 def last_owner(owners: EntityArray) -> int:
     """Return one more than the highest row with an owner; O(rows behind that)."""
     for start in range(len(owners) - 1, -1, -SCAN):
-        used = np.flatnonzero(owners[max(start + 1 - SCAN, 0) : start + 1])
+        used = owners[max(start + 1 - SCAN, 0) : start + 1].nonzero()[0]
         if len(used):
             return max(start + 1 - SCAN, 0) + int(used[-1]) + 1
     return 0

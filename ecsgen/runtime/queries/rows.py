@@ -165,5 +165,5 @@ def _in_order(rows: RowArray) -> RowOrder | None:
     place[rows - first] = np.arange(count, dtype=np.uint32)
     if span == count:
         return RowOrder(slice(first, first + count), place.astype(np.intp))
-    used = np.flatnonzero(place != NIL)
+    used = (place != NIL).nonzero()[0]
     return RowOrder(used + first, place.take(used).astype(np.intp))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..columns.field_names import GivenRows, given_columns, values_given
+from ..columns.field_names import GivenRows, given_columns
 from ..convert.base import FieldTable
 from ..errors import BrokenManagerError
 from ..few import FEW, few_values
@@ -190,7 +190,10 @@ class WorldBase(LaterDeaths, SavedWorld):
         n = index(n)
         if n < 0:
             raise ValueError(f"can't spawn {n} entities")
-        chosen = {row: fields for row, fields in given.items() if fields is not None}
+        chosen: dict[RowClass, GivenRows] = {}
+        for row, fields in given.items():  # a comprehension is a call
+            if fields is not None:
+                chosen[row] = fields
         if not chosen:
             return self.entities.create_many(n)
         if n <= FEW:
@@ -198,7 +201,9 @@ class WorldBase(LaterDeaths, SavedWorld):
             if few is not None:
                 return self._spawn_few(n, few)
         parts = self._checked(n, chosen)
-        borrowed = [value for given in chosen.values() for value in values_given(given)]
+        borrowed: list[object] = []
+        for fields in chosen.values():
+            borrowed.extend(fields if isinstance(fields, tuple) else fields.values())
         return self._spawn_parts(n, parts, borrowed)
 
     def _spawn_parts(
@@ -267,7 +272,11 @@ class WorldBase(LaterDeaths, SavedWorld):
 
     def _is_watched(self, rows: Iterable[RowClass]) -> bool:
         """Whether callbacks may run before all rows of a spawn are there."""
-        return any(self._managers[row]._is_watched for row in rows)
+        for row in rows:
+            manager = self._managers[row]
+            if manager._RELEASES and manager._is_watched:
+                return True
+        return False
 
     def _take_back(self, entities: EntityArray) -> None:
         """Undo the creation of entities; callbacks may have given them rows anywhere."""

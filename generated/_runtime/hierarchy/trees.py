@@ -48,7 +48,7 @@ def below(parents: Links, rows: RowArray) -> RowArray:
     while not (up == n).all():
         marked |= marked.take(up)
         up = up.take(up)
-    return np.flatnonzero(marked)
+    return marked.nonzero()[0]
 
 
 def own_ancestor(parents: Links, rows: RowArray) -> int:
@@ -104,8 +104,8 @@ class LevelCache:
 
 def _by_depth(depth: NDArray[np.int32]) -> RowArray:
     """Return the rows in order of depth, then of row: a radix sort, 16 bits at a time."""
-    order = np.argsort(depth.astype(np.uint16), kind="stable")
+    order = depth.astype(np.uint16).argsort(kind="stable")
     upper = depth >> _SHORT
     if upper.any():
-        order = order[np.argsort(upper.astype(np.uint16)[order], kind="stable")]
+        order = order[upper.astype(np.uint16)[order].argsort(kind="stable")]
     return order

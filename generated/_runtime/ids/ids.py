@@ -132,7 +132,7 @@ class IdRows(Rows):
         first_generation = max(self._first_generation, int(dropped.max()))
         free = np.ones(peak, np.bool_)
         free[used] = False
-        self._id_slot_column[n:peak] = np.flatnonzero(free)
+        self._id_slot_column[n:peak] = free.nonzero()[0]
         self._first_generation = first_generation
         self._peak = self._slots = peak
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from itertools import repeat
 from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities
 from ..handles import NIL, Entity, EntityArray, Instance, RowArray
@@ -50,10 +50,12 @@ class Hash(Mapped):
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         return hash_lookup(self._rows, as_entities(entities))
 
-    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
-        super()._restore(extras)
-        self._rows = {}
-        self._enter_firsts()
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "rows": self._rows}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._rows = dict(state["rows"])
 
     def _start(self) -> None:
         super()._start()
@@ -93,7 +95,7 @@ class Hash(Mapped):
 
 def hash_lookup(rows: dict[int, Instance], entities: EntityArray) -> RowArray:
     """Return the row of each entity, NIL where it has none; 0.1 µs and more per entity."""
-    found = (rows.get(entity, NIL) for entity in entities.tolist())
+    found = map(rows.get, entities.tolist(), repeat(NIL))
     return np.fromiter(found, np.intp, len(entities))
 
 

@@ -69,7 +69,7 @@ class QueryMember:
         """Return all rows with an owner, ascending, one for each owner."""
         owners = self.owners()
         if len(self.manager) < len(owners):  # there are holes
-            return np.flatnonzero(owners)
+            return owners.nonzero()[0]
         return slice(0, len(owners))
 
     def find(self, entities: EntityArray, all_live: bool) -> FoundRows:
