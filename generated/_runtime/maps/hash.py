@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from itertools import repeat
 from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
 from ..handles import NIL, Entity, EntityArray, Instance, RowArray
@@ -50,12 +51,10 @@ class Hash(Mapped):
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         return hash_lookup(self._rows, as_entities(entities))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "rows": self._rows}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._rows = dict(state["rows"])
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        self._rows = {}
+        self._enter_firsts()
 
     def _start(self) -> None:
         super()._start()
