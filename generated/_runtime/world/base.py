@@ -40,11 +40,7 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
     @property
     def create(self) -> Callable[..., object]: ...
 
-    _RELEASES: ClassVar[bool]
-    _SINGLY: ClassVar[bool]
-    _locks: int
-
-    def _has_room(self, count: int, /) -> bool: ...
+    def _takes_few(self, count: int, /) -> bool: ...
 
     @property
     def _is_watched(self) -> bool: ...
@@ -184,15 +180,15 @@ class WorldBase(LaterDeaths):
     def _spawn(self, n: int, given: SpawnFields) -> EntityArray:
         """Create n entities with rows of what is given; if that fails, take all back."""
         n = index(n)
+        if 0 < n <= FEW:
+            few = self._few(n, given)
+            if few is not None:
+                return self._spawn_few(n, few)
         if n < 0:
             raise ValueError(f"can't spawn {n} entities")
         chosen = {row: fields for row, fields in given.items() if fields is not None}
         if not chosen:
             return self.entities.create_many(n)
-        if n <= FEW:
-            few = self._few(n, chosen)
-            if few is not None:
-                return self._spawn_few(n, few)
         parts = self._checked(n, chosen)
         borrowed = [value for given in chosen.values() for value in values_given(given)]
         return self._spawn_parts(n, parts, borrowed)
@@ -212,18 +208,16 @@ class WorldBase(LaterDeaths):
                 raise
         return entities
 
-    def _few(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[NewRows] | None:
+    def _few(self, n: int, given: SpawnFields) -> list[NewRows] | None:
         """Return what creates the rows of a few new entities, if that is plain."""
         parts: list[NewRows] = []
         for row, fields in given.items():
+            if fields is None:
+                continue
             manager = self._managers.get(row)
-            if manager is None or manager._locks or not manager._SINGLY:
+            if manager is None or type(fields) is not dict:
                 return None
-            if type(fields) is not dict:
-                return None
-            if not manager._has_room(n):  # without room for all, nothing begins
-                return None
-            if manager._RELEASES and manager._is_watched:
+            if not manager._takes_few(n):
                 return None
             rows = None
             if fields:
