@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities, without_repeats
 from ..entities.manager import EntityManager
+from ..few import FEW
 from ..handles import Entity, EntityArray
 from ..parts import FixedParts
 
@@ -55,12 +56,28 @@ class LaterDeaths(FixedParts):
         count = len(noted)
         if not count:
             return 0
-        handles = np.concatenate(list(_handles(noted)))
-        alive = self.entities.alive_many(handles)
-        doomed = without_repeats(handles[alive])
-        self.entities.destroy_many(doomed)
+        gone = self._destroy_singles(noted) if count <= FEW else None
+        if gone is None:
+            handles = np.concatenate(list(_handles(noted)))
+            alive = self.entities.alive_many(handles)
+            doomed = without_repeats(handles[alive])
+            self.entities.destroy_many(doomed)
+            gone = len(doomed)
         if not self.entities.dispatch.depth:  # else they may be refused at their turn
             del noted[:count]  # callbacks may have noted more
+        return gone
+
+    def _destroy_singles(self, noted: list[_Note]) -> int | None:
+        """Destroy a few noted entities and return how many; None if several are one note."""
+        alive, doomed = self.entities.alive, []
+        for note in noted:
+            if type(note) is not int:
+                return None
+            if alive(note):
+                doomed.append(note)
+        doomed = [*dict.fromkeys(doomed)]
+        if doomed:
+            self.entities._destroy_few(doomed)
         return len(doomed)
 
 
