@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..columns.field_names import GivenRows, given_columns, values_given
 from ..convert.base import FieldTable
-from ..errors import BrokenManagerError
+from ..errors import BrokenManagerError, StructureLockedError
 from ..few import FEW, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
 from ..html_tables import world_table
@@ -52,6 +52,11 @@ class CollectingManager(Protocol):
     """What a world needs of a manager that collects."""
 
     _KILLS: ClassVar[bool]
+    _locks: int
+
+    def _locked(self) -> StructureLockedError: ...
+
+    def remove_many(self, entities: ArrayLike, /) -> int: ...
 
     def gc(self) -> int: ...
 
@@ -131,18 +136,34 @@ class WorldBase(LaterDeaths):
         First those die that `destroy_later` noted. Returns how many rows went. Managers
         with `destroy: manual` are left alone.
         """
+        entities, died = self.entities, None
+        was_clean = entities._deaths == entities._clean
         failed: Sequence[BaseException] = ()
         try:
-            self.flush()
+            died = self._flush()
         except BaseExceptionGroup as group:
             failed = group.exceptions  # of callbacks: all the others did their part
-        with self.entities.dispatch as dispatch:
+        deaths = entities._deaths  # others die when the rows of these are gone
+        with entities.dispatch as dispatch:
             dispatch.errors.extend(failed)
-            gone = self._swept()
+            if was_clean and type(died) is list and deaths == entities._clean + len(died):
+                gone = self._removed(died)
+            else:
+                gone = self._swept()
             while dispatch.depth == 1 and dispatch.queue and self._kills:
                 dispatch._empty_queue()
                 gone += self._swept()
+        entities._clean = deaths
         return gone
+
+    def _removed(self, died: list[int]) -> int:
+        """Remove the rows of a few who died, as `_swept` does if nobody else is dead."""
+        if died:
+            return sum(manager.remove_many(died) for manager in self._collecting)
+        for manager in self._collecting:
+            if manager._locks:
+                raise manager._locked()
+        return 0
 
     @property
     def _kills(self) -> bool:

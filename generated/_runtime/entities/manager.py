@@ -51,6 +51,8 @@ class EntityManager(LivingEntities):
         super().__init__()
         self.dispatch = Dispatch(self._destroy_queued)
         self._callbacks = Deaths()
+        self._clean = -1
+        """How many had died when no manager of the world that collects had rows of the dead."""
 
     def create(self) -> Entity:
         """Create an entity. O(1) amortised.

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities, without_repeats
 from ..entities.manager import EntityManager
-from ..few import FEW
+from ..few import FEW, few_numbers
 from ..handles import Entity, EntityArray
 from ..parts import FixedParts
 
@@ -30,16 +30,23 @@ class LaterDeaths(FixedParts):
     """In the order given; it is not there before anything is noted."""
 
     def destroy_later(self, entities: Entity | ArrayLike, /) -> None:
-        """_Note an entity, or k of them, for the next `flush` or `collect`; O(k).
+        """Note an entity, or k of them, for the next `flush` or `collect`; O(k).
 
         They are alive until then. Repeated and dead ones do no harm. Notes are saved and
         copied with the world. TypeError for what is no entity.
         """
-        note = entities if type(entities) is int else _note(entities)
         try:
-            self._noted.append(note)
+            noted = self._noted
         except AttributeError:  # the first of all
-            self._noted = [note]
+            noted = self._noted = []
+        if type(entities) is int:
+            noted.append(entities)
+            return
+        few = few_numbers(entities)
+        if few is None:
+            noted.append(_note(entities))
+        else:
+            noted.extend(few)
 
     def flush(self) -> int:
         """Destroy the noted entities that are still alive, each once, in the order noted.
@@ -52,33 +59,34 @@ class LaterDeaths(FixedParts):
                 then nobody dies, and the notes stay.
             ExceptionGroup: callbacks failed; everybody is dead.
         """
+        return len(self._flush())
+
+    def _flush(self) -> list[int] | EntityArray:
+        """Do what `flush` does and return who died: a list if they are few."""
         noted: list[_Note] = getattr(self, "_noted", [])
         count = len(noted)
-        if not count:
-            return 0
-        gone = self._destroy_singles(noted) if count <= FEW else None
-        if gone is None:
+        doomed = self._few_doomed(noted) if count <= FEW else None
+        if doomed is None:
             handles = np.concatenate(list(_handles(noted)))
             alive = self.entities.alive_many(handles)
             doomed = without_repeats(handles[alive])
             self.entities.destroy_many(doomed)
-            gone = len(doomed)
+        elif doomed:
+            self.entities._destroy_few(doomed)
         if not self.entities.dispatch.depth:  # else they may be refused at their turn
             del noted[:count]  # callbacks may have noted more
-        return gone
+        return doomed
 
-    def _destroy_singles(self, noted: list[_Note]) -> int | None:
-        """Destroy a few noted entities and return how many; None if several are one note."""
-        alive, doomed = self.entities.alive, []
+    def _few_doomed(self, noted: list[_Note]) -> list[int] | None:
+        """Return who of a few is alive, each once; None if several are one note."""
+        alive = self.entities.alive
+        doomed: list[int] = []
         for note in noted:
             if type(note) is not int:
                 return None
-            if alive(note):
+            if alive(note) and note not in doomed:
                 doomed.append(note)
-        doomed = [*dict.fromkeys(doomed)]
-        if doomed:
-            self.entities._destroy_few(doomed)
-        return len(doomed)
+        return doomed
 
 
 def _note(entities: Entity | ArrayLike) -> _Note:
