@@ -156,49 +156,38 @@ class OurMeadow:
 
 
 class OurMeadowInLists(OurMeadow):
-    """The meadow with ecsgen: agents are numbers in lists, which columns give and take."""
+    """The meadow with ecsgen: a kernel lets agents walk, and who meets is numbers in lists."""
 
     def turn(self) -> None:
         self.grass.turn += 1
-        sheep, wolves = self.world.sheep.data, self.world.wolf.data
-        flocks, luck, energy = self.steps(sheep)
+        sheep, wolves = self.world.sheep, self.world.wolf
+        flocks, energy = self.meet(sheep), sheep.data.energy.tolist()
         for patch, flock in flocks.items():
             if self.grass.bite(patch):
                 for k in flock:
                     energy[k] += GRASS / len(flock)
-        packs, _, strength = self.steps(wolves)
-        owners = sheep.entity.tolist()
+        packs, strength = self.meet(wolves), wolves.data.energy.tolist()
+        luck, owners = sheep.data.luck.tolist(), sheep.data.entity.tolist()
         for patch, pack in packs.items():
             if patch in flocks:
                 eaten = min(flocks[patch], key=lambda k: (luck[k], energy[k]))
                 self.world.destroy_later(owners[eaten])
                 for k in pack:
                     strength[k] += MEAT / len(pack)
-        sheep.energy, wolves.energy = energy, strength
+        sheep.data.energy, wolves.data.energy = energy, strength
         self.world.collect()
         for kind, manager, row in self.animals:
             self.breed(manager, row, ENOUGH[kind])
         self.world.collect()
 
-    def steps(self, data: Any) -> tuple[dict[Patch, list[int]], list[int], list[float]]:
-        """Let each go a step; return who is where, and their luck and energy."""
-        size = self.grass.size
-        xs, ys, lucks, energies = [], [], [], []
+    def meet(self, manager: Any) -> dict[Patch, list[int]]:
+        """Let each go a step; return which rows are where."""
+        manager.walk(self.grass.size)
         found = defaultdict(list)
-        columns = (data.x.tolist(), data.y.tolist(), data.luck.tolist(), data.energy.tolist())
-        for k, (x, y, luck, energy) in enumerate(zip(*columns, strict=True)):
-            luck = draw_next(luck)
-            if luck & 0x10000:
-                x = (x + (luck >> 16 & 2) - 1) % size
-            else:
-                y = (y + (luck >> 16 & 2) - 1) % size
-            xs.append(x)
-            ys.append(y)
-            lucks.append(luck)
-            energies.append(energy - COST)
-            found[x, y].append(k)
-        data.x, data.y, data.luck = xs, ys, lucks
-        return found, lucks, energies
+        places = zip(manager.data.x.tolist(), manager.data.y.tolist(), strict=True)
+        for k, place in enumerate(places):
+            found[place].append(k)
+        return found
 
     def breed(self, manager: Any, row: Any, enough: float) -> None:
         data = manager.data

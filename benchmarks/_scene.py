@@ -52,13 +52,13 @@ def shifts(count: int, step: int) -> Iterator[Shift]:
 class OurScene:
     """The scene with ecsgen, its nodes created one by one."""
 
-    def __init__(self, package: Any, made: list[Made]) -> None:
+    def __init__(self, package: Any) -> None:
         self.world = package.Scene()
         self.nodes = self.world.node
-        self.entities = self.build(made)
+        self.entities: list[int] = []
 
-    def build(self, made: list[Made]) -> list[int]:
-        nodes, entities = self.nodes, []
+    def build(self, made: list[Made]) -> None:
+        nodes, entities = self.nodes, self.entities
         for parent, x, y, scale in made:
             entity = self.world.entities.create()
             if parent is None:
@@ -67,7 +67,6 @@ class OurScene:
                 row = nodes.lookup(entities[parent])
                 nodes.create(entity, local=(x, y), scale=scale, parent=row)
             entities.append(entity)
-        return entities
 
     def move(self, moved: list[Shift]) -> None:
         nodes = self.nodes
@@ -94,14 +93,13 @@ class OurScene:
 class OurSceneInBulk(OurScene):
     """The scene with ecsgen, built and moved in a few calls."""
 
-    def build(self, made: list[Made]) -> list[int]:
+    def build(self, made: list[Made]) -> None:
         parents, x, y, scale = zip(*made, strict=True)
-        entities: list[int] = self.world.spawn(
-            len(made), node={"local": list(zip(x, y, strict=True)), "scale": scale}
-        ).tolist()
+        places = list(zip(x, y, strict=True))
+        entities = self.world.spawn(len(made), node={"local": places, "scale": scale})
         rows = self.nodes.lookup_many(entities)
         self.nodes.set_parent_many(rows[ROOTS:], rows[list(parents[ROOTS:])])
-        return entities
+        self.entities = entities.tolist()
 
     def move(self, moved: list[Shift]) -> None:
         rows = self.nodes.lookup_many([self.entities[shift.node] for shift in moved])
@@ -142,8 +140,12 @@ class Node:
 class ObjectScene:
     """The scene with plain objects."""
 
-    def __init__(self, made: list[Made]) -> None:
+    def __init__(self) -> None:
         self.everybody: list[Node] = []
+        self.nodes: list[Node] = []
+        self.roots: list[Node] = []
+
+    def build(self, made: list[Made]) -> None:
         for parent, x, y, scale in made:
             above = None if parent is None else self.everybody[parent]
             self.everybody.append(Node(above, x, y, scale))

@@ -52,16 +52,16 @@ def scenes(package: Any, count: int) -> Iterator[Part]:
     """Building a scene, steps, and killing a root."""
     made = _scene.plan(count)
     kinds: dict[str, Callable[[], Any]] = {
-        "ecsgen": lambda: _scene.OurScene(package, made),
-        "ecsgen, in bulk": lambda: _scene.OurSceneInBulk(package, made),
-        "objects": lambda: _scene.ObjectScene(made),
+        "ecsgen": lambda: _scene.OurScene(package),
+        "ecsgen, in bulk": lambda: _scene.OurSceneInBulk(package),
+        "objects": _scene.ObjectScene,
     }
-    alike(*(acted(make(), count) for make in kinds.values()))
+    alike(*(acted(built_scene(make, made), count) for make in kinds.values()))
     names = ("building", "a step", "killing a root")
     runs = (
-        {name: always_fresh(make) for name, make in kinds.items()},
-        {name: stepping(make, count) for name, make in kinds.items()},
-        {name: killing(make) for name, make in kinds.items()},
+        {name: building(make, made) for name, make in kinds.items()},
+        {name: stepping(make, made) for name, make in kinds.items()},
+        {name: killing(make, made) for name, make in kinds.items()},
     )
     for name, found in zip(names, runs, strict=True):
         yield Part(f"scene: {name}", *parted(found))
@@ -71,7 +71,7 @@ def meadows(package: Any, esper: Any, count: int) -> Iterator[Part]:
     """A turn of all agents."""
     makers: dict[str, Callable[[], Any]] = {
         "ecsgen, row objects": lambda: _meadow.OurMeadow(package, count),
-        "ecsgen, lists": lambda: _meadow.OurMeadowInLists(package, count),
+        "ecsgen, a kernel and lists": lambda: _meadow.OurMeadowInLists(package, count),
         "objects": lambda: _meadow.ObjectMeadow(count),
     }
     if esper:
@@ -128,22 +128,34 @@ def acted(scene: Any, count: int) -> Any:
     return before, scene.places(), scene.alive()
 
 
-def always_fresh(make: Callable[[], Any]) -> Prepare:
-    """Prepare what is built anew in each run."""
-
-    def run() -> None:
-        for _ in range(FRAMES):
-            make()
-
-    return lambda: run
+def built_scene(make: Callable[[], Any], made: list[_scene.Made]) -> Any:
+    """Return a scene with its nodes."""
+    scene = make()
+    scene.build(made)
+    return scene
 
 
-def stepping(make: Callable[[], Any], count: int) -> Prepare:
+def building(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
+    """Prepare empty scenes; what is timed is how their nodes are built."""
+
+    def prepare() -> Run:
+        several = [make() for _ in range(FRAMES)]
+
+        def run() -> None:
+            for scene in several:
+                scene.build(made)
+
+        return run
+
+    return prepare
+
+
+def stepping(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
     """Prepare a scene; what is timed are steps."""
 
     def prepare() -> Run:
-        scene = make()
-        moved = [list(_scene.shifts(count, step)) for step in range(FRAMES)]
+        scene = built_scene(make, made)
+        moved = [list(_scene.shifts(len(made), step)) for step in range(FRAMES)]
         scene.place()
 
         def run() -> None:
@@ -156,11 +168,11 @@ def stepping(make: Callable[[], Any], count: int) -> Prepare:
     return prepare
 
 
-def killing(make: Callable[[], Any]) -> Prepare:
+def killing(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
     """Prepare scenes; what is timed is how one root of each is killed."""
 
     def prepare() -> Run:
-        several = [make() for _ in range(FRAMES)]
+        several = [built_scene(make, made) for _ in range(FRAMES)]
 
         def run() -> None:
             for scene in several:
