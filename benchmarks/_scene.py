@@ -109,7 +109,10 @@ class OurSceneInBulk(OurScene):
 class Node:
     """A node as an object."""
 
-    __slots__ = ("children", "is_alive", "parent", "scale", "world_scale", "world_x", "world_y", "x", "y")
+    __slots__ = (
+        *("children", "is_alive", "parent", "scale"),
+        *("world_scale", "world_x", "world_y", "x", "y"),
+    )
 
     def __init__(self, parent: Node | None, x: float, y: float, scale: float) -> None:
         self.parent = parent

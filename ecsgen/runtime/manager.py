@@ -230,7 +230,8 @@ class Manager(FixedParts, ABC):
     @per_class
     def _takes_few(self, count: int) -> bool:
         """Return whether so many entities may each get a row one after the other, all or none:
-        nothing is locked, no callback would see some of them, and no memory is needed."""
+        nothing is locked, no callback would see some of them, and no memory is needed.
+        """
         return not self._locks and self._SINGLY and self._has_room(count)
 
     def _destroy_few(self, rows: list[int]) -> bool:

@@ -48,8 +48,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "FamilyLinks Field FloatField RowsByClass Group GroupMember GroupedColumns HandleField "
         "IdArray GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
         "LevelBlocks LevelCache LevelField Links LivingEntities MIN_FREE ObjectField "
-        "ONE_GENERATION OwnedRows Copied ParentField "
-        "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField "
+        "ONE_GENERATION OwnedRows Copied ParentField PAGE Remap ROUNDS Rows SCAN ShapedField "
+        "SLOT_BITS SLOT_MASK Subscription TextField "
         "WORN_OUT FieldTable FrontColumns ColdRows Manager Planned"
     ),
     "what their runtime defines for archetypes": _words(
@@ -70,8 +70,8 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "FixedParts UniqueQueryColumn BEFORE_AUGMENTED LOAD ReadCells Reader"
     ),
     "what their runtime defines for one row or entity at a time": _words(
-        "ArrayField CellView PlainRow ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
-        "EntityProxy EntityViewBase EntityWorld RowsByClass IdProxy LateRow ManagedPart "
+        "ArrayField CellView ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
+        "EntityProxy EntityViewBase EntityWorld RowsByClass IdProxy LateRow ManagedPart PlainRow "
         "ManagedProxy PLAIN ProxyField ProxyT RowField RowProxy AddedRows SeveralRows"
     ),
     "builtins": _words(

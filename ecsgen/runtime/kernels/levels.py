@@ -183,9 +183,10 @@ class _Making:
         """Return how the parents' fields are gathered, or those that the kernel leaves alone."""
         found: list[Copied] = []
         for field, view in zip(self._fields, views, strict=False):
-            if isinstance(field, ParentField):
-                if is_written or self._memory_of(field) is None:
-                    found += _copied(self._columns[field.column], above, view)
+            if not isinstance(field, ParentField):
+                continue
+            if is_written or self._memory_of(field) is None:
+                found += _copied(self._columns[field.column], above, view)
         return found
 
     def _of_placed(
@@ -205,9 +206,9 @@ class _Making:
     def _memory_of(self, parent: ParentField) -> int | None:
         """Return which memory has a parents' field if the kernel writes it, as rows' own."""
         for number, field in enumerate(self._fields):
-            if isinstance(field, LevelField) and field.is_written:
-                if field.column == parent.column:
-                    return number
+            is_own = isinstance(field, LevelField) and field.is_written
+            if is_own and field.column == parent.column:
+                return number
         return None
 
     def _above_roots(self, views: list[NDArray[Any]]) -> None:

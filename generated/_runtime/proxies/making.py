@@ -36,7 +36,9 @@ def following(
     """
     version = manager.data._version
     pairs = list(zip(owners, rows, strict=True))
-    return _own(_following, kind)(kind, manager, find, pairs, version)
+    loop: Iterator[ProxyT]
+    loop = _own(_following, kind)(kind, manager, find, pairs, version)
+    return loop
 
 
 def _following(
@@ -65,7 +67,9 @@ def standing(
     kind: type[ProxyT], manager: Any, rows: list[Instance]
 ) -> Iterator[ProxyT]:
     """Iterate over proxies of the present rows; a structural change is StaleInstanceError."""
-    return _own(_standing, kind)(kind, manager, rows, manager.data._version)
+    loop: Iterator[ProxyT]
+    loop = _own(_standing, kind)(kind, manager, rows, manager.data._version)
+    return loop
 
 
 def _standing(

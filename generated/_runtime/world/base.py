@@ -146,7 +146,11 @@ class WorldBase(LaterDeaths):
         deaths = entities._deaths  # others die when the rows of these are gone
         with entities.dispatch as dispatch:
             dispatch.errors.extend(failed)
-            if was_clean and type(died) is list and deaths == entities._clean + len(died):
+            if (
+                was_clean
+                and type(died) is list
+                and deaths == entities._clean + len(died)
+            ):
                 gone = self._removed(died)
             else:
                 gone = self._swept()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import index
 from typing import SupportsIndex, TypeAlias, cast
@@ -39,14 +39,7 @@ class LaterDeaths(FixedParts):
             noted = self._noted
         except AttributeError:  # the first of all
             noted = self._noted = []
-        if type(entities) is int:
-            noted.append(entities)
-            return
-        few = few_numbers(entities)
-        if few is None:
-            noted.append(_note(entities))
-        else:
-            noted.extend(few)
+        noted.extend((entities,) if type(entities) is int else _notes(entities))
 
     def flush(self) -> int:
         """Destroy the noted entities that are still alive, each once, in the order noted.
@@ -65,17 +58,20 @@ class LaterDeaths(FixedParts):
         """Do what `flush` does and return who died: a list if they are few."""
         noted: list[_Note] = getattr(self, "_noted", [])
         count = len(noted)
-        doomed = self._few_doomed(noted) if count <= FEW else None
-        if doomed is None:
-            handles = np.concatenate(list(_handles(noted)))
-            alive = self.entities.alive_many(handles)
-            doomed = without_repeats(handles[alive])
+        few = self._few_doomed(noted) if count <= FEW else None
+        doomed = self._doomed(noted) if few is None else few
+        if few is None:
             self.entities.destroy_many(doomed)
-        elif doomed:
-            self.entities._destroy_few(doomed)
+        elif few:
+            self.entities._destroy_few(few)
         if not self.entities.dispatch.depth:  # else they may be refused at their turn
             del noted[:count]  # callbacks may have noted more
         return doomed
+
+    def _doomed(self, noted: list[_Note]) -> EntityArray:
+        """Return who of the noted is alive, each once."""
+        handles = np.concatenate(list(_handles(noted)))
+        return without_repeats(handles[self.entities.alive_many(handles)])
 
     def _few_doomed(self, noted: list[_Note]) -> list[int] | None:
         """Return who of a few is alive, each once; None if several are one note."""
@@ -89,11 +85,12 @@ class LaterDeaths(FixedParts):
         return doomed
 
 
-def _note(entities: Entity | ArrayLike) -> _Note:
+def _notes(entities: Entity | ArrayLike) -> Sequence[_Note]:
     """Return what is to be remembered of what a caller gave."""
     if np.ndim(entities) == 0:
-        return index(cast(SupportsIndex, entities))
-    return as_entities(entities).copy()
+        return [index(cast(SupportsIndex, entities))]
+    few = few_numbers(entities)
+    return [as_entities(entities).copy()] if few is None else few
 
 
 def _handles(noted: Iterable[_Note]) -> Iterator[EntityArray]:
