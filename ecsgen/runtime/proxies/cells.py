@@ -12,6 +12,8 @@ from operator import attrgetter
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeVar, cast, overload
 
+import numpy as np
+
 from ..convert.base import Converter
 from ..handles import NIL, Entity, Id
 from ..ids.slots import stale_id
@@ -94,7 +96,7 @@ class RowField:
 
         A row that was found since the last structural change is in use.
         """
-        one = converter.one
+        one, exact = converter.one, stored_type(converter)
 
         def get(self: ManagedProxy) -> Any:
             data = self._manager.data
@@ -104,7 +106,14 @@ class RowField:
 
         def put(self: ManagedProxy, value: Any) -> None:
             data = self._manager.data
-            if type(value) in PLAIN and data._version == self._version:
+            kind = type(value)
+            if kind in PLAIN and data._version == self._version:
+                if kind is exact:
+                    try:
+                        data._field_cells[self._row] = value
+                        return
+                    except (ValueError, OverflowError):
+                        pass  # said in the field's own words
                 data._field_cells[self._row] = one(value)
             else:
                 write(self._manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
@@ -185,6 +194,17 @@ class RowField:
             set_field_of, write, f"{write.__name__}_of", "an id"
         )
         return method
+
+
+def stored_type(converter: Converter) -> type[Any] | None:
+    """Return the type of which a cell stores every value unchanged, or refuses it; None if there
+    is none, as where floats are rounded."""
+    dtype = converter.dtype
+    if dtype is None or dtype.kind not in "iuf":
+        return None
+    if dtype.kind == "f":
+        return float if dtype.itemsize == np.dtype(float).itemsize else None
+    return int
 
 
 def is_plain_tuple(value: object) -> bool:
