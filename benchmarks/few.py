@@ -202,7 +202,12 @@ def query(package: Any, esper: Any) -> Iterator[Case]:
             for _, one, four in world.pairs:
                 x(one) + y(four)
 
-        found: dict[str, Prepare] = {"one by one": always(loop)}
+        def lists(world: Any = world) -> None:
+            columns = world.pairs.one.x.tolist(), world.pairs.four.y.tolist()
+            for x, y in zip(*columns, strict=True):
+                x + y
+
+        found: dict[str, Prepare] = {"one by one": always(loop), "columns as lists": always(lists)}
         if esper:
             esper.clear_database()
             for _ in range(count):

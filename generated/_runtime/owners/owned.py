@@ -187,7 +187,7 @@ class Owned(Manager):
             raise self._locked()
         few = few_numbers(entities, FEW_GONE)
         rows = self._single_rows(few) if few else None
-        if rows and self._destroy_few(rows):
+        if rows is not None and (not rows or self._destroy_few(rows)):
             return len(rows)
         return self._destroy_rows(self._rows_of_many(as_entities(entities)))
 
