@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from _missing import MissingError, library
+from _missing import library_or_none
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, always, heading, machine, show
 
@@ -266,11 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=25)
     options = parser.parse_args()
-    try:
-        esper = library("esper")
-    except MissingError as reason:
-        print(f"esper is left out: {reason}")
-        esper = None
+    esper = library_or_none("esper")
     with tempfile.TemporaryDirectory() as folder:
         package = built(Path(folder), "numpy", SCHEMAS / "few.yaml")
         print(f"{machine()}\n\n{heading(OURS)}")

@@ -20,7 +20,7 @@ from typing import Any
 import _meadow
 import _scene
 import _shooter
-from _missing import MissingError, library
+from _missing import library_or_none
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, machine, measure
 
@@ -206,11 +206,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", nargs="+", default=["shooter", "scene", "meadow"])
     options = parser.parse_args()
-    try:
-        esper = library("esper")
-    except MissingError as reason:
-        print(f"esper is left out: {reason}")
-        esper = None
+    esper = library_or_none("esper")
     print(
         f"{machine()}\n\n| | written with | entities | µs: best (median) | esper, µs | / ours "
         "| objects, µs | / ours |\n| --- | --- | --- | --- | --- | --- | --- | --- |"

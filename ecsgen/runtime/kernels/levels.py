@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +36,9 @@ class ParentField(NamedTuple):
     above_roots: ArrayLike
     """What roots read, as an array that broadcasts to their block."""
 
+
+_IS_READ: Final = attrgetter("is_read")
+_IS_WRITTEN: Final = attrgetter("is_written")
 
 Copied: TypeAlias = tuple[NDArray[Any], RowArray, NDArray[Any]]
 """Cells, some rows of them, and a copy of these."""
@@ -123,12 +127,14 @@ class _Making:
                 rows = level[start : start + size]
                 views = [array[..., : len(rows)] for array in memory]
                 above = parents[rows].astype(np.intp)
-                gathered = self._own(rows, views)
+                gathered = self._own(rows, views, _IS_READ)
                 if depth:
                     gathered += self._of_parents(above, views)
                 else:
                     self._above_roots(views)
-                steps.append(_Step(gathered, tuple(views), self._put(rows, views)))
+                steps.append(
+                    _Step(gathered, tuple(views), self._own(rows, views, _IS_WRITTEN))
+                )
         return steps
 
     def whole(
@@ -151,26 +157,23 @@ class _Making:
                 self._above_roots(views)
             steps.append(_Step(gathered, tuple(views), []))
             start += len(level)
-        steps[0].gathered.extend(self._own(rows, memory))
+        steps[0].gathered.extend(self._own(rows, memory, _IS_READ))
         above = parents[rows[len(levels[0]) :]].astype(np.intp)
         below = [array[..., len(levels[0]) :] for array in memory]
         steps[0].gathered.extend(self._of_parents(above, below, is_written=False))
-        steps[-1].put.extend(self._put(rows, memory))
+        steps[-1].put.extend(self._own(rows, memory, _IS_WRITTEN))
         return steps
 
-    def _own(self, rows: RowArray, views: Sequence[NDArray[Any]]) -> list[Copied]:
-        """Return how the rows' own fields are gathered."""
+    def _own(
+        self,
+        rows: RowArray,
+        views: Sequence[NDArray[Any]],
+        is_concerned: Callable[[LevelField], bool],
+    ) -> list[Copied]:
+        """Return how the rows' own fields are copied, those that this concerns."""
         found: list[Copied] = []
         for field, view in zip(self._fields, views, strict=False):
-            if isinstance(field, LevelField) and field.is_read:
-                found += _copied(self._columns[field.column], rows, view)
-        return found
-
-    def _put(self, rows: RowArray, views: Sequence[NDArray[Any]]) -> list[Copied]:
-        """Return how the rows' own fields are put back."""
-        found: list[Copied] = []
-        for field, view in zip(self._fields, views, strict=False):
-            if isinstance(field, LevelField) and field.is_written:
+            if isinstance(field, LevelField) and is_concerned(field):
                 found += _copied(self._columns[field.column], rows, view)
         return found
 
