@@ -911,11 +911,17 @@ class AiStateRef(EntityProxy):
     __slots__ = ()
 
     animation = RowField.of(AiStateManager.animation, AiStateManager.set_animation)
-    energy = RowField.of(AiStateManager.energy, AiStateManager.set_energy)
+    energy = RowField.cell(AiStateManager.energy, AiStateManager.set_energy, _ENERGY)
     goal = ArrayField.of(np.float32, AiStateManager.set_goal)
     loot = RowField.of(AiStateManager.loot, AiStateManager.set_loot)
-    min_drops = RowField.of(AiStateManager.min_drops, AiStateManager.set_min_drops)
-    max_drops = RowField.of(AiStateManager.max_drops, AiStateManager.set_max_drops)
-    chance_of_drop = RowField.of(
-        AiStateManager.chance_of_drop, AiStateManager.set_chance_of_drop
+    min_drops = RowField.cell(
+        AiStateManager.min_drops, AiStateManager.set_min_drops, _MIN_DROPS
+    )
+    max_drops = RowField.cell(
+        AiStateManager.max_drops, AiStateManager.set_max_drops, _MAX_DROPS
+    )
+    chance_of_drop = RowField.cell(
+        AiStateManager.chance_of_drop,
+        AiStateManager.set_chance_of_drop,
+        _CHANCE_OF_DROP,
     )

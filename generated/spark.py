@@ -600,4 +600,4 @@ class SparkRef(IdProxy):
         SparkManager.set_velocity,
         ArrayField.split((2,), "velocity_x", "velocity_y"),
     )
-    heat = RowField.of(SparkManager.heat, SparkManager.set_heat)
+    heat = RowField.cell(SparkManager.heat, SparkManager.set_heat, _HEAT)

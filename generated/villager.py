@@ -903,7 +903,7 @@ class VillagerRef(EntityProxy):
 
     __slots__ = ()
 
-    energy = RowField.of(VillagerManager.energy, VillagerManager.set_energy)
+    energy = RowField.cell(VillagerManager.energy, VillagerManager.set_energy, _ENERGY)
     goal = ArrayField.of(np.float32, VillagerManager.set_goal)
     loot = RowField.of(VillagerManager.loot, VillagerManager.set_loot)
     chance_of_drop = RowField.of(

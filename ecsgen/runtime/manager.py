@@ -236,7 +236,14 @@ class Manager(FixedParts, ABC):
     def _has_room(self, count: int) -> bool:
         """Return whether so many more rows surely need no memory."""
         data = self.data
-        return data._rows_for(count) <= data._allocated
+        return data._n + count <= data._allocated
+
+    @per_class
+    def _takes_few(self, count: int) -> bool:
+        """Return whether so many entities may each get a row one after the other, all or none:
+        nothing is locked, no callback would see some of them, and no memory is needed.
+        """
+        return not self._locks and self._SINGLY and self._has_room(count)
 
     def _destroy_few(self, rows: list[int]) -> bool:
         """Remove a few rows, the last one first, and return True, if that is plain.

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..columns.rows import Rows
+from ..few import FEW
 from ..handles import NIL, Instance, RowArray
 from ..instances.chains import ROUNDS, walk
 from ..per_class import per_class
@@ -32,7 +33,7 @@ from .links import (
     parents_given,
     with_descendants,
 )
-from .trees import LevelCache, is_below
+from .trees import LevelCache, few_below, is_below
 
 
 class FamilyRows(Rows):
@@ -206,7 +207,13 @@ class Hierarchy(Packed):
 
     def _with_descendants(self, gone: RowArray) -> RowArray:
         """Return rows with all that are below them, ascending."""
-        return with_descendants(self.data._family(), gone, self.data._n)
+        data = self.data
+        if len(gone) <= FEW:
+            firsts, nexts = data._first_child_cells, data._next_sibling_cells
+            few = few_below(firsts, nexts, gone.tolist())
+            if few is not None:
+                return np.array(few, np.intp)
+        return with_descendants(data._family(), gone, data._n)
 
     @per_class
     def _release_children(self, row: Instance) -> None:

@@ -195,6 +195,7 @@ class Direct(One):
     def _used_cells(self) -> memoryview[Any]:
         return self.data._entity_cells
 
+    @per_class
     def _has_room(self, count: int) -> bool:
         return self._entities._n_used + count <= self.data._allocated
 

@@ -137,6 +137,11 @@ def merged_rows(pieces: list[FoundRows]) -> RowsOrSlice:
     """Return pieces of rows one behind the other, as a slice where all follow each other."""
     if not pieces:
         return slice(0, 0)
+    if len(pieces) == 1:
+        (piece,) = pieces
+        if isinstance(piece, slice):
+            return piece
+        return _as_slice(piece.astype(np.intp, copy=False))
     spans = [piece for piece in pieces if isinstance(piece, slice)]
     follows = all(one.stop == next_.start for one, next_ in pairwise(spans))
     if len(spans) == len(pieces) and follows:

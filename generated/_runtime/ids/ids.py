@@ -190,6 +190,11 @@ class Ids(IdCalls, Packed):
     data: IdRows
 
     @per_class
+    def _has_room(self, count: int) -> bool:
+        data = self.data
+        return data._rows_for(count) <= data._allocated
+
+    @per_class
     def id_of(self, row: int, /) -> Id:
         """Return the stable id of a row: `generation << 32 | slot`; O(1)."""
         data = self.data
