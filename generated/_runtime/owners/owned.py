@@ -167,7 +167,7 @@ class Owned(Manager):
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
         alive = are_held(self._entities._handles, owners, INDEX_MASK)
-        return NO_ROWS if alive.all() else np.flatnonzero(~alive)
+        return NO_ROWS if alive.all() else (~alive).nonzero()[0]
 
     @abstractmethod
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
@@ -256,9 +256,7 @@ class Owned(Manager):
         if not self._evict_many(entities):
             return self._append_many(entities, columns)
         try:
-            if self._RELEASES:
-                self._admit_many(entities)  # again: callbacks may have changed anything
-            self._make_room(entities, columns, ())
+            self._make_room(entities, columns, ())  # callbacks may have written values
             return self._append_many(entities, columns)
         except EcsError:
             raise  # what callbacks did is in the way

@@ -59,7 +59,7 @@ class LaterDeaths(FixedParts):
         noted: list[_Note] = getattr(self, "_noted", [])
         count = len(noted)
         few = self._few_doomed(noted) if count <= FEW else None
-        doomed = self._doomed(noted) if few is None else few
+        doomed = self._doomed() if few is None else few
         if few is None:
             self.entities.destroy_many(doomed)
         elif few:
@@ -68,9 +68,9 @@ class LaterDeaths(FixedParts):
             del noted[:count]  # callbacks may have noted more
         return doomed
 
-    def _doomed(self, noted: list[_Note]) -> EntityArray:
+    def _doomed(self) -> EntityArray:
         """Return who of the noted is alive, each once."""
-        handles = np.concatenate(list(_handles(noted)))
+        handles = self._noted_entities()
         return without_repeats(handles[self.entities.alive_many(handles)])
 
     def _few_doomed(self, noted: list[_Note]) -> list[int] | None:
@@ -83,6 +83,11 @@ class LaterDeaths(FixedParts):
             if alive(note) and note not in doomed:
                 doomed.append(note)
         return doomed
+
+    def _noted_entities(self) -> EntityArray:
+        """Return the entities noted, in order, the repeated and the dead among them; O(k)."""
+        noted: list[_Note] = getattr(self, "_noted", [])
+        return np.concatenate([np.empty(0, np.uint64), *_handles(noted)])
 
 
 def _notes(entities: Entity | ArrayLike) -> Sequence[_Note]:
