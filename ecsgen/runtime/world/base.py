@@ -41,6 +41,8 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
     @property
     def create(self) -> Callable[..., object]: ...
 
+    _RELEASES: ClassVar[bool]
+
     def _takes_few(self, count: int, /) -> bool: ...
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import index
 from typing import Any, Final
 
@@ -53,23 +53,17 @@ class DirectRows(OwnedRows):
     def _used_rows(self) -> RowArray:
         return self._entity_column[: self._n].nonzero()[0]
 
-    def _saved_columns(self) -> dict[str, NDArray[Any]]:
-        """Return columns with zeros where no row is in use: what was there is gone."""
-        columns = super()._saved_columns()
-        if self._count < self._n:
-            holes = ~self.present
-            for name in columns.keys() - self._TABLES.keys():
-                columns[name] = cells = columns[name].copy()
-                cells[holes] = np.zeros((), cells.dtype)
-        return columns
-
-    def _saved_objects(self) -> dict[str, NDArray[np.object_]]:
-        columns = super()._saved_objects()
-        if self._count < self._n:
-            columns = {name: cells.copy() for name, cells in columns.items()}
-            for cells in columns.values():
-                cells[~self.present] = None
-        return columns
+    def _without_holes(
+        self, columns: Mapping[str, NDArray[Any]]
+    ) -> Mapping[str, NDArray[Any]]:
+        if self._count == self._n:
+            return columns
+        holes = ~self.present
+        found = {**columns}
+        for name in columns.keys() - self._TABLES.keys():
+            found[name] = cells = columns[name].copy()
+            cells[holes] = None if cells.dtype.hasobject else np.zeros((), cells.dtype)
+        return found
 
     def _restore(self) -> None:
         super()._restore()
