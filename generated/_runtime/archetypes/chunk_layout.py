@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from ..columns.field_names import known_fields
 from ..convert.base import FieldTable
 from ..html_tables import columns_table
 from ..reprs import columns_repr
+from ..typed import NamedTuple
 
 _OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
 
