@@ -15,7 +15,7 @@ from ecsgen.render.archetypes import (
     archetype_subjects,
     archetypes_module,
 )
-from ecsgen.render.calls import import_line, isort_key
+from ecsgen.render.calls import collection, import_line, isort_key
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
@@ -138,6 +138,13 @@ def package_module(
     if enums:
         places[".enums"] = list(enums)
     names = sorted((name for found in places.values() for name in found), key=isort_key)
-    imports = [import_line(module, places[module]) for module in sorted(places)]
+    imports = [import_line(module, places[module], 4) for module in sorted(places)]
     template = environment().get_template("package.py.j2")
-    return template.render(world=world, imports=imports, names=names)
+    return template.render(
+        world=world, imports=imports, names=names, places=[_place(*it) for it in places.items()]
+    )
+
+
+def _place(module: str, names: list[str]) -> str:
+    """Return the names of a module as an item of what `lazy_names` takes."""
+    return collection(f'"{module}": ', [f'"{name}"' for name in sorted(names)], 12, ",")

@@ -18,7 +18,7 @@ COMPILED = "_compiled"
 LAYOUT = f"{RUNTIME}/entities/layout.py"
 """The one module that is not copied as it is: it has numbers of the project."""
 
-_IMPORTS = re.compile(r"^from (\.+)([\w.]*) import ", re.MULTILINE)
+_IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import ", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)

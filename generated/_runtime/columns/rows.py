@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import Entity, EntityArray, RowArray
-from ..html_tables import columns_table
 from ..per_class import copy_methods
 from ..reprs import columns_repr
 from ..state import NO_SLOTS, numbers_of
@@ -27,7 +26,7 @@ from .buffers import (
 from .field_info import FieldInfo
 
 
-class Rows(ABC):
+class Rows:
     """The columns of a manager. A full buffer is replaced by one of twice the size.
 
     A view of a column is good until rows are added or removed. Assigning to a column writes
@@ -69,6 +68,8 @@ class Rows(ABC):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
+        from ..html_tables import columns_table  # for notebooks alone
+
         return columns_table(self, self._n)
 
     @property
@@ -174,9 +175,10 @@ class Rows(ABC):
         columns = saved_rows(
             self.LAYOUT, self._buffer, self._allocated, self._held_rows()
         )
+        names = numbers_of(type(self))  # type: ignore[arg-type]  # classes are hashable
         return {
             "allocated": self._allocated,
-            "numbers": {name: getattr(self, name) for name in numbers_of(type(self))},
+            "numbers": {name: getattr(self, name) for name in names},
             "columns": columns,
             "objects": {name: getattr(self, name)[: self._n] for name in self.OBJECTS},
         }
