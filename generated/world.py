@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import ClassVar, Final, NamedTuple, Never
+from typing import ClassVar, Final, Never
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ._runtime.queries.match import QueryMatch
 from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseMember
 from ._runtime.queries.query import QueriedRows
+from ._runtime.typed import NamedTuple
 from ._runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
 from ._runtime.world.signatures import ComponentFlags
 from ._runtime.world.signed import SignedWorld
@@ -682,9 +682,6 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         "texture": TextureManager,
     }
     _FLAGS = Signature
-    FINGERPRINT: ClassVar = (
-        "ddd9ca3e49795af43edfdb8a1abc6e298fb9c41784c1008911f1f808a3a25a1a"
-    )
 
     def __init__(self) -> None:
         self.entities = EntityManager()
@@ -1090,12 +1087,6 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
             transform={} if transform is None else transform,
             weapon={} if weapon is None else weapon,
         )
-
-    @staticmethod
-    def _schema() -> ModuleType:
-        from . import _schema
-
-        return _schema
 
 
 World = Game

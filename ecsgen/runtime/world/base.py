@@ -15,7 +15,6 @@ from ..convert.base import FieldTable
 from ..errors import BrokenManagerError, StructureLockedError
 from ..few import FEW, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
-from ..html_tables import world_table
 from ..reprs import count_text, list_text
 from .later import LaterDeaths
 from .own import own_managers
@@ -114,6 +113,8 @@ class WorldBase(LaterDeaths, SavedWorld):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last components, for notebooks."""
+        from ..html_tables import world_table  # for notebooks alone
+
         return world_table(self)
 
     def spawn(self, n: int) -> EntityArray:

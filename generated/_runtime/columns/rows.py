@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import Entity, EntityArray, RowArray
-from ..html_tables import columns_table
 from ..per_class import copy_methods
 from ..reprs import columns_repr
 from ..state import NO_SLOTS, numbers_of
@@ -20,13 +18,15 @@ from .buffers import (
     copy_rows,
     cut,
     grown_capacity,
+    load_rows,
+    saved_rows,
     warn_if_viewed,
     whole_rows,
 )
 from .field_info import FieldInfo
 
 
-class Rows(ABC):
+class Rows:
     """The columns of a manager. A full buffer is replaced by one of twice the size.
 
     A view of a column is good until rows are added or removed. Assigning to a column writes
@@ -43,8 +43,8 @@ class Rows(ABC):
     """The attributes of columns of Python objects, which lie beside the buffer."""
     _NUMBERS: ClassVar[tuple[str, ...]] = ("_n", "_version")
     """The attributes that are numbers to be saved; each class names its own."""
-    _TABLES: ClassVar[Mapping[str, str]] = {}
-    """Columns of another length than the rows have, and the number that tells it."""
+    _TABLES: ClassVar[tuple[str, ...]] = ()
+    """Columns in which cells behind the last row hold something."""
     _n: int
     _version: int
     _allocated: int
@@ -68,6 +68,8 @@ class Rows(ABC):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
+        from ..html_tables import columns_table  # for notebooks alone
+
         return columns_table(self, self._n)
 
     @property
@@ -109,11 +111,6 @@ class Rows(ABC):
     def _held_rows(self) -> int:
         """Return how many rows of the columns hold anything."""
         return self._n
-
-    def _held_cells(self, column: str) -> int:
-        """Return how many cells of a column, from the first on, hold anything."""
-        count: int = getattr(self, self._TABLES.get(column, "_n"))
-        return count
 
     def _used_rows(self) -> RowArray:
         """Return all rows in use, ascending."""
@@ -173,78 +170,26 @@ class Rows(ABC):
         column[: self._n] = getattr(self, name)[: self._n]
         return column
 
-    def _saved_numbers(self) -> dict[str, int]:
-        """Return what is to be saved beside the columns."""
-        return {name: getattr(self, name) for name in numbers_of(type(self))}
-
-    def _saved_columns(self) -> dict[str, NDArray[Any]]:
-        """Return views of the cells of every column that hold anything, by name."""
-        return {
-            column.name: self._cut(number)[: self._held_cells(column.name)]
-            for number, column in enumerate(self.LAYOUT)
-        }
-
-    def _saved_objects(self) -> dict[str, NDArray[np.object_]]:
-        """Return views of the columns of Python objects, by field."""
-        n = self._n
-        return {field_of(name): getattr(self, name)[:n] for name in self.OBJECTS}
-
-    def _without_holes(
-        self, columns: Mapping[str, NDArray[Any]]
-    ) -> Mapping[str, NDArray[Any]]:
-        """Return saved columns with nothing in rows that are not in use: what was there is gone."""
-        return columns
-
-    def _parts(self) -> dict[str, Rows]:
-        """Return other rows that belong to these, by name."""
-        return {}
-
-    def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
-        """Lie in a buffer of the smallest capacity for `rows` rows: in this one, or a new one.
-
-        Returns whether the given one was taken, which has the rows.
-        """
-        capacity = whole_rows(rows)
-        new = self._new_buffer(capacity) if buffer is None else buffer
-        self._lie_in(new, capacity)
-        return buffer is not None
-
-    def _restore(self) -> None:
-        """Work out what is not saved, when columns and numbers are as they were; O(n)."""
-
-    def _take_objects(self, columns: Mapping[str, NDArray[np.object_]]) -> None:
-        """Set the columns of Python objects, by field."""
-        for name in self.OBJECTS:
-            column = self._new_objects(self._allocated)
-            column[: self._n] = columns[field_of(name)]
-            setattr(self, name, column)
-
     def __getstate__(self) -> dict[str, Any]:
         """The rows in use, for pickle and deepcopy."""
+        columns = saved_rows(
+            self.LAYOUT, self._buffer, self._allocated, self._held_rows()
+        )
+        names = numbers_of(type(self))  # type: ignore[arg-type]  # classes are hashable
         return {
             "allocated": self._allocated,
-            "numbers": self._saved_numbers(),
-            "columns": self._saved_columns(),
-            "objects": self._saved_objects(),
-            "parts": self._parts(),
+            "numbers": {name: getattr(self, name) for name in names},
+            "columns": columns,
+            "objects": {name: getattr(self, name)[: self._n] for name in self.OBJECTS},
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Rows.__init__(self, state["allocated"])
         for name, number in state["numbers"].items():
             setattr(self, name, number)
-        for number, column in enumerate(self.LAYOUT):
-            saved = state["columns"][column.name]
-            self._cut(number)[: len(saved)] = saved
-        self._take_objects(state["objects"])
-        for name, rows in state["parts"].items():
-            setattr(self, f"_{name}", rows)
-        self._restore()
-
-
-def field_of(attribute: str) -> str:
-    """Return the field that a column's attribute is of."""
-    return attribute.removeprefix("_").removesuffix("_column")
+        load_rows(self.LAYOUT, self._buffer, self._allocated, state["columns"])
+        for name, column in state["objects"].items():
+            getattr(self, name)[: self._n] = column
 
 
 class OwnedRows(Rows):
