@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         EcsError,
         HierarchyError,
         MissingInstanceError,
+        SnapshotError,
         StaleEntityError,
         StaleIdError,
         StaleInstanceError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         Instance,
         RowArray,
     )
+    from ._runtime.snapshots.tables import Snapshot, SnapshotTable
     from .ai_state import AiState, AiStateManager
     from .archetypes import ArchetypeChunk, Archetypes
     from .armor import Armor
@@ -73,6 +75,7 @@ else:
                 "EcsError",
                 "HierarchyError",
                 "MissingInstanceError",
+                "SnapshotError",
                 "StaleEntityError",
                 "StaleIdError",
                 "StaleInstanceError",
@@ -125,6 +128,7 @@ else:
             ".weapon": ("Weapon",),
             ".archetypes": ("ArchetypeChunk", "Archetypes"),
             ".enums": ("Access", "Animation", "Effect", "Element", "Loot", "Mode"),
+            "._runtime.snapshots.tables": ("Snapshot", "SnapshotTable"),
         },
     )
 
@@ -185,6 +189,9 @@ __all__ = [
     "Signature",
     "SkinnedMesh",
     "SkinnedMeshManager",
+    "Snapshot",
+    "SnapshotError",
+    "SnapshotTable",
     "SoundSource",
     "SoundSourceManager",
     "Spark",

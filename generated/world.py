@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import ClassVar, Final, Never
 
 import numpy as np
@@ -682,6 +683,9 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         "texture": TextureManager,
     }
     _FLAGS = Signature
+    FINGERPRINT: ClassVar = (
+        "ddd9ca3e49795af43edfdb8a1abc6e298fb9c41784c1008911f1f808a3a25a1a"
+    )
 
     def __init__(self) -> None:
         self.entities = EntityManager()
@@ -1087,6 +1091,12 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
             transform={} if transform is None else transform,
             weapon={} if weapon is None else weapon,
         )
+
+    @staticmethod
+    def _schema() -> ModuleType:
+        from . import _schema
+
+        return _schema
 
 
 World = Game

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +19,6 @@ from .buffers import (
     copy_rows,
     cut,
     grown_capacity,
-    load_rows,
-    saved_rows,
     warn_if_viewed,
     whole_rows,
 )
@@ -43,8 +42,8 @@ class Rows:
     """The attributes of columns of Python objects, which lie beside the buffer."""
     _NUMBERS: ClassVar[tuple[str, ...]] = ("_n", "_version")
     """The attributes that are numbers to be saved; each class names its own."""
-    _TABLES: ClassVar[tuple[str, ...]] = ()
-    """Columns in which cells behind the last row hold something."""
+    _TABLES: ClassVar[Mapping[str, str]] = {}
+    """Columns of another length than the rows have, and the number that tells it."""
     _n: int
     _version: int
     _allocated: int
@@ -112,6 +111,11 @@ class Rows:
         """Return how many rows of the columns hold anything."""
         return self._n
 
+    def _held_cells(self, column: str) -> int:
+        """Return how many cells of a column, from the first on, hold anything."""
+        count: int = getattr(self, self._TABLES.get(column, "_n"))
+        return count
+
     def _used_rows(self) -> RowArray:
         """Return all rows in use, ascending."""
         return np.arange(self._n)
@@ -170,26 +174,79 @@ class Rows:
         column[: self._n] = getattr(self, name)[: self._n]
         return column
 
+    def _saved_numbers(self) -> dict[str, int]:
+        """Return what is to be saved beside the columns."""
+        names = numbers_of(type(self))  # type: ignore[arg-type]  # classes are hashable
+        return {name: getattr(self, name) for name in names}
+
+    def _saved_columns(self) -> dict[str, NDArray[Any]]:
+        """Return views of the cells of every column that hold anything, by name."""
+        return {
+            column.name: self._cut(number)[: self._held_cells(column.name)]
+            for number, column in enumerate(self.LAYOUT)
+        }
+
+    def _saved_objects(self) -> dict[str, NDArray[np.object_]]:
+        """Return views of the columns of Python objects, by field."""
+        n = self._n
+        return {field_of(name): getattr(self, name)[:n] for name in self.OBJECTS}
+
+    def _without_holes(
+        self, columns: Mapping[str, NDArray[Any]]
+    ) -> Mapping[str, NDArray[Any]]:
+        """Return saved columns with nothing in rows that are not in use: what was there is gone."""
+        return columns
+
+    def _parts(self) -> dict[str, Rows]:
+        """Return other rows that belong to these, by name."""
+        return {}
+
+    def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
+        """Lie in a buffer of the smallest capacity for `rows` rows: in this one, or a new one.
+
+        Returns whether the given one was taken, which has the rows.
+        """
+        capacity = whole_rows(rows)
+        new = self._new_buffer(capacity) if buffer is None else buffer
+        self._lie_in(new, capacity)
+        return buffer is not None
+
+    def _restore(self) -> None:
+        """Work out what is not saved, when columns and numbers are as they were; O(n)."""
+
+    def _take_objects(self, columns: Mapping[str, NDArray[np.object_]]) -> None:
+        """Set the columns of Python objects, by field."""
+        for name in self.OBJECTS:
+            column = self._new_objects(self._allocated)
+            column[: self._n] = columns[field_of(name)]
+            setattr(self, name, column)
+
     def __getstate__(self) -> dict[str, Any]:
         """The rows in use, for pickle and deepcopy."""
-        columns = saved_rows(
-            self.LAYOUT, self._buffer, self._allocated, self._held_rows()
-        )
-        names = numbers_of(type(self))  # type: ignore[arg-type]  # classes are hashable
         return {
             "allocated": self._allocated,
-            "numbers": {name: getattr(self, name) for name in names},
-            "columns": columns,
-            "objects": {name: getattr(self, name)[: self._n] for name in self.OBJECTS},
+            "numbers": self._saved_numbers(),
+            "columns": self._saved_columns(),
+            "objects": self._saved_objects(),
+            "parts": self._parts(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Rows.__init__(self, state["allocated"])
         for name, number in state["numbers"].items():
             setattr(self, name, number)
-        load_rows(self.LAYOUT, self._buffer, self._allocated, state["columns"])
-        for name, column in state["objects"].items():
-            getattr(self, name)[: self._n] = column
+        for number, column in enumerate(self.LAYOUT):
+            saved = state["columns"][column.name]
+            self._cut(number)[: len(saved)] = saved
+        self._take_objects(state["objects"])
+        for name, rows in state["parts"].items():
+            setattr(self, f"_{name}", rows)
+        self._restore()
+
+
+def field_of(attribute: str) -> str:
+    """Return the field that a column's attribute is of."""
+    return attribute.removeprefix("_").removesuffix("_column")
 
 
 class OwnedRows(Rows):
