@@ -16,6 +16,7 @@ from .columns.buffers import Column
 from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StructureLockedError
+from .fast import speed_up
 from .handles import Columns, EntityArray, Instance, RowArray
 from .parts import FixedParts
 from .per_class import copy_methods
@@ -48,6 +49,7 @@ class Manager(FixedParts, ABC):
         super().__init_subclass__(**options)
         if "LAYOUT" in vars(cls):
             copy_methods(cls)
+            speed_up(cls)
 
     def __init__(self) -> None:
         self._locks = 0

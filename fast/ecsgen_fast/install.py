@@ -1,0 +1,178 @@
+"""Putting functions in C before the methods of a class."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from ._fast import Component, Entities, Method
+from .known import (
+    CREATE,
+    DESTROY_ROW,
+    ENTITIES,
+    GETTER,
+    INHERITED,
+    NEEDED,
+    SETTER,
+    uses_only,
+)
+from .spec import component_spec, constants, slots_of, static
+
+Chosen = dict[str, tuple[FunctionType, str, int]]
+"""By attribute: the generated method, the function in C, and the number of a field."""
+
+
+def install_methods(kind: type) -> None:
+    """Put functions in C before the methods that they know."""
+    if hasattr(kind, "LAYOUT"):
+        _install_component(kind)
+    else:
+        _install_entities(kind)
+
+
+def _install_component(kind: type) -> None:
+    row = _row_class(kind)
+    spec = component_spec(kind, row, _entities_of(kind))
+    if spec is None:
+        return
+    chosen = _chosen_fields(kind, spec) | _chosen_rows(kind, spec)
+    spec["names"] = _relied_on(kind, chosen)
+    spec["part_names"] = _relied_on(spec["parts"], chosen)
+    _put(kind, Component(spec), chosen)
+
+
+def _install_entities(kind: type) -> None:
+    numbers = constants(kind, "LivingEntities")
+    own = ("cells", "n_used", "n_cells", "free", "callbacks")
+    slots = slots_of(kind, {name: f"_{name}" for name in own} | {"dispatch": "dispatch"})
+    example = kind()
+    queue, dispatch, callbacks = example._free, example.dispatch, example._callbacks
+    names = {f"queue_{name}": f"_{name}" for name in ("head", "mask", "cells")}
+    slots |= slots_of(type(queue), names | {"queue_count": "count"})
+    slots |= slots_of(type(dispatch), {"depth": "depth"})
+    slots |= slots_of(type(callbacks), {"entries": "entries"})
+    methods = {name: static(kind, name) for name in ENTITIES}
+    chosen: Chosen = {
+        name: (method, ENTITIES[name][0], 0)
+        for name, method in methods.items()
+        if isinstance(method, FunctionType) and uses_only(method, ENTITIES[name][1].split())
+    }
+    spec = {
+        "kind": kind,
+        "names": _relied_on(kind, chosen),
+        "parts": type(queue),
+        "part_names": _relied_on(type(queue), chosen),
+        "slots": slots,
+        "dispatch": type(dispatch),
+        "callbacks": type(callbacks),
+        "index_mask": numbers.INDEX_MASK,
+        "index_count": numbers.INDEX_COUNT,
+        "min_free": numbers.MIN_FREE,
+        "one_generation": numbers.ONE_GENERATION,
+        "last_generation": numbers.LAST_GENERATION,
+    }
+    _put(kind, Entities(spec), chosen)
+
+
+def _put(kind: type, plan: Any, chosen: Chosen) -> None:
+    for name, (method, function, field) in chosen.items():
+        setattr(kind, name, Method(plan, method, function, field))
+    plan.seal()
+
+
+def _entities_of(kind: type) -> Any:
+    """Return the plan of the entity manager that a manager's owners come from; None if they have
+    none."""
+    owned = next((base for base in kind.__mro__ if base.__name__ == "Owned"), None)
+    if owned is None:
+        return None
+    found = owned.__init__.__globals__["EntityManager"].alive
+    return found.plan if isinstance(found, Method) else None
+
+
+def _row_class(kind: type) -> type | None:
+    """Return the named tuple that `row` makes, if it makes it of the fields in order."""
+    method = static(kind, "row")
+    if not isinstance(method, FunctionType):
+        return None
+    name = kind.__name__.removesuffix("Manager")
+    found = method.__globals__.get(name)
+    fields = tuple(kind._FIELDS)  # type: ignore[attr-defined]
+    is_plain = isinstance(found, type) and issubclass(found, tuple)
+    return found if is_plain and getattr(found, "_fields", None) == fields else None
+
+
+def _chosen_fields(kind: type, spec: dict[str, Any]) -> Chosen:
+    """Choose accessors, with a row or with an entity."""
+    columns = [column.name for column in kind.LAYOUT]  # type: ignore[attr-defined]
+    chosen: Chosen = {}
+    for number, (name, _, _, _, enum, letter, *_) in enumerate(spec["fields"]):
+        if letter == "\0":
+            continue
+        enums = () if enum is None else (enum.__name__,)
+        known = {
+            name: ("get", {*GETTER, *enums}),
+            f"set_{name}": ("set", SETTER),
+        }
+        for method, (function, names) in known.items():
+            found = static(kind, method)
+            if isinstance(found, FunctionType) and uses_only(found, names, columns):
+                chosen[method] = found, function, number
+        for method, function in ((f"{name}_of", "get_of"), (f"set_{name}_of", "set_of")):
+            found = static(kind, method)
+            takes_entity = isinstance(found, FunctionType) and (
+                found.__code__.co_varnames[:2] == ("self", "entity")
+            )
+            if takes_entity and method.removesuffix("_of") in chosen:
+                chosen[method] = found, function, number
+    return chosen
+
+
+def _chosen_rows(kind: type, spec: dict[str, Any]) -> Chosen:
+    """Choose what finds rows, and what makes them come and go."""
+    columns = [column.name for column in kind.LAYOUT]  # type: ignore[attr-defined]
+    chosen: Chosen = {}
+    destroy_row = static(kind, "_destroy_row")
+    if isinstance(destroy_row, FunctionType) and uses_only(destroy_row, DESTROY_ROW, columns):
+        chosen["_destroy_row"] = destroy_row, "destroy_row", 0
+    for name, (function, classes, names) in INHERITED.items():
+        method = static(kind, name)
+        if not isinstance(method, FunctionType) or not uses_only(method, names.split()):
+            continue
+        is_needed_there = all(needed in chosen for needed in NEEDED.get(name, ()))
+        if is_needed_there and method.__qualname__.partition(".")[0] in classes.split():
+            chosen[name] = method, function, 0
+    create = static(kind, "create")
+    if _creates(spec, len(kind._FIELDS)):  # type: ignore[attr-defined]
+        written = [columns[i] for field in spec["fields"] for i in field[8]]
+        if isinstance(create, FunctionType) and uses_only(create, CREATE, written):
+            chosen["create"] = create, "create", 0
+    row = static(kind, "row")
+    if spec["row"] is not None and len(spec["fields"]) == len(kind._FIELDS) and all(field[5] != "\0" for field in spec["fields"]):
+        enums = {field[4].__name__ for field in spec["fields"] if field[4] is not None}
+        known = {*GETTER, *enums, spec["row"].__name__, *kind._FIELDS}  # type: ignore[attr-defined]
+        if isinstance(row, FunctionType) and uses_only(row, known, columns):
+            chosen["row"] = row, "row", 0
+    return chosen
+
+
+def _creates(spec: dict[str, Any], count: int) -> bool:
+    """Return whether all fields are known to the layer, and who may own a row."""
+    is_whole = len(spec["fields"]) == count
+    return is_whole and ("entity" not in spec["roles"] or spec["entities"] is not None)
+
+
+def _relied_on(kind: type, chosen: Chosen) -> tuple[str, ...]:
+    """Return the attributes of the class that chosen methods use: whoever replaces one of these
+    must find it called."""
+    found: set[str] = set()
+    todo = {name for method, _, _ in chosen.values() for name in method.__code__.co_names}
+    while todo:
+        name = todo.pop()
+        value = static(kind, name)
+        if value is None or name in found:
+            continue
+        found.add(name)
+        if isinstance(value, FunctionType):
+            todo |= set(value.__code__.co_names)
+    return tuple(sorted(found))

@@ -1,0 +1,121 @@
+"""Which methods the layer knows, by the names that their code uses.
+
+A function in C does all that the generated method does in its usual case. So a method with a step
+that is not known here, of a policy that came later or is rare, must be left alone; a step shows as
+a name in the method's code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from types import FunctionType
+from typing import Final
+
+_ROW: Final = "data type int _n _row _entity_cells Instance"
+_ENTITY: Final = "type int Entity index INDEX_MASK IndexError NIL data"
+_LOCK: Final = "_locks _locked"
+
+GETTER: Final = frozenset(f"{_ROW} unpack_from str bytes ljust nested map".split())
+SETTER: Final = frozenset(f"{_ROW} one pack_into".split())
+CREATE: Final = frozenset(
+    f"""
+    index one Exception BaseException _entities _cells require IndexError INDEX_MASK NIL
+    data _n _allocated _grow _version _break {_LOCK} MANAGER duplicate_instance _entity_cells
+    _sparse_cells _sparse grown_map _set_map _evict _dispatch create
+    _rows get
+    _others _join_group
+    _link_row
+    _take_slot _slots _peak _id_slot_cells _id_row_cells _id_generation_cells Id SLOT_BITS
+    _n_active _move Instance
+    NULL_ENTITY _count _destroy_row
+    pack_into
+    """.split()
+)
+DESTROY_ROW: Final = frozenset(
+    f"""
+    data _n _version _break BaseException _entity_cells NIL INDEX_MASK Instance
+    _sparse_cells _rows
+    _n_grouped _others _leave_group _move
+    _unlink_row _relink_row
+    _id_slot_cells _id_row_cells _give_slot
+    _n_active
+    _end_below _count NULL_ENTITY
+    """.split()
+)
+
+INHERITED: Final[dict[str, tuple[str, str, str]]] = {
+    "lookup": (
+        "lookup",
+        "Sparse Hash Direct",
+        f"{_ENTITY} _sparse_cells _entity_cells _rows get _n",
+    ),
+    "first": ("lookup", "Many", "lookup"),
+    "has": ("has", "Owned", "lookup NIL"),
+    "__contains__": ("has", "Owned Hash", "is_integer lookup Entity index NIL _rows"),
+    "require": ("require", "Owned", "lookup NIL missing type __name__"),
+    "remove": (
+        "remove",
+        "Sparse Hash Direct Many",
+        f"{_ENTITY} {_LOCK} _sparse_cells _entity_cells _destroy_row _rows get _n "
+        "lookup _previous_cells _destroy_rows _rows_with",
+    ),
+    "destroy": ("destroy", "Packed Direct", f"{_ROW} {_LOCK} _destroy_row"),
+    "entity": ("entity", "Mapped Direct", _ROW),
+    "id_of": ("id_of", "Ids", f"{_ROW} _id_slot_cells Id _id_generation_cells SLOT_BITS"),
+    "resolve": (
+        "resolve",
+        "Ids",
+        f"{_ENTITY} Id Instance SLOT_MASK SLOT_BITS _peak _id_generation_cells _id_row_cells",
+    ),
+    "destroy_id": (
+        "destroy_id",
+        "IdCalls",
+        f"resolve NIL stale_id type __name__ {_LOCK} _destroy_row",
+    ),
+    "next": ("next", "Many", f"{_ROW} _next_cells"),
+    "previous": ("previous", "Many", f"{_ROW} _previous_cells _next_cells NIL"),
+}
+"""For each inherited method the function in C, the policies whose method it stands for, and the
+names that this may use."""
+
+NEEDED: Final = {
+    "remove": ("_destroy_row", "lookup"),
+    "destroy": ("_destroy_row",),
+    "destroy_id": ("_destroy_row", "resolve"),
+    "first": ("lookup",),
+    "has": ("lookup",),
+    "__contains__": ("lookup",),
+    "require": ("lookup",),
+}
+"""Methods that a method calls, whose functions must be known, too."""
+
+ENTITIES: Final[dict[str, tuple[str, str]]] = {
+    "alive": ("alive", "type int operator index _cells INDEX_MASK IndexError"),
+    "__contains__": ("alive", "alive"),
+    "require": (
+        "require",
+        "type int operator index _cells INDEX_MASK IndexError dead_entity",
+    ),
+    "create": (
+        "create",
+        "_free _n_used count MIN_FREE INDEX_COUNT CapacityError _n_retired pop _cells "
+        "BaseException break_down _n_cells _grow ONE_GENERATION",
+    ),
+    "destroy": (
+        "destroy",
+        "type int operator index INDEX_MASK _cells IndexError dead_entity dispatch depth "
+        "_callbacks entries _destroy_announced np array uint64 LAST_GENERATION _n_retired _free "
+        "push ONE_GENERATION MemoryError BaseException break_down",
+    ),
+}
+
+_CONSTANT: Final = re.compile(r"_?[A-Z][A-Z0-9_]*")
+_CELLS: Final = ("cells", "column", "words", "items")
+
+
+def uses_only(method: FunctionType, known: Iterable[str], columns: Iterable[str] = ()) -> bool:
+    """Return whether a method's code uses known names only, constants and columns apart."""
+    unknown = set(method.__code__.co_names).difference(known)
+    unknown -= {f"_{column}_{cells}" for column in columns for cells in _CELLS}
+    return all(_CONSTANT.fullmatch(name) for name in unknown)

@@ -1,0 +1,386 @@
+/* The methods of managers. Each is a vectorcall function of a Method. */
+
+#include "rows.h"
+#include "values.h"
+
+#define PLAN(callable) ((Component *)((Method *)(callable))->plan)
+#define FIELD(callable) (&PLAN(callable)->fields[((Method *)(callable))->field])
+#define PARAMETERS PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames
+#define LEAVE leave(callable, args, nargsf, kwnames)
+
+static PyObject *
+nil_or(uint64_t row)
+{
+    return PyLong_FromUnsignedLongLong(row);
+}
+
+/* ---- fields --------------------------------------------------------------------------------- */
+
+static PyObject *
+value_at(const Component *plan, const Rows *rows, const Field *field, uint64_t row)
+{
+    char cell[MAX_CELL];
+    gather(plan, rows, field, row, cell);
+    return cell_to_value(field, cell);
+}
+
+static PyObject *
+get_value(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        is_row(plan, &rows, args[1], &row)) {
+        PyObject *value = value_at(plan, &rows, FIELD(callable), row);
+        if (value != NULL || PyErr_Occurred()) {
+            return value;
+        }
+    }
+    return LEAVE;
+}
+
+static PyObject *
+set_value(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    const Field *field = FIELD(callable);
+    char cell[MAX_CELL];
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 3) && open_rows(plan, args[0], &rows) &&
+        is_row(plan, &rows, args[1], &row) && value_to_cell(field, args[2], cell)) {
+        scatter(plan, &rows, field, row, cell);
+        Py_RETURN_NONE;
+    }
+    return LEAVE;
+}
+
+/* The value of an entity's row: a lookup and an accessor in one. */
+static PyObject *
+get_value_of(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        find_row(plan, args[0], &rows, args[1], &row) && row != NIL) {
+        PyObject *value = value_at(plan, &rows, FIELD(callable), row);
+        if (value != NULL || PyErr_Occurred()) {
+            return value;
+        }
+    }
+    return LEAVE;
+}
+
+static PyObject *
+set_value_of(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    const Field *field = FIELD(callable);
+    char cell[MAX_CELL];
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 3) && open_rows(plan, args[0], &rows) &&
+        find_row(plan, args[0], &rows, args[1], &row) && row != NIL &&
+        value_to_cell(field, args[2], cell)) {
+        scatter(plan, &rows, field, row, cell);
+        Py_RETURN_NONE;
+    }
+    return LEAVE;
+}
+
+/* A copy of a row, as the named tuple of the component. */
+static PyObject *
+get_row(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    char cells[MAX_ROW];
+    if (!has_args(nargsf, kwnames, 2) || !open_rows(plan, args[0], &rows) ||
+        !is_row(plan, &rows, args[1], &row)) {
+        return LEAVE;
+    }
+    for (Py_ssize_t i = 0; i < plan->n_fields; i++) {
+        gather(plan, &rows, &plan->fields[i], row, cells + plan->fields[i].at);
+    }
+    PyObject *copy = plan->row_kind->tp_alloc(plan->row_kind, plan->n_fields);
+    for (Py_ssize_t i = 0; copy != NULL && i < plan->n_fields; i++) {
+        PyObject *value = cell_to_value(&plan->fields[i], cells + plan->fields[i].at);
+        if (value == NULL) {
+            Py_CLEAR(copy);
+            break;
+        }
+        PyTuple_SET_ITEM(copy, i, value);
+    }
+    return copy == NULL && !PyErr_Occurred() ? LEAVE : copy;
+}
+
+/* ---- finding -------------------------------------------------------------------------------- */
+
+static PyObject *
+get_owner(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        is_row(plan, &rows, args[1], &row)) {
+        return PyLong_FromUnsignedLongLong(owner_of(plan, &rows, row));
+    }
+    return LEAVE;
+}
+
+/* Find the row of the entity that is a method's only argument. */
+static int
+find_argument(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+              uint64_t *row)
+{
+    Rows rows;
+    return has_args(nargsf, kwnames, 2) && open_rows(PLAN(callable), args[0], &rows) &&
+           find_row(PLAN(callable), args[0], &rows, args[1], row);
+}
+
+static PyObject *
+lookup(PARAMETERS)
+{
+    uint64_t row;
+    return find_argument(callable, args, nargsf, kwnames, &row) ? nil_or(row) : LEAVE;
+}
+
+static PyObject *
+has(PARAMETERS)
+{
+    uint64_t row;
+    if (find_argument(callable, args, nargsf, kwnames, &row)) {
+        return PyBool_FromLong(row != NIL);
+    }
+    return LEAVE;
+}
+
+static PyObject *
+require(PARAMETERS)
+{
+    uint64_t row;
+    if (find_argument(callable, args, nargsf, kwnames, &row) && row != NIL) {
+        return nil_or(row);
+    }
+    return LEAVE;
+}
+
+/* ---- rows that go --------------------------------------------------------------------------- */
+
+static PyObject *
+remove_entity(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (!has_args(nargsf, kwnames, 2) || !open_rows(plan, args[0], &rows) ||
+        !is_unlocked(plan, args[0]) || !find_row(plan, args[0], &rows, args[1], &row)) {
+        return LEAVE;
+    }
+    if (row == NIL) {
+        return PyLong_FromLong(0);
+    }
+    if (plan->is_many && get_u32(cell_of(plan, &rows, plan->previous, row)) != row) {
+        return LEAVE; /* there are several */
+    }
+    int done = destroy_row(plan, args[0], &rows, row);
+    return done == 0 ? LEAVE : done < 0 ? NULL : PyLong_FromLong(1);
+}
+
+static PyObject *
+destroy(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    int done = 0;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        is_unlocked(plan, args[0]) && is_row(plan, &rows, args[1], &row)) {
+        done = destroy_row(plan, args[0], &rows, row);
+    }
+    return done == 0 ? LEAVE : done < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* What the collection of the dead calls, which has looked for locks. */
+static PyObject *
+destroy_in_use(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    int done = 0;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        is_row(plan, &rows, args[1], &row)) {
+        done = destroy_row(plan, args[0], &rows, row);
+    }
+    return done == 0 ? LEAVE : done < 0 ? NULL : PyLong_FromLong(1);
+}
+
+/* ---- rows that come ------------------------------------------------------------------------- */
+
+static const Field *
+named_field(const Component *plan, PyObject *name)
+{
+    for (Py_ssize_t i = 0; i < plan->n_fields; i++) {
+        if (plan->fields[i].name == name) { /* both are interned, or it is left to Python */
+            return &plan->fields[i];
+        }
+    }
+    return NULL;
+}
+
+/* Write the values given by name over those that are the defaults. */
+static int
+collect(const Component *plan, PyObject *const *values, PyObject *kwnames, char *scratch)
+{
+    memcpy(scratch, plan->defaults, (size_t)plan->row_bytes);
+    Py_ssize_t count = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const Field *field = named_field(plan, PyTuple_GET_ITEM(kwnames, i));
+        if (field == NULL) {
+            return 0;
+        }
+        if (values[i] != field->fallback &&
+            !value_to_cell(field, values[i], scratch + field->at)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *
+create(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Py_ssize_t wanted = plan->entity == ABSENT ? 1 : 2;
+    char scratch[MAX_ROW];
+    Rows rows;
+    if (PyVectorcall_NARGS(nargsf) == wanted && open_rows(plan, args[0], &rows) &&
+        is_unlocked(plan, args[0]) && collect(plan, args + wanted, kwnames, scratch)) {
+        PyObject *entity = wanted == 2 ? args[1] : NULL;
+        PyObject *result = create_row(plan, args[0], &rows, entity, scratch);
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
+        }
+    }
+    return LEAVE;
+}
+
+/* ---- ids and lists -------------------------------------------------------------------------- */
+
+static PyObject *
+id_of(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        is_row(plan, &rows, args[1], &row)) {
+        uint64_t slot = get_u32(cell_of(plan, &rows, plan->id_slot, row));
+        if (slot < rows.allocated) {
+            uint64_t generation = get_u32(cell_of(plan, &rows, plan->id_generation, slot));
+            return PyLong_FromUnsignedLongLong(generation << 32 | slot);
+        }
+    }
+    return LEAVE;
+}
+
+/* Find the row of an id, NIL if it is gone. */
+static int
+find_id(const Component *plan, const Rows *rows, PyObject *id, uint64_t *row)
+{
+    uint64_t number, peak;
+    if (!is_number(id, &number) || !is_number(SLOT(rows->data, plan->peak), &peak) ||
+        peak > rows->allocated) {
+        return 0;
+    }
+    uint64_t slot = number & NIL;
+    *row = NIL;
+    if (slot < peak && get_u32(cell_of(plan, rows, plan->id_generation, slot)) == number >> 32) {
+        *row = get_u32(cell_of(plan, rows, plan->id_row, slot));
+    }
+    return 1;
+}
+
+static PyObject *
+resolve(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        find_id(plan, &rows, args[1], &row)) {
+        return nil_or(row);
+    }
+    return LEAVE;
+}
+
+static PyObject *
+destroy_id(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    int done = 0;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        is_unlocked(plan, args[0]) && find_id(plan, &rows, args[1], &row) && row < rows.n) {
+        done = destroy_row(plan, args[0], &rows, row);
+    }
+    return done == 0 ? LEAVE : done < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *
+next_row(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        is_row(plan, &rows, args[1], &row)) {
+        return nil_or(get_u32(cell_of(plan, &rows, plan->next, row)));
+    }
+    return LEAVE;
+}
+
+static PyObject *
+previous_row(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        is_row(plan, &rows, args[1], &row)) {
+        uint64_t before = get_u32(cell_of(plan, &rows, plan->previous, row));
+        if (before < rows.n) {
+            uint64_t behind = get_u32(cell_of(plan, &rows, plan->next, before));
+            return nil_or(behind == NIL ? NIL : before);
+        }
+    }
+    return LEAVE;
+}
+
+const Function manager_functions[] = {
+    {"get", get_value},
+    {"set", set_value},
+    {"get_of", get_value_of},
+    {"set_of", set_value_of},
+    {"row", get_row},
+    {"entity", get_owner},
+    {"lookup", lookup},
+    {"has", has},
+    {"require", require},
+    {"remove", remove_entity},
+    {"destroy", destroy},
+    {"destroy_row", destroy_in_use},
+    {"create", create},
+    {"id_of", id_of},
+    {"resolve", resolve},
+    {"destroy_id", destroy_id},
+    {"next", next_row},
+    {"previous", previous_row},
+    {NULL, NULL},
+};

@@ -1,0 +1,18 @@
+"""The extension of ecsgen-fast: C without anything but Python's own headers."""
+
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+SOURCES = sorted(Path("ecsgen_fast").glob("*.c"))
+
+setup(
+    ext_modules=[
+        Extension(
+            "ecsgen_fast._fast",
+            [str(path) for path in SOURCES],
+            depends=[str(path) for path in Path("ecsgen_fast").glob("*.h")],
+            extra_compile_args=["-std=c11", "-Wall", "-Wextra"],
+        )
+    ]
+)
