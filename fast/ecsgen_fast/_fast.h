@@ -77,7 +77,10 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     Plan plan;
-    uint64_t index_mask, index_count, min_free, one_generation, last_generation;
+    uint64_t index_mask, one_generation;
+    PyObject *globals; /* of the module, whose limits tests make smaller */
+    uint64_t limits_tag; /* the version of `globals` in which they were: */
+    uint64_t min_free, index_count, last_generation;
     PyTypeObject *dispatch_kind, *callbacks_kind;
     Py_ssize_t cells, n_used, n_cells, free, dispatch, callbacks; /* slots of the manager */
     Py_ssize_t queue_count, queue_head, queue_mask, queue_cells;  /* slots of the queue */

@@ -15,6 +15,25 @@ typedef struct {
     uint64_t count, head, mask;
 } State;
 
+/* Read the module's limits again, if any of its names has another value now. */
+static int
+read_limits(Entities *plan)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    uint64_t tag = ((PyDictObject *)plan->globals)->ma_version_tag;
+    if (tag == plan->limits_tag) {
+        return 1;
+    }
+#else
+    uint64_t tag = 0;
+#endif
+    int is_known = is_number(PyDict_GetItemString(plan->globals, "MIN_FREE"), &plan->min_free) &&
+        is_number(PyDict_GetItemString(plan->globals, "INDEX_COUNT"), &plan->index_count) &&
+        is_number(PyDict_GetItemString(plan->globals, "LAST_GENERATION"), &plan->last_generation);
+    plan->limits_tag = is_known ? tag : 0;
+    return is_known;
+}
+
 /* Find the cells of a manager. */
 static int
 open_cells(Entities *plan, PyObject *self, State *state)
@@ -83,7 +102,7 @@ require(PARAMETERS)
 
 /* Use the index again that has waited longest. */
 static PyObject *
-create_again(Entities *plan, State *state)
+create_again(const Entities *plan, const State *state)
 {
     uint64_t index = get_u32(state->ring + 4 * (state->head & state->mask));
     if (index >= state->n_cells) {
@@ -91,7 +110,9 @@ create_again(Entities *plan, State *state)
     }
     uint64_t handle = get_u64(state->cells + 8 * index) ^ 1;
     PyObject *result = PyLong_FromUnsignedLongLong(handle);
-    Changes changes = {.failed = result == NULL};
+    Changes changes;
+    no_changes(&changes);
+    changes.failed = result == NULL;
     plan_number(&changes, state->queue, plan->queue_head, state->head + 1);
     plan_number(&changes, state->queue, plan->queue_count, state->count - 1);
     if (changes.failed) {
@@ -114,7 +135,9 @@ create_fresh(Entities *plan, PyObject *self, State *state)
     }
     uint64_t handle = plan->one_generation | index;
     PyObject *result = PyLong_FromUnsignedLongLong(handle);
-    Changes changes = {.failed = result == NULL};
+    Changes changes;
+    no_changes(&changes);
+    changes.failed = result == NULL;
     plan_number(&changes, self, plan->n_used, index + 1);
     if (changes.failed) {
         drop_changes(&changes);
@@ -131,7 +154,7 @@ create(PARAMETERS)
 {
     Entities *plan = PLAN(callable);
     State state;
-    if (has_args(nargsf, kwnames, 1) && open_state(plan, args[0], &state)) {
+    if (has_args(nargsf, kwnames, 1) && open_state(plan, args[0], &state) && read_limits(plan)) {
         PyObject *result = NULL;
         if (state.count > plan->min_free) {
             result = create_again(plan, &state);
@@ -168,7 +191,8 @@ destroy(PARAMETERS)
     State state;
     uint64_t entity;
     if (!has_args(nargsf, kwnames, 2) || !open_state(plan, args[0], &state) ||
-        !is_number(args[1], &entity) || !is_silent(plan, args[0])) {
+        !is_number(args[1], &entity) || !is_silent(plan, args[0]) ||
+        !read_limits(plan)) {
         return LEAVE;
     }
     uint64_t index = entity & plan->index_mask;
@@ -176,7 +200,8 @@ destroy(PARAMETERS)
         entity >= plan->last_generation || state.count > state.mask) {
         return LEAVE; /* dead, the last of its index, or a queue that must grow */
     }
-    Changes changes = {.count = 0};
+    Changes changes;
+    no_changes(&changes);
     plan_number(&changes, state.queue, plan->queue_count, state.count + 1);
     if (changes.failed) {
         return NULL;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import FunctionType
 from typing import Any
 
@@ -66,10 +67,8 @@ def _install_entities(kind: type) -> None:
         "dispatch": type(dispatch),
         "callbacks": type(callbacks),
         "index_mask": numbers.INDEX_MASK,
-        "index_count": numbers.INDEX_COUNT,
-        "min_free": numbers.MIN_FREE,
         "one_generation": numbers.ONE_GENERATION,
-        "last_generation": numbers.LAST_GENERATION,
+        "globals": vars(sys.modules[kind.__module__]),
     }
     _put(kind, Entities(spec), chosen)
 

@@ -176,8 +176,7 @@ read_guards(Plan *plan, PyObject *spec)
 #define AT(type, member) {#member, offsetof(type, member)}
 
 static const Place entities_numbers[] = {
-    AT(Entities, index_mask),     AT(Entities, index_count),     AT(Entities, min_free),
-    AT(Entities, one_generation), AT(Entities, last_generation), {NULL, 0},
+    AT(Entities, index_mask), AT(Entities, one_generation), {NULL, 0},
 };
 
 static const Place entities_slots[] = {
@@ -201,6 +200,7 @@ read_entities(Entities *plan, PyObject *spec)
             return -1;
         }
     }
+    plan->globals = typed_item(spec, "globals", &PyDict_Type);
     plan->dispatch_kind = (PyTypeObject *)typed_item(spec, "dispatch", &PyType_Type);
     plan->callbacks_kind = (PyTypeObject *)typed_item(spec, "callbacks", &PyType_Type);
     return PyErr_Occurred() ? -1 : 0;

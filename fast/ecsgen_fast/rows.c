@@ -208,7 +208,8 @@ destroy_direct(Component *plan, Rows *rows, uint64_t row)
         for (end = row; end > 0 && owner_of(plan, rows, end - 1) == 0; end--) {
         }
     }
-    Changes changes = {.count = 0};
+    Changes changes;
+    no_changes(&changes);
     plan_number(&changes, rows->data, plan->n, end);
     if (!plan_step(&changes, rows->data, plan->count, -1) ||
         !plan_step(&changes, rows->data, plan->version, 1) || changes.failed) {
@@ -293,7 +294,8 @@ destroy_row(Component *plan, PyObject *self, Rows *rows, uint64_t row)
     if ((plan->map != ABSENT && plan->is_many) || !open_change(&change, plan, self, rows)) {
         return 0;
     }
-    Changes changes = {.count = 0};
+    Changes changes;
+    no_changes(&changes);
     uint64_t active;
     int done = plan_removal(&change, row, &changes, &active);
     if (changes.failed) {
@@ -352,7 +354,9 @@ create_direct(Component *plan, Rows *rows, uint64_t entity, const char *scratch)
         return NULL;
     }
     PyObject *result = PyLong_FromUnsignedLongLong(row);
-    Changes changes = {.failed = result == NULL};
+    Changes changes;
+    no_changes(&changes);
+    changes.failed = result == NULL;
     if (row >= rows->n) {
         plan_number(&changes, rows->data, plan->n, row + 1);
     }
@@ -504,7 +508,8 @@ create_row(Component *plan, PyObject *self, Rows *rows, PyObject *entity, const 
     if (place == NIL) {
         return NULL;
     }
-    Changes changes = {.count = 0};
+    Changes changes;
+    no_changes(&changes);
     PyObject *result = plan_creation(&change, &changes, place, &slot, &generation);
     if (result != NULL && change.dict != NULL && first == NIL &&
         PyDict_SetItem(change.dict, entity, result) < 0) {
