@@ -17,13 +17,13 @@ from .known import (
     SETTER,
     uses_only,
 )
-from .spec import component_spec, constants, slots_of, static
+from .spec import Kind, component_spec, constants, slots_of, static
 
 Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
 
 
-def install_methods(kind: type) -> None:
+def install_methods(kind: Kind) -> None:
     """Put functions in C before the methods that they know."""
     if hasattr(kind, "LAYOUT"):
         _install_component(kind)
@@ -31,7 +31,7 @@ def install_methods(kind: type) -> None:
         _install_entities(kind)
 
 
-def _install_component(kind: type) -> None:
+def _install_component(kind: Kind) -> None:
     row = _row_class(kind)
     spec = component_spec(kind, row, _entities_of(kind))
     if spec is None:
@@ -42,10 +42,12 @@ def _install_component(kind: type) -> None:
     _put(kind, Component(spec), chosen)
 
 
-def _install_entities(kind: type) -> None:
+def _install_entities(kind: Kind) -> None:
     numbers = constants(kind, "LivingEntities")
     own = ("cells", "n_used", "n_cells", "free", "callbacks")
-    slots = slots_of(kind, {name: f"_{name}" for name in own} | {"dispatch": "dispatch"})
+    slots = slots_of(
+        kind, {name: f"_{name}" for name in own} | {"dispatch": "dispatch"}
+    )
     example = kind()
     queue, dispatch, callbacks = example._free, example.dispatch, example._callbacks
     names = {f"queue_{name}": f"_{name}" for name in ("head", "mask", "cells")}
@@ -56,7 +58,8 @@ def _install_entities(kind: type) -> None:
     chosen: Chosen = {
         name: (method, ENTITIES[name][0], 0)
         for name, method in methods.items()
-        if isinstance(method, FunctionType) and uses_only(method, ENTITIES[name][1].split())
+        if isinstance(method, FunctionType)
+        and uses_only(method, ENTITIES[name][1].split())
     }
     spec = {
         "kind": kind,
@@ -73,13 +76,13 @@ def _install_entities(kind: type) -> None:
     _put(kind, Entities(spec), chosen)
 
 
-def _put(kind: type, plan: Any, chosen: Chosen) -> None:
+def _put(kind: Kind, plan: Any, chosen: Chosen) -> None:
     for name, (method, function, field) in chosen.items():
         setattr(kind, name, Method(plan, method, function, field))
     plan.seal()
 
 
-def _entities_of(kind: type) -> Any:
+def _entities_of(kind: Kind) -> Any:
     """Return the plan of the entity manager that a manager's owners come from; None if they have
     none."""
     owned = next((base for base in kind.__mro__ if base.__name__ == "Owned"), None)
@@ -89,21 +92,21 @@ def _entities_of(kind: type) -> Any:
     return found.plan if isinstance(found, Method) else None
 
 
-def _row_class(kind: type) -> type | None:
+def _row_class(kind: Kind) -> type | None:
     """Return the named tuple that `row` makes, if it makes it of the fields in order."""
     method = static(kind, "row")
     if not isinstance(method, FunctionType):
         return None
     name = kind.__name__.removesuffix("Manager")
     found = method.__globals__.get(name)
-    fields = tuple(kind._FIELDS)  # type: ignore[attr-defined]
+    fields = tuple(kind._FIELDS)
     is_plain = isinstance(found, type) and issubclass(found, tuple)
     return found if is_plain and getattr(found, "_fields", None) == fields else None
 
 
-def _chosen_fields(kind: type, spec: dict[str, Any]) -> Chosen:
+def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
     """Choose accessors, with a row or with an entity."""
-    columns = [column.name for column in kind.LAYOUT]  # type: ignore[attr-defined]
+    columns = [column.name for column in kind.LAYOUT]
     chosen: Chosen = {}
     for number, (name, _, _, _, enum, letter, *_) in enumerate(spec["fields"]):
         if letter == "\0":
@@ -117,7 +120,10 @@ def _chosen_fields(kind: type, spec: dict[str, Any]) -> Chosen:
             found = static(kind, method)
             if isinstance(found, FunctionType) and uses_only(found, names, columns):
                 chosen[method] = found, function, number
-        for method, function in ((f"{name}_of", "get_of"), (f"set_{name}_of", "set_of")):
+        for method, function in (
+            (f"{name}_of", "get_of"),
+            (f"set_{name}_of", "set_of"),
+        ):
             found = static(kind, method)
             takes_entity = isinstance(found, FunctionType) and (
                 found.__code__.co_varnames[:2] == ("self", "entity")
@@ -127,45 +133,48 @@ def _chosen_fields(kind: type, spec: dict[str, Any]) -> Chosen:
     return chosen
 
 
-def _chosen_rows(kind: type, spec: dict[str, Any]) -> Chosen:
+def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
     """Choose what finds rows, and what makes them come and go."""
-    columns = [column.name for column in kind.LAYOUT]  # type: ignore[attr-defined]
+    columns = [column.name for column in kind.LAYOUT]
+    fields = spec["fields"]
+    known = {"_destroy_row": ("destroy_row", DESTROY_ROW, columns)}
+    if len(fields) == len(kind._FIELDS):
+        if "entity" not in spec["roles"] or spec["entities"] is not None:
+            written = [columns[i] for field in fields for i in field[8]]
+            known["create"] = "create", CREATE, written
+        if spec["row"] is not None and all(field[5] != "\0" for field in fields):
+            classes = {field[4].__name__ for field in fields if field[4] is not None}
+            used = GETTER | classes | {spec["row"].__name__} | set(kind._FIELDS)
+            known["row"] = "row", used, columns
     chosen: Chosen = {}
-    destroy_row = static(kind, "_destroy_row")
-    if isinstance(destroy_row, FunctionType) and uses_only(destroy_row, DESTROY_ROW, columns):
-        chosen["_destroy_row"] = destroy_row, "destroy_row", 0
-    for name, (function, classes, names) in INHERITED.items():
+    for name, (function, names, places) in known.items():
+        method = static(kind, name)
+        if isinstance(method, FunctionType) and uses_only(method, names, places):
+            chosen[name] = method, function, 0
+    return _with_inherited(kind, chosen)
+
+
+def _with_inherited(kind: Kind, chosen: Chosen) -> Chosen:
+    """Add inherited methods, of policies that are known."""
+    for name, (function, policies, names) in INHERITED.items():
         method = static(kind, name)
         if not isinstance(method, FunctionType) or not uses_only(method, names.split()):
             continue
-        is_needed_there = all(needed in chosen for needed in NEEDED.get(name, ()))
-        if is_needed_there and method.__qualname__.partition(".")[0] in classes.split():
+        policy = method.__qualname__.partition(".")[0]
+        if policy in policies.split() and all(
+            n in chosen for n in NEEDED.get(name, ())
+        ):
             chosen[name] = method, function, 0
-    create = static(kind, "create")
-    if _creates(spec, len(kind._FIELDS)):  # type: ignore[attr-defined]
-        written = [columns[i] for field in spec["fields"] for i in field[8]]
-        if isinstance(create, FunctionType) and uses_only(create, CREATE, written):
-            chosen["create"] = create, "create", 0
-    row = static(kind, "row")
-    if spec["row"] is not None and len(spec["fields"]) == len(kind._FIELDS) and all(field[5] != "\0" for field in spec["fields"]):
-        enums = {field[4].__name__ for field in spec["fields"] if field[4] is not None}
-        known = {*GETTER, *enums, spec["row"].__name__, *kind._FIELDS}  # type: ignore[attr-defined]
-        if isinstance(row, FunctionType) and uses_only(row, known, columns):
-            chosen["row"] = row, "row", 0
     return chosen
 
 
-def _creates(spec: dict[str, Any], count: int) -> bool:
-    """Return whether all fields are known to the layer, and who may own a row."""
-    is_whole = len(spec["fields"]) == count
-    return is_whole and ("entity" not in spec["roles"] or spec["entities"] is not None)
-
-
-def _relied_on(kind: type, chosen: Chosen) -> tuple[str, ...]:
+def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
     """Return the attributes of the class that chosen methods use: whoever replaces one of these
     must find it called."""
     found: set[str] = set()
-    todo = {name for method, _, _ in chosen.values() for name in method.__code__.co_names}
+    todo = {
+        name for method, _, _ in chosen.values() for name in method.__code__.co_names
+    }
     while todo:
         name = todo.pop()
         value = static(kind, name)

@@ -16,10 +16,14 @@ _ROW: Final = "data type int _n _row _entity_cells Instance"
 _ENTITY: Final = "type int Entity index INDEX_MASK IndexError NIL data"
 _LOCK: Final = "_locks _locked"
 
-GETTER: Final = frozenset(f"{_ROW} unpack_from str bytes ljust nested map".split())
-SETTER: Final = frozenset(f"{_ROW} one pack_into".split())
-CREATE: Final = frozenset(
-    f"""
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+GETTER: Final = _names(f"{_ROW} unpack_from str bytes ljust nested map")
+SETTER: Final = _names(f"{_ROW} one pack_into")
+CREATE: Final = _names(f"""
     index one Exception BaseException _entities _cells require IndexError INDEX_MASK NIL
     data _n _allocated _grow _version _break {_LOCK} MANAGER duplicate_instance _entity_cells
     _sparse_cells _sparse grown_map _set_map _evict _dispatch create
@@ -30,10 +34,8 @@ CREATE: Final = frozenset(
     _n_active _move Instance
     NULL_ENTITY _count _destroy_row
     pack_into
-    """.split()
-)
-DESTROY_ROW: Final = frozenset(
-    f"""
+    """.split())
+DESTROY_ROW: Final = _names("""
     data _n _version _break BaseException _entity_cells NIL INDEX_MASK Instance
     _sparse_cells _rows
     _n_grouped _others _leave_group _move
@@ -41,8 +43,7 @@ DESTROY_ROW: Final = frozenset(
     _id_slot_cells _id_row_cells _give_slot
     _n_active
     _end_below _count NULL_ENTITY
-    """.split()
-)
+    """)
 
 INHERITED: Final[dict[str, tuple[str, str, str]]] = {
     "lookup": (
@@ -62,7 +63,11 @@ INHERITED: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "destroy": ("destroy", "Packed Direct", f"{_ROW} {_LOCK} _destroy_row"),
     "entity": ("entity", "Mapped Direct", _ROW),
-    "id_of": ("id_of", "Ids", f"{_ROW} _id_slot_cells Id _id_generation_cells SLOT_BITS"),
+    "id_of": (
+        "id_of",
+        "Ids",
+        f"{_ROW} _id_slot_cells Id _id_generation_cells SLOT_BITS",
+    ),
     "resolve": (
         "resolve",
         "Ids",
@@ -114,7 +119,9 @@ _CONSTANT: Final = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _CELLS: Final = ("cells", "column", "words", "items")
 
 
-def uses_only(method: FunctionType, known: Iterable[str], columns: Iterable[str] = ()) -> bool:
+def uses_only(
+    method: FunctionType, known: Iterable[str], columns: Iterable[str] = ()
+) -> bool:
     """Return whether a method's code uses known names only, constants and columns apart."""
     unknown = set(method.__code__.co_names).difference(known)
     unknown -= {f"_{column}_{cells}" for column in columns for cells in _CELLS}

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from math import prod
 from types import FunctionType, MemberDescriptorType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from .known import GETTER, uses_only
+
+Kind: TypeAlias = Any
+"""A generated class, with the attributes that its package gives it."""
 
 MAX_CELL: Final = 256
 MAX_ROW: Final = 1024
@@ -43,7 +46,7 @@ _TABLES: Final = ("id_row", "id_generation")
 """Columns whose cells belong to slots, not to rows."""
 
 
-def static(kind: type, name: str) -> Any:
+def static(kind: Kind, name: str) -> Any:
     """Return an attribute as it stands in the class or its bases, None if there is none."""
     for base in kind.__mro__:
         if name in vars(base):
@@ -51,21 +54,21 @@ def static(kind: type, name: str) -> Any:
     return None
 
 
-def constants(kind: type, base: str) -> Any:
+def constants(kind: Kind, base: str) -> Any:
     """Return the module with the numbers of a class's package."""
     module = next(b.__module__ for b in kind.__mro__ if b.__name__ == base)
     return sys.modules[f"{module.rpartition('._runtime.')[0]}._runtime.entities.layout"]
 
 
-def slots_of(kind: type, names: dict[str, str]) -> dict[str, MemberDescriptorType]:
+def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorType]:
     """Return the descriptors of slots that a class has, by the layer's names for them."""
     found = {told: static(kind, name) for told, name in names.items()}
     return {told: d for told, d in found.items() if isinstance(d, MemberDescriptorType)}
 
 
-def is_cut(data: type) -> bool:
+def is_cut(data: Kind) -> bool:
     """Return whether all columns are cut from the buffer, in the layout's order."""
-    columns = [column.name for column in data.LAYOUT]  # type: ignore[attr-defined]
+    columns = [column.name for column in data.LAYOUT]
     place, cut = static(data, "_place"), static(data, "_cut")
     if not isinstance(place, FunctionType) or not isinstance(cut, FunctionType):
         return False
@@ -73,10 +76,10 @@ def is_cut(data: type) -> bool:
     return cut.__qualname__ == "Rows._cut" and uses_only(place, names, columns)
 
 
-def fields_of(kind: type, columns: list[str]) -> list[tuple[Any, ...]]:
+def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
     """Return what C is to know of each field that has columns in the buffer."""
     fields, at = [], 0
-    for name, (converter, default) in kind._FIELDS.items():  # type: ignore[attr-defined]
+    for name, (converter, default) in kind._FIELDS.items():
         parts = _parts(kind, name, columns)
         dtype = getattr(converter, "dtype", None)
         if dtype is None or not parts:
@@ -105,7 +108,7 @@ def fields_of(kind: type, columns: list[str]) -> list[tuple[Any, ...]]:
     return fields
 
 
-def _parts(kind: type, name: str, columns: list[str]) -> list[str]:
+def _parts(kind: Kind, name: str, columns: list[str]) -> list[str]:
     """Return the columns of a field: one, or one for each element, in order."""
     getter = static(kind, name)
     if not isinstance(getter, FunctionType):
@@ -116,11 +119,13 @@ def _parts(kind: type, name: str, columns: list[str]) -> list[str]:
         return [name]
     used = {f"_{column}_cells": column for column in columns}
     found = [used[cells] for cells in getter.__code__.co_names if cells in used]
-    return [column for column in found if column.startswith(f"{name}_")][: MAX_PARTS + 1]
+    return [column for column in found if column.startswith(f"{name}_")][
+        : MAX_PARTS + 1
+    ]
 
 
-def _enum_names(kind: type, name: str) -> set[str]:
-    enum = getattr(kind._FIELDS[name][0], "_enum", None)  # type: ignore[attr-defined]
+def _enum_names(kind: Kind, name: str) -> set[str]:
+    enum = getattr(kind._FIELDS[name][0], "_enum", None)
     return set() if enum is None else {enum.__name__}
 
 
@@ -141,27 +146,33 @@ def _letter(converter: Any, dimensions: int) -> tuple[str, Any]:
     return "\0", None
 
 
-def default_row(kind: type, fields: list[tuple[Any, ...]]) -> bytes:
+def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
     """Return the cells of a new row, field after field, if no value is given."""
     parts = []
     for name, default, *_ in fields:
-        converter = kind._FIELDS[name][0]  # type: ignore[attr-defined]
+        converter = kind._FIELDS[name][0]
         cell = np.broadcast_to(converter.many(default, 1), (1, *converter.shape))
         parts.append(np.ascontiguousarray(cell, converter.dtype).tobytes())
     return b"".join(parts)
 
 
-def component_spec(kind: type, row: type | None, entities: Any) -> dict[str, Any] | None:
+def component_spec(
+    kind: Kind, row: type | None, entities: Any
+) -> dict[str, Any] | None:
     """Return what the layer is to know of a manager's class; None if its rows lie elsewhere."""
-    data = kind._ROWS  # type: ignore[attr-defined]
-    if data.LAYOUT != kind.LAYOUT or not is_cut(data):  # type: ignore[attr-defined]
+    data = kind._ROWS
+    if data.LAYOUT != kind.LAYOUT or not is_cut(data):
         return None
     layout = data.LAYOUT
     columns = [column.name for column in layout]
     families = {base.__name__ for base in kind.__mro__}
-    roles = {role: role for family in _ROLES if family in families for role in _ROLES[family]}
+    roles = {
+        role: role for family in _ROLES if family in families for role in _ROLES[family]
+    }
     slots = slots_of(kind, _MANAGER_SLOTS) | slots_of(data, _DATA_SLOTS)
-    anchor = next((c for c in columns if slots_of(data, {"anchor": f"_{c}_cells"})), None)
+    anchor = next(
+        (c for c in columns if slots_of(data, {"anchor": f"_{c}_cells"})), None
+    )
     if anchor is None:
         return None
     fields = fields_of(kind, columns)
@@ -190,7 +201,7 @@ def _columns(
 ) -> tuple[tuple[int, int, int, bool], ...]:
     """Return each column's place in a row of the buffer and in a new row's scratch, and whether it
     moves with its row."""
-    places = {}
+    places: dict[int, int] = {}
     for *_, size, _count, parts, at, nbytes in fields:
         step = nbytes if len(parts) == 1 else size
         places |= {part: at + k * step for k, part in enumerate(parts)}
