@@ -34,7 +34,7 @@ CREATE: Final = _names(f"""
     _n_active _move Instance
     NULL_ENTITY _count _destroy_row
     pack_into
-    """.split())
+    """)
 DESTROY_ROW: Final = _names("""
     data _n _version _break BaseException _entity_cells NIL INDEX_MASK Instance
     _sparse_cells _rows
