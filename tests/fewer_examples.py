@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,6 @@ EXAMPLES = 3
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     for item in items:
-        machine = getattr(item, "cls", None)
+        machine: Any = getattr(item, "cls", None)
         if isinstance(getattr(machine, "settings", None), settings):
             machine.settings = settings(machine.settings, max_examples=EXAMPLES)

@@ -167,9 +167,9 @@ def test_subclasses_override(quick: ModuleType) -> None:
 
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:
     manager, _, owners = filled(quick, "EnergyManager")
-    lookup = manager.lookup
+    lookup, create = manager.lookup, quick.EnergyManager.create
     manager._break()
-    for call in (lambda: lookup(owners[0]), lambda: quick.EnergyManager.create(manager, 1)):
+    for call in (partial(lookup, owners[0]), partial(create, manager, 1)):
         with pytest.raises(quick.BrokenManagerError):
             call()
 
