@@ -39,8 +39,7 @@ typedef struct {
     PyTypeObject *kind;
     PyObject *names;  /* tuple: attributes that must be what they were ... */
     PyObject *values; /* tuple: ... when the layer was sealed, NULL before */
-    Seen seen[SEEN];
-    int next;
+    Seen seen[SEEN];  /* never with a tag of 0, which types without one have */
 } Guard;
 
 /* A column of the buffer. */
@@ -63,7 +62,8 @@ typedef struct {
     int count;          /* elements, 0 for a scalar */
     int parts;          /* columns */
     Py_ssize_t columns[MAX_PARTS];
-    Py_ssize_t at; /* in a new row's scratch */
+    Py_ssize_t cells; /* the slot of the column's memoryview; ABSENT if there is none, or several */
+    Py_ssize_t at;    /* in a new row's scratch */
     Py_ssize_t nbytes;
 } Field;
 
@@ -94,6 +94,7 @@ typedef struct {
     Entities *entities;     /* NULL if rows have no owners */
     uint64_t index_mask;
     int is_direct, is_many; /* lookup: direct; instances: many */
+    int is_anchored;        /* whether `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
     Column *columns;
     Field *fields;
@@ -251,11 +252,9 @@ static inline int
 guard_holds(Guard *guard, PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    for (int i = 0; i < SEEN; i++) {
-        Seen *seen = &guard->seen[i];
-        if (seen->type == type && seen->tag == type->tp_version_tag && seen->tag != 0) {
-            return seen->is_good;
-        }
+    const Seen *seen = &guard->seen[0];
+    if (seen->type == type && seen->tag == type->tp_version_tag) {
+        return seen->is_good;
     }
     return guard_holds_slowly(guard, type);
 }
@@ -267,15 +266,23 @@ cell_of(const Component *plan, const Rows *rows, Py_ssize_t column, uint64_t row
     return rows->base + it->before * rows->allocated + row * it->nbytes;
 }
 
+/* Find the data of a manager; NULL if its class or that of the data is another. */
+static inline PyObject *
+data_of(Component *plan, PyObject *self)
+{
+    if (!guard_holds(&plan->plan.guard, self)) {
+        return NULL;
+    }
+    PyObject *data = SLOT(self, plan->data);
+    return data != NULL && guard_holds(&plan->plan.parts, data) ? data : NULL;
+}
+
 /* Find the rows of a manager. */
 static inline int
 open_rows(Component *plan, PyObject *self, Rows *rows)
 {
-    if (!guard_holds(&plan->plan.guard, self)) {
-        return 0;
-    }
-    PyObject *data = SLOT(self, plan->data);
-    if (data == NULL || !guard_holds(&plan->plan.parts, data)) {
+    PyObject *data = data_of(plan, self);
+    if (data == NULL) {
         return 0;
     }
     uint64_t nbytes = 0;

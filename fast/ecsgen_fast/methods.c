@@ -16,23 +16,113 @@ nil_or(uint64_t row)
 
 /* ---- fields --------------------------------------------------------------------------------- */
 
-static PyObject *
-value_at(const Component *plan, const Rows *rows, const Field *field, uint64_t row)
+/* Read the number of a row that is in use, of a manager's data. */
+static inline int
+is_row_of(const Component *plan, PyObject *data, PyObject *object, uint64_t *row)
 {
-    char cell[MAX_CELL];
-    gather(plan, rows, field, row, cell);
-    return cell_to_value(field, cell);
+    uint64_t n, nbytes;
+    if (!PyLong_CheckExact(object) || !to_u64(object, row) ||
+        !is_number(SLOT(data, plan->n), &n) || *row >= n) {
+        return 0;
+    }
+    if (!plan->is_direct) {
+        return 1;
+    }
+    const char *owners = memory_of(SLOT(data, plan->anchor), &nbytes);
+    return plan->is_anchored && owners != NULL && *row < nbytes / 8 &&
+           get_u64(owners + 8 * *row) != 0;
+}
+
+/* Find the first row of an entity, NIL if it has none, and the manager's data. */
+static inline int
+find_entity(Component *plan, PyObject *self, PyObject *entity, PyObject **data, uint64_t *row)
+{
+    uint64_t handle, nbytes;
+    Map map;
+    if (plan->sparse == ABSENT || !plan->is_anchored) {
+        Rows rows;
+        if (!open_rows(plan, self, &rows)) {
+            return 0;
+        }
+        *data = rows.data;
+        return find_row(plan, self, &rows, entity, row);
+    }
+    /* Without looking at the rest of the rows, for this is what is called most. */
+    *data = data_of(plan, self);
+    if (*data == NULL || !is_number(entity, &handle) || !open_map(plan, self, &map)) {
+        return 0;
+    }
+    const char *owners = memory_of(SLOT(*data, plan->anchor), &nbytes);
+    if (owners == NULL) {
+        return 0;
+    }
+    *row = NIL;
+    if ((handle & plan->index_mask) < map.size) {
+        uint64_t found = get_u32(map_cell(plan, &map, handle));
+        if (found < nbytes / 8 && get_u64(owners + 8 * found) == handle) {
+            *row = found;
+        }
+    }
+    return 1;
+}
+
+/* Find the cell of a field with a memoryview of its own; NULL if it has none. */
+static inline char *
+cell_in(PyObject *data, const Field *field, uint64_t row)
+{
+    uint64_t nbytes, size = (uint64_t)field->nbytes;
+    char *cells = field->cells == ABSENT ? NULL : memory_of(SLOT(data, field->cells), &nbytes);
+    return cells != NULL && row < NIL && (row + 1) * size <= nbytes ? cells + row * size : NULL;
+}
+
+static PyObject *
+read_value(Component *plan, PyObject *self, PyObject *data, const Field *field, uint64_t row)
+{
+    char copy[MAX_CELL];
+    const char *cell = cell_in(data, field, row);
+    Rows rows;
+    if (cell != NULL) {
+        copy_cell(copy, cell, (uint64_t)field->nbytes);
+    }
+    else if (open_rows(plan, self, &rows) && row < rows.n) {
+        gather(plan, &rows, field, row, copy);
+    }
+    else {
+        return NULL;
+    }
+    return cell_to_value(field, copy);
+}
+
+static int
+write_value(Component *plan, PyObject *self, PyObject *data, const Field *field, uint64_t row,
+            PyObject *value)
+{
+    char copy[MAX_CELL];
+    Rows rows;
+    if (!value_to_cell(field, value, copy)) {
+        return 0;
+    }
+    char *cell = cell_in(data, field, row);
+    if (cell != NULL) {
+        copy_cell(cell, copy, (uint64_t)field->nbytes);
+        return 1;
+    }
+    if (!open_rows(plan, self, &rows) || row >= rows.n) {
+        return 0;
+    }
+    scatter(plan, &rows, field, row, copy);
+    return 1;
 }
 
 static PyObject *
 get_value(PARAMETERS)
 {
     Component *plan = PLAN(callable);
-    Rows rows;
+    PyObject *data;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        is_row(plan, &rows, args[1], &row)) {
-        PyObject *value = value_at(plan, &rows, FIELD(callable), row);
+    if (has_args(nargsf, kwnames, 2) && (data = data_of(plan, args[0])) != NULL &&
+        is_row_of(plan, data, args[1], &row)) {
+        PyObject *value = read_value(plan, args[0], data, FIELD(callable), row);
         if (value != NULL || PyErr_Occurred()) {
             return value;
         }
@@ -44,13 +134,11 @@ static PyObject *
 set_value(PARAMETERS)
 {
     Component *plan = PLAN(callable);
-    const Field *field = FIELD(callable);
-    char cell[MAX_CELL];
-    Rows rows;
+    PyObject *data;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 3) && open_rows(plan, args[0], &rows) &&
-        is_row(plan, &rows, args[1], &row) && value_to_cell(field, args[2], cell)) {
-        scatter(plan, &rows, field, row, cell);
+    if (has_args(nargsf, kwnames, 3) && (data = data_of(plan, args[0])) != NULL &&
+        is_row_of(plan, data, args[1], &row) &&
+        write_value(plan, args[0], data, FIELD(callable), row, args[2])) {
         Py_RETURN_NONE;
     }
     return LEAVE;
@@ -61,11 +149,11 @@ static PyObject *
 get_value_of(PARAMETERS)
 {
     Component *plan = PLAN(callable);
-    Rows rows;
+    PyObject *data;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        find_row(plan, args[0], &rows, args[1], &row) && row != NIL) {
-        PyObject *value = value_at(plan, &rows, FIELD(callable), row);
+    if (has_args(nargsf, kwnames, 2) && find_entity(plan, args[0], args[1], &data, &row) &&
+        row != NIL) {
+        PyObject *value = read_value(plan, args[0], data, FIELD(callable), row);
         if (value != NULL || PyErr_Occurred()) {
             return value;
         }
@@ -77,14 +165,10 @@ static PyObject *
 set_value_of(PARAMETERS)
 {
     Component *plan = PLAN(callable);
-    const Field *field = FIELD(callable);
-    char cell[MAX_CELL];
-    Rows rows;
+    PyObject *data;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 3) && open_rows(plan, args[0], &rows) &&
-        find_row(plan, args[0], &rows, args[1], &row) && row != NIL &&
-        value_to_cell(field, args[2], cell)) {
-        scatter(plan, &rows, field, row, cell);
+    if (has_args(nargsf, kwnames, 3) && find_entity(plan, args[0], args[1], &data, &row) &&
+        row != NIL && write_value(plan, args[0], data, FIELD(callable), row, args[2])) {
         Py_RETURN_NONE;
     }
     return LEAVE;
@@ -137,9 +221,9 @@ static int
 find_argument(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames,
               uint64_t *row)
 {
-    Rows rows;
-    return has_args(nargsf, kwnames, 2) && open_rows(PLAN(callable), args[0], &rows) &&
-           find_row(PLAN(callable), args[0], &rows, args[1], row);
+    PyObject *data;
+    return has_args(nargsf, kwnames, 2) &&
+           find_entity(PLAN(callable), args[0], args[1], &data, row);
 }
 
 static PyObject *

@@ -26,12 +26,19 @@ is_as_it_was(const Guard *guard, PyTypeObject *type)
 int
 guard_holds_slowly(Guard *guard, PyTypeObject *type)
 {
+    for (int i = 1; i < SEEN; i++) {
+        Seen found = guard->seen[i];
+        if (found.type == type && found.tag == type->tp_version_tag) {
+            guard->seen[i] = guard->seen[0];
+            guard->seen[0] = found; /* the next call is likely to be for the same class */
+            return found.is_good;
+        }
+    }
     int is_good = is_as_it_was(guard, type); /* looking attributes up gives the type a tag */
     if (guard->values != NULL && PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) &&
         type->tp_version_tag != 0) {
-        Seen *seen = &guard->seen[guard->next];
-        guard->next = (guard->next + 1) % SEEN;
-        *seen = (Seen){type, type->tp_version_tag, is_good};
+        memmove(&guard->seen[1], &guard->seen[0], sizeof(Seen) * (SEEN - 1));
+        guard->seen[0] = (Seen){type, type->tp_version_tag, is_good};
     }
     return is_good;
 }
@@ -262,10 +269,15 @@ read_columns(Component *plan, PyObject *spec)
 static int
 read_field(const Component *plan, Field *field, PyObject *told)
 {
-    PyObject *columns;
-    if (!PyArg_ParseTuple(told, "UOOOOCiiO!nn", &field->name, &field->fallback, &field->members,
+    PyObject *columns, *cells;
+    if (!PyArg_ParseTuple(told, "UOOOOCiiO!nnO", &field->name, &field->fallback, &field->members,
                           &field->numbers, &field->kind_of, &field->kind, &field->size,
-                          &field->count, &PyTuple_Type, &columns, &field->at, &field->nbytes)) {
+                          &field->count, &PyTuple_Type, &columns, &field->at, &field->nbytes,
+                          &cells)) {
+        return -1;
+    }
+    field->cells = ABSENT;
+    if (cells != Py_None && read_offset(cells, &field->cells) < 0) {
         return -1;
     }
     if (field->members == Py_None) {
@@ -374,6 +386,7 @@ read_component(Component *plan, PyObject *spec)
     plan->entities = entities == Py_None ? NULL : (Entities *)entities;
     plan->is_direct = is_direct == Py_True;
     plan->is_many = is_many == Py_True;
+    plan->is_anchored = plan->entity != ABSENT && plan->anchor_column == plan->entity;
     return 0;
 }
 

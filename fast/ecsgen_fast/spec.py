@@ -102,10 +102,17 @@ def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
                 tuple(columns.index(part) for part in parts),
                 at,
                 nbytes,
+                _cells(kind, parts),
             )
         )
         at += nbytes
     return fields
+
+
+def _cells(kind: Kind, parts: list[str]) -> MemberDescriptorType | None:
+    """Return the slot of the memoryview of a field's only column, if it has one."""
+    slots = slots_of(kind._ROWS, {"cells": f"_{parts[0]}_cells"})
+    return slots.get("cells") if len(parts) == 1 else None
 
 
 def _parts(kind: Kind, name: str, columns: list[str]) -> list[str]:
@@ -202,7 +209,7 @@ def _columns(
     """Return each column's place in a row of the buffer and in a new row's scratch, and whether it
     moves with its row."""
     places: dict[int, int] = {}
-    for *_, size, _count, parts, at, nbytes in fields:
+    for *_, size, _count, parts, at, nbytes, _cells in fields:
         step = nbytes if len(parts) == 1 else size
         places |= {part: at + k * step for k, part in enumerate(parts)}
     return tuple(

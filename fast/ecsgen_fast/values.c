@@ -281,11 +281,32 @@ cell_to_element(const Field *field, const char *cell)
     }
 }
 
+/* Vectors of floats are what most fields are. */
+static PyObject *
+cell_to_floats(Py_ssize_t count, const char *cell)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
+        float narrow;
+        memcpy(&narrow, cell + 4 * i, sizeof narrow);
+        PyObject *element = PyFloat_FromDouble(narrow);
+        if (element == NULL) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, i, element);
+    }
+    return tuple;
+}
+
 PyObject *
 cell_to_value(const Field *field, const char *cell)
 {
     if (field->count == 0) {
         return cell_to_element(field, cell);
+    }
+    if (field->kind == 'f') {
+        return cell_to_floats(field->count, cell);
     }
     PyObject *tuple = PyTuple_New(field->count);
     if (tuple == NULL) {
