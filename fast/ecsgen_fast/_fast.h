@@ -94,6 +94,7 @@ typedef struct {
     Entities *entities;     /* NULL if rows have no owners */
     uint64_t index_mask;
     int is_direct, is_many; /* lookup: direct; instances: many */
+    int starts_active;      /* whether new rows of a partition are active */
     int is_anchored;        /* whether `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
     Column *columns;

@@ -379,6 +379,7 @@ read_component(Component *plan, PyObject *spec)
     PyObject *entities = item(spec, "entities");
     PyObject *is_direct = item(spec, "is_direct");
     PyObject *is_many = item(spec, "is_many");
+    PyObject *starts_active = item(spec, "starts_active");
     if (PyErr_Occurred()) {
         return -1;
     }
@@ -386,6 +387,7 @@ read_component(Component *plan, PyObject *spec)
     plan->entities = entities == Py_None ? NULL : (Entities *)entities;
     plan->is_direct = is_direct == Py_True;
     plan->is_many = is_many == Py_True;
+    plan->starts_active = starts_active == Py_True;
     plan->is_anchored = plan->entity != ABSENT && plan->anchor_column == plan->entity;
     return 0;
 }

@@ -404,7 +404,7 @@ plan_place(const Change *change, PyObject *self, PyObject *entity, uint64_t hand
         }
     }
     uint64_t active = rows->n;
-    if (plan->active != ABSENT && !is_number(SLOT(rows->data, plan->active), &active)) {
+    if (plan->starts_active && !is_number(SLOT(rows->data, plan->active), &active)) {
         return NIL;
     }
     if (active > rows->n || (active < rows->n && !is_sound(change, active))) {
@@ -458,7 +458,7 @@ plan_creation(const Change *change, Changes *changes, uint64_t place, uint64_t *
             result = *generation << 32 | *slot;
         }
     }
-    if (plan->active != ABSENT) {
+    if (plan->starts_active) {
         plan_number(changes, rows->data, plan->active, place + 1);
     }
     plan_number(changes, rows->data, plan->n, rows->n + 1);

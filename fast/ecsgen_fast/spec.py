@@ -200,7 +200,13 @@ def component_spec(
         "defaults": defaults,
         "is_direct": "Direct" in families,
         "is_many": "Many" in families,
+        "starts_active": "active" in slots and "_n_active" in _names_in(kind, "create"),
     }
+
+
+def _names_in(kind: Kind, method: str) -> tuple[str, ...]:
+    found = static(kind, method)
+    return found.__code__.co_names if isinstance(found, FunctionType) else ()
 
 
 def _columns(
