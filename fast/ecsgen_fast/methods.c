@@ -174,6 +174,15 @@ set_value_of(PARAMETERS)
     return LEAVE;
 }
 
+/* Find the rows of a manager, and the one in use that is a method's only argument. */
+static inline int
+find_row_argument(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+                  Rows *rows, uint64_t *row)
+{
+    return has_args(nargsf, kwnames, 2) && open_rows(PLAN(callable), args[0], rows) &&
+           is_row(PLAN(callable), rows, args[1], row);
+}
+
 /* A copy of a row, as the named tuple of the component. */
 static PyObject *
 get_row(PARAMETERS)
@@ -182,8 +191,7 @@ get_row(PARAMETERS)
     Rows rows;
     uint64_t row;
     char cells[MAX_ROW];
-    if (!has_args(nargsf, kwnames, 2) || !open_rows(plan, args[0], &rows) ||
-        !is_row(plan, &rows, args[1], &row)) {
+    if (!find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
         return LEAVE;
     }
     for (Py_ssize_t i = 0; i < plan->n_fields; i++) {
@@ -209,8 +217,7 @@ get_owner(PARAMETERS)
     Component *plan = PLAN(callable);
     Rows rows;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        is_row(plan, &rows, args[1], &row)) {
+    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
         return PyLong_FromUnsignedLongLong(owner_of(plan, &rows, row));
     }
     return LEAVE;
@@ -282,8 +289,8 @@ destroy(PARAMETERS)
     Rows rows;
     uint64_t row;
     int done = 0;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        is_unlocked(plan, args[0]) && is_row(plan, &rows, args[1], &row)) {
+    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row) &&
+        is_unlocked(plan, args[0])) {
         done = destroy_row(plan, args[0], &rows, row);
     }
     return done == 0 ? LEAVE : done < 0 ? NULL : Py_NewRef(Py_None);
@@ -297,8 +304,7 @@ destroy_in_use(PARAMETERS)
     Rows rows;
     uint64_t row;
     int done = 0;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        is_row(plan, &rows, args[1], &row)) {
+    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
         done = destroy_row(plan, args[0], &rows, row);
     }
     return done == 0 ? LEAVE : done < 0 ? NULL : PyLong_FromLong(1);
@@ -362,8 +368,7 @@ id_of(PARAMETERS)
     Component *plan = PLAN(callable);
     Rows rows;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        is_row(plan, &rows, args[1], &row)) {
+    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
         uint64_t slot = get_u32(cell_of(plan, &rows, plan->id_slot, row));
         if (slot < rows.allocated) {
             uint64_t generation = get_u32(cell_of(plan, &rows, plan->id_generation, slot));
@@ -423,8 +428,7 @@ next_row(PARAMETERS)
     Component *plan = PLAN(callable);
     Rows rows;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        is_row(plan, &rows, args[1], &row)) {
+    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
         return nil_or(get_u32(cell_of(plan, &rows, plan->next, row)));
     }
     return LEAVE;
@@ -436,8 +440,7 @@ previous_row(PARAMETERS)
     Component *plan = PLAN(callable);
     Rows rows;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        is_row(plan, &rows, args[1], &row)) {
+    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
         uint64_t before = get_u32(cell_of(plan, &rows, plan->previous, row));
         if (before < rows.n) {
             uint64_t behind = get_u32(cell_of(plan, &rows, plan->next, before));

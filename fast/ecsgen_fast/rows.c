@@ -105,6 +105,14 @@ link_row(const Change *change, uint64_t entity, uint64_t first, uint64_t row)
     put_link(change, plan->previous, first, row);
 }
 
+/* Let a row come before another, or if that is NIL be the last: the first row has its number then. */
+static void
+put_before(const Change *change, uint64_t owner, uint64_t after, uint64_t row)
+{
+    uint64_t behind = after == NIL ? first_of(change, owner) : after;
+    put_link(change, change->plan->previous, behind, row);
+}
+
 /* Take a row out of its list. */
 static void
 unlink_row(const Change *change, uint64_t row)
@@ -123,7 +131,7 @@ unlink_row(const Change *change, uint64_t row)
     else {
         put_link(change, plan->next, before, after);
     }
-    put_link(change, plan->previous, after == NIL ? first_of(change, owner) : after, before);
+    put_before(change, owner, after, before);
 }
 
 /* Mend a list after row src went to dst. */
@@ -145,7 +153,7 @@ relink_row(const Change *change, uint64_t src, uint64_t dst)
     else {
         put_link(change, plan->next, before, dst);
     }
-    put_link(change, plan->previous, after == NIL ? first_of(change, owner) : after, dst);
+    put_before(change, owner, after, dst);
 }
 
 /* ---- moving --------------------------------------------------------------------------------- */
