@@ -9,7 +9,7 @@
 /* A manager and its queue of free indices, as long as no Python code runs. */
 typedef struct {
     char *cells; /* the handles */
-    uint64_t n_cells, n_used;
+    uint64_t n_cells;
     PyObject *queue;
     char *ring;
     uint64_t count, head, mask;
@@ -52,7 +52,7 @@ static int
 open_state(Entities *plan, PyObject *self, State *state)
 {
     uint64_t nbytes = 0;
-    if (!open_cells(plan, self, state) || !is_number(SLOT(self, plan->n_used), &state->n_used)) {
+    if (!open_cells(plan, self, state)) {
         return 0;
     }
     PyObject *queue = state->queue = SLOT(self, plan->free);
@@ -129,9 +129,10 @@ create_again(const Entities *plan, const State *state)
 static PyObject *
 create_fresh(Entities *plan, PyObject *self, State *state)
 {
-    uint64_t index = state->n_used;
-    if (index >= state->n_cells) {
-        return NULL; /* there must be more cells */
+    uint64_t index;
+    if (!is_number(SLOT(self, plan->n_used), &index) || index >= plan->index_count ||
+        index >= state->n_cells) {
+        return NULL; /* there must be more cells, or there are no more indices */
     }
     uint64_t handle = plan->one_generation | index;
     PyObject *result = PyLong_FromUnsignedLongLong(handle);
@@ -159,7 +160,7 @@ create(PARAMETERS)
         if (state.count > plan->min_free) {
             result = create_again(plan, &state);
         }
-        else if (state.n_used < plan->index_count) {
+        else {
             result = create_fresh(plan, args[0], &state);
         }
         if (result != NULL || PyErr_Occurred()) {
