@@ -1,5 +1,6 @@
 """Game: generated component managers, each with its columns in one buffer."""
 
+from ._runtime.columns.field_info import FieldInfo
 from ._runtime.errors import (
     BrokenManagerError,
     CapacityError,
@@ -51,7 +52,7 @@ from .transform import Transform, TransformManager
 from .velocity import Velocity, VelocityManager
 from .villager import Villager, VillagerManager
 from .weapon import Weapon
-from .world import ActorsGroup, BodiesGroup, Game, Signature, World
+from .world import ActorsGroup, BodiesGroup, EntityView, Game, Signature, World
 
 __all__ = [
     "NIL",
@@ -80,8 +81,10 @@ __all__ = [
     "Entity",
     "EntityArray",
     "EntityManager",
+    "EntityView",
     "EveryType",
     "EveryTypeManager",
+    "FieldInfo",
     "Footprint",
     "FootprintManager",
     "Game",

@@ -19,6 +19,7 @@ One buffer of 36 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -34,6 +35,8 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField, IntField
@@ -46,6 +49,9 @@ from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from .enums import Animation, Loot
 
@@ -77,7 +83,7 @@ LOOT_CELL: Final = _LOOT.one(LOOT_DEFAULT)
 MIN_DROPS_DEFAULT: Final = 0
 MAX_DROPS_DEFAULT: Final = 1
 CHANCE_OF_DROP_DEFAULT: Final = 0.5
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "animation": (_ANIMATION, ANIMATION_DEFAULT),
     "energy": (_ENERGY, ENERGY_DEFAULT),
     "goal": (_GOAL, GOAL_DEFAULT),
@@ -86,30 +92,57 @@ FIELDS: Final[FieldTable] = {
     "max_drops": (_MAX_DROPS, MAX_DROPS_DEFAULT),
     "chance_of_drop": (_CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _ANIMATION,
+        "Animation",
+        ANIMATION_DEFAULT,
+        ("hot",),
+        doc="The animation being played.",
+    ),
+    field_info(
+        _ENERGY, "f64", ENERGY_DEFAULT, ("hot",), doc="Energy left to act with."
+    ),
+    field_info(_GOAL, "f32[2]", GOAL_DEFAULT, ("hot",), "m", "Where it is going."),
+    field_info(_LOOT, "Loot", LOOT_DEFAULT, ("cold",), doc="What it drops."),
+    field_info(
+        _MIN_DROPS, "u8", MIN_DROPS_DEFAULT, ("cold",), doc="Fewest items dropped."
+    ),
+    field_info(
+        _MAX_DROPS, "u8", MAX_DROPS_DEFAULT, ("cold",), doc="Most items dropped."
+    ),
+    field_info(
+        _CHANCE_OF_DROP,
+        "f64",
+        CHANCE_OF_DROP_DEFAULT,
+        ("cold",),
+        doc="Chance of dropping anything, 0 to 1.",
+    ),
+)
 
 
 class AiState(NamedTuple):
     """One row of a AiStateManager, copied out."""
 
-    animation: Animation
+    animation: Animation = ANIMATION_DEFAULT
     """The animation being played."""
 
-    energy: float
+    energy: float = ENERGY_DEFAULT
     """Energy left to act with."""
 
-    goal: tuple[float, float]
+    goal: tuple[float, float] = GOAL_DEFAULT
     """Where it is going. [m]"""
 
-    loot: Loot
+    loot: Loot = LOOT_DEFAULT
     """What it drops."""
 
-    min_drops: int
+    min_drops: int = MIN_DROPS_DEFAULT
     """Fewest items dropped."""
 
-    max_drops: int
+    max_drops: int = MAX_DROPS_DEFAULT
     """Most items dropped."""
 
-    chance_of_drop: float
+    chance_of_drop: float = CHANCE_OF_DROP_DEFAULT
     """Chance of dropping anything, 0 to 1."""
 
 
@@ -142,11 +175,12 @@ class AiStateColdColumns(NamedTuple):
     chance_of_drop: NDArray[np.float64]
 
 
-class AiStateGroupedData:
+class AiStateGroupedData(FrontColumns):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: AiStateData) -> None:
         self._data = data
@@ -309,6 +343,7 @@ class AiStateData(GroupedRows):
     MANAGER: ClassVar = "AiStateManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 36
+    FIELDS: ClassVar = FIELDS
 
     @property
     def animation(self) -> NDArray[np.uint8]:
@@ -441,9 +476,10 @@ class AiStateManager(Grouped, Sparse, One, Gc):
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     _ROWS: ClassVar = AiStateData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = (
         "animation",
         "energy",
@@ -454,14 +490,14 @@ class AiStateManager(Grouped, Sparse, One, Gc):
     )
     data: AiStateData
 
-    def animation(self, row: Instance, /) -> Animation:
+    def animation(self, row: int, /) -> Animation:
         """The animation being played."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Animation(data._animation_cells[row])
 
-    def set_animation(self, row: Instance, value: Animation | int, /) -> None:
+    def set_animation(self, row: int, value: Animation | int, /) -> None:
         """Set `animation` of a row."""
         _value = _ANIMATION.one(value)
         data = self.data
@@ -469,14 +505,14 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             row = self._row(row)
         data._animation_cells[row] = _value
 
-    def energy(self, row: Instance, /) -> float:
+    def energy(self, row: int, /) -> float:
         """Energy left to act with."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._energy_cells[row]
 
-    def set_energy(self, row: Instance, value: float, /) -> None:
+    def set_energy(self, row: int, value: float, /) -> None:
         """Set `energy` of a row."""
         _value = _ENERGY.one(value)
         data = self.data
@@ -484,14 +520,14 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             row = self._row(row)
         data._energy_cells[row] = _value
 
-    def goal(self, row: Instance, /) -> tuple[float, float]:
+    def goal(self, row: int, /) -> tuple[float, float]:
         """Where it is going. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
-    def set_goal(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_goal(self, row: int, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
         _value = _GOAL.one(value)
         data = self.data
@@ -501,14 +537,14 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         data._goal_cells[_at] = _value[0]
         data._goal_cells[_at + 1] = _value[1]
 
-    def loot(self, row: Instance, /) -> Loot:
+    def loot(self, row: int, /) -> Loot:
         """What it drops."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Loot(data._loot_cells[row])
 
-    def set_loot(self, row: Instance, value: Loot | int, /) -> None:
+    def set_loot(self, row: int, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
         _value = _LOOT.one(value)
         data = self.data
@@ -516,14 +552,14 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             row = self._row(row)
         data._loot_cells[row] = _value
 
-    def min_drops(self, row: Instance, /) -> int:
+    def min_drops(self, row: int, /) -> int:
         """Fewest items dropped."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._min_drops_cells[row]
 
-    def set_min_drops(self, row: Instance, value: int, /) -> None:
+    def set_min_drops(self, row: int, value: int, /) -> None:
         """Set `min_drops` of a row."""
         _value = _MIN_DROPS.one(value)
         data = self.data
@@ -531,14 +567,14 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             row = self._row(row)
         data._min_drops_cells[row] = _value
 
-    def max_drops(self, row: Instance, /) -> int:
+    def max_drops(self, row: int, /) -> int:
         """Most items dropped."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._max_drops_cells[row]
 
-    def set_max_drops(self, row: Instance, value: int, /) -> None:
+    def set_max_drops(self, row: int, value: int, /) -> None:
         """Set `max_drops` of a row."""
         _value = _MAX_DROPS.one(value)
         data = self.data
@@ -546,14 +582,14 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             row = self._row(row)
         data._max_drops_cells[row] = _value
 
-    def chance_of_drop(self, row: Instance, /) -> float:
+    def chance_of_drop(self, row: int, /) -> float:
         """Chance of dropping anything, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._chance_of_drop_cells[row]
 
-    def set_chance_of_drop(self, row: Instance, value: float, /) -> None:
+    def set_chance_of_drop(self, row: int, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
         _value = _CHANCE_OF_DROP.one(value)
         data = self.data
@@ -561,7 +597,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             row = self._row(row)
         data._chance_of_drop_cells[row] = _value
 
-    def row(self, row: Instance, /) -> AiState:
+    def row(self, row: int, /) -> AiState:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -575,6 +611,36 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             data._max_drops_cells[row],
             data._chance_of_drop_cells[row],
         )
+
+    animation_of = RowField.by_entity(animation)
+    set_animation_of = RowField.set_by_entity(set_animation)
+    energy_of = RowField.by_entity(energy)
+    set_energy_of = RowField.set_by_entity(set_energy)
+    goal_of = RowField.by_entity(goal)
+    set_goal_of = RowField.set_by_entity(set_goal)
+    loot_of = RowField.by_entity(loot)
+    set_loot_of = RowField.set_by_entity(set_loot)
+    min_drops_of = RowField.by_entity(min_drops)
+    set_min_drops_of = RowField.set_by_entity(set_min_drops)
+    max_drops_of = RowField.by_entity(max_drops)
+    set_max_drops_of = RowField.set_by_entity(set_max_drops)
+    chance_of_drop_of = RowField.by_entity(chance_of_drop)
+    set_chance_of_drop_of = RowField.set_by_entity(set_chance_of_drop)
+
+    def __getitem__(self, entity: Entity, /) -> AiStateRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(AiStateRef, entity)
+
+    def rows(self) -> Iterator[AiStateRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(AiStateRef)
 
     def create(
         self,
@@ -837,3 +903,19 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         self._move(one, spare)
         self._move(other, one)
         self._move(spare, other)
+
+
+class AiStateRef(EntityProxy):
+    """A row of a AiStateManager, which follows its entity."""
+
+    __slots__ = ()
+
+    animation = RowField.of(AiStateManager.animation, AiStateManager.set_animation)
+    energy = RowField.of(AiStateManager.energy, AiStateManager.set_energy)
+    goal = ArrayField.of(np.float32, AiStateManager.set_goal)
+    loot = RowField.of(AiStateManager.loot, AiStateManager.set_loot)
+    min_drops = RowField.of(AiStateManager.min_drops, AiStateManager.set_min_drops)
+    max_drops = RowField.of(AiStateManager.max_drops, AiStateManager.set_max_drops)
+    chance_of_drop = RowField.of(
+        AiStateManager.chance_of_drop, AiStateManager.set_chance_of_drop
+    )

@@ -10,7 +10,7 @@ line. Adding or removing a component moves an entity's row to other chunks.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, TypeVar, Unpack, overload
+from typing import Any, Final, TypeAlias, TypeVar, Unpack, overload
 
 from numpy.typing import ArrayLike
 
@@ -27,7 +27,8 @@ from .weapon import Weapon, WeaponData, WeaponFields, WeaponValues
 CHUNK_BYTES: Final = 16384
 PARTS: Final = (ArmorData, BurningData, HealthData, WeaponData)
 
-_Row = TypeVar("_Row", bound="Armor | Burning | Health | Weapon")
+_AnyRow: TypeAlias = Armor | Burning | Health | Weapon
+_Row = TypeVar("_Row", bound=_AnyRow)
 
 
 class ArchetypeChunk(ChunkBase):
@@ -85,15 +86,15 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
         components: Iterable[type[Any]],
         n: int = 1,
         *,
-        armor: ArmorFields | None = None,
-        burning: BurningFields | None = None,
-        health: HealthFields | None = None,
-        weapon: WeaponFields | None = None,
+        armor: ArmorFields | Armor | None = None,
+        burning: BurningFields | Burning | None = None,
+        health: HealthFields | Health | None = None,
+        weapon: WeaponFields | Weapon | None = None,
     ) -> EntityArray:
         """Create n entities with some components; O(n).
 
-        The fields of each are columns that broadcast to n rows. Whatever raises creates
-        no entity and uses no index or generation.
+        The fields of each are columns that broadcast to n rows, or one row for all.
+        Whatever raises creates no entity and uses no index or generation.
 
         Raises:
             TypeError: not a component of the archetypes, or fields of one not listed.
@@ -141,14 +142,19 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
         **fields: Unpack[WeaponValues],
     ) -> None: ...
 
+    @overload
+    def add(self, entity: Entity, row: _AnyRow, /) -> None: ...
+
     def add(
         self,
         entity: Entity,
-        component: type[Any],
+        component: Any,
         /,
         **fields: Any,
     ) -> None:
-        """Give an entity a component; its row moves to other chunks. O(columns).
+        """Give an entity a component, by its class or as a row; O(columns).
+
+        The entity's row moves to other chunks.
 
         Raises:
             StaleEntityError: the entity is dead.
@@ -194,17 +200,20 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
         **fields: Unpack[WeaponFields],
     ) -> None: ...
 
+    @overload
+    def add_many(self, entities: ArrayLike, row: _AnyRow, /) -> None: ...
+
     def add_many(
         self,
         entities: ArrayLike,
-        component: type[Any],
+        component: Any,
         /,
         **fields: Any,
     ) -> None:
         """Give each of k entities a component; O(k).
 
-        The fields are columns that broadcast to k rows. The errors are those of `add`;
-        whatever raises changes nothing.
+        The fields are columns that broadcast to k rows, or a row that is the same for
+        all. The errors are those of `add`; whatever raises changes nothing.
         """
         self._add_many(entities, component, {**fields})
 

@@ -13,7 +13,7 @@ Each column on its own in a chunk:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 
 import numpy as np
@@ -21,10 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ._runtime.columns.buffers import Column, cells
-from ._runtime.convert.base import Field
+from ._runtime.columns.field_info import field_info
+from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import IntField
-from ._runtime.convert.objects import ObjectField
+from ._runtime.proxies.cells import ProxyField
+from ._runtime.proxies.chunks import ChunkProxy, ChunkValue
 from .enums import Element
 
 COLUMNS: Final = (
@@ -36,19 +38,27 @@ _ELEMENT: Final = EnumField("Armor.element", Element, "u8")
 POINTS_DEFAULT: Final = 10
 ELEMENT_DEFAULT: Final = Element(0)
 ELEMENT_CELL: Final = _ELEMENT.one(ELEMENT_DEFAULT)
-CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {
-    "points": _POINTS,
-    "element": _ELEMENT,
+CONVERTERS: Final[FieldTable] = {
+    "points": (_POINTS, POINTS_DEFAULT),
+    "element": (_ELEMENT, ELEMENT_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _POINTS, "u16", POINTS_DEFAULT, ("hot",), doc="Hits that it still takes."
+    ),
+    field_info(
+        _ELEMENT, "Element", ELEMENT_DEFAULT, ("hot",), doc="What it is made against."
+    ),
+)
 
 
 class Armor(NamedTuple):
     """One row of an archetype chunk, copied out."""
 
-    points: int
+    points: int = POINTS_DEFAULT
     """Hits that it still takes."""
 
-    element: Element
+    element: Element = ELEMENT_DEFAULT
     """What it is made against."""
 
 
@@ -81,7 +91,8 @@ class ArmorData(ChunkColumns):
     """
 
     _ROW: ClassVar = Armor
-    _FIELDS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = CONVERTERS
+    FIELDS: ClassVar = FIELDS
     LAYOUT: ClassVar = COLUMNS
 
     __slots__ = (
@@ -182,3 +193,14 @@ class ArmorData(ChunkColumns):
     def _row(self, row: int) -> Armor:
         """Return a copy of a row."""
         return Armor(self._points_cells[row], Element(self._element_cells[row]))
+
+
+class ArmorRef(ChunkProxy):
+    """Armor of an entity, which it follows."""
+
+    __slots__ = ()
+
+    _COMPONENT: ClassVar = Armor
+
+    points: ProxyField[int, int] = ChunkValue.cell("points")
+    element: ProxyField[Element, Element | int] = ChunkValue.of("element")

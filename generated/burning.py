@@ -7,18 +7,16 @@ It has no columns: its rows are only there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 
 from numpy.typing import NDArray
 
 from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ._runtime.columns.buffers import Column
-from ._runtime.convert.base import Field
-from ._runtime.convert.objects import ObjectField
+from ._runtime.proxies.chunks import ChunkProxy
 
 COLUMNS: Final[tuple[Column, ...]] = ()
-CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {}
 
 
 class Burning(NamedTuple):
@@ -45,7 +43,6 @@ class BurningData(ChunkColumns):
     """
 
     _ROW: ClassVar = Burning
-    _FIELDS: ClassVar = CONVERTERS
     LAYOUT: ClassVar = COLUMNS
 
     __slots__ = ()
@@ -78,3 +75,11 @@ class BurningData(ChunkColumns):
     def _row(self, row: int) -> Burning:
         """Return a copy of a row."""
         return Burning()
+
+
+class BurningRef(ChunkProxy):
+    """Burning of an entity, which it follows."""
+
+    __slots__ = ()
+
+    _COMPONENT: ClassVar = Burning

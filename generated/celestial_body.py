@@ -18,6 +18,7 @@ One buffer of 112 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
@@ -40,6 +42,9 @@ from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -66,7 +71,7 @@ ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 RADIUS_DEFAULT: Final = 0.0
 NAME_DEFAULT: Final = ""
 NAME_CELL: Final = _NAME.one(NAME_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "gm": (_GM, GM_DEFAULT),
     "position": (_POSITION, POSITION_DEFAULT),
     "velocity": (_VELOCITY, VELOCITY_DEFAULT),
@@ -74,6 +79,44 @@ FIELDS: Final[FieldTable] = {
     "radius": (_RADIUS, RADIUS_DEFAULT),
     "name": (_NAME, NAME_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _GM,
+        "f64",
+        GM_DEFAULT,
+        ("hot",),
+        "m^3/s^2",
+        "Mass times the constant of gravitation.",
+    ),
+    field_info(
+        _POSITION,
+        "f64[3]",
+        POSITION_DEFAULT,
+        ("hot",),
+        "m",
+        "Place from the system's centre of mass, ecliptic of J2000.",
+    ),
+    field_info(
+        _VELOCITY,
+        "f64[3]",
+        VELOCITY_DEFAULT,
+        ("hot",),
+        "m/s",
+        "Change of place per second.",
+    ),
+    field_info(
+        _ACCELERATION,
+        "f64[3]",
+        ACCELERATION_DEFAULT,
+        ("hot",),
+        "m/s^2",
+        "What gravity does to the velocity, per second.",
+    ),
+    field_info(
+        _RADIUS, "f64", RADIUS_DEFAULT, ("cold",), "m", "Mean radius of the body."
+    ),
+    field_info(_NAME, "str[16]", NAME_DEFAULT, ("cold",), doc="What it is called."),
+)
 KICK_DT_ARGUMENT: Final = FloatField("CelestialBody.kick.dt", "f64")
 DRIFT_DT_ARGUMENT: Final = FloatField("CelestialBody.drift.dt", "f64")
 
@@ -81,22 +124,22 @@ DRIFT_DT_ARGUMENT: Final = FloatField("CelestialBody.drift.dt", "f64")
 class CelestialBody(NamedTuple):
     """One row of a CelestialBodyManager, copied out."""
 
-    gm: float
+    gm: float = GM_DEFAULT
     """Mass times the constant of gravitation. [m^3/s^2]"""
 
-    position: tuple[float, float, float]
+    position: tuple[float, float, float] = POSITION_DEFAULT
     """Place from the system's centre of mass, ecliptic of J2000. [m]"""
 
-    velocity: tuple[float, float, float]
+    velocity: tuple[float, float, float] = VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    acceleration: tuple[float, float, float]
+    acceleration: tuple[float, float, float] = ACCELERATION_DEFAULT
     """What gravity does to the velocity, per second. [m/s^2]"""
 
-    radius: float
+    radius: float = RADIUS_DEFAULT
     """Mean radius of the body. [m]"""
 
-    name: str
+    name: str = NAME_DEFAULT
     """What it is called."""
 
 
@@ -152,6 +195,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     MANAGER: ClassVar = "CelestialBodyManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 112
+    FIELDS: ClassVar = FIELDS
 
     def _kick_blocks(self) -> Blocks:
         """Cut the columns of `kick` into blocks; good until they move or n changes."""
@@ -304,19 +348,20 @@ class CelestialBodyManager(Sparse, One, Gc):
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = CelestialBodyData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("gm", "radius", "name")
     data: CelestialBodyData
 
-    def gm(self, row: Instance, /) -> float:
+    def gm(self, row: int, /) -> float:
         """Mass times the constant of gravitation. [m^3/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._gm_cells[row]
 
-    def set_gm(self, row: Instance, value: float, /) -> None:
+    def set_gm(self, row: int, value: float, /) -> None:
         """Set `gm` of a row."""
         _value = _GM.one(value)
         data = self.data
@@ -324,14 +369,14 @@ class CelestialBodyManager(Sparse, One, Gc):
             row = self._row(row)
         data._gm_cells[row] = _value
 
-    def position(self, row: Instance, /) -> tuple[float, float, float]:
+    def position(self, row: int, /) -> tuple[float, float, float]:
         """Place from the system's centre of mass, ecliptic of J2000. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return POSITION_STRUCT.unpack_from(data._position_cells, 24 * row)
 
-    def set_position(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
         _value = _POSITION.one(value)
         data = self.data
@@ -342,14 +387,14 @@ class CelestialBodyManager(Sparse, One, Gc):
         data._position_cells[_at + 1] = _value[1]
         data._position_cells[_at + 2] = _value[2]
 
-    def velocity(self, row: Instance, /) -> tuple[float, float, float]:
+    def velocity(self, row: int, /) -> tuple[float, float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 24 * row)
 
-    def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
         _value = _VELOCITY.one(value)
         data = self.data
@@ -360,14 +405,14 @@ class CelestialBodyManager(Sparse, One, Gc):
         data._velocity_cells[_at + 1] = _value[1]
         data._velocity_cells[_at + 2] = _value[2]
 
-    def acceleration(self, row: Instance, /) -> tuple[float, float, float]:
+    def acceleration(self, row: int, /) -> tuple[float, float, float]:
         """What gravity does to the velocity, per second. [m/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 24 * row)
 
-    def set_acceleration(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_acceleration(self, row: int, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
         _value = _ACCELERATION.one(value)
         data = self.data
@@ -378,14 +423,14 @@ class CelestialBodyManager(Sparse, One, Gc):
         data._acceleration_cells[_at + 1] = _value[1]
         data._acceleration_cells[_at + 2] = _value[2]
 
-    def radius(self, row: Instance, /) -> float:
+    def radius(self, row: int, /) -> float:
         """Mean radius of the body. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._radius_cells[row]
 
-    def set_radius(self, row: Instance, value: float, /) -> None:
+    def set_radius(self, row: int, value: float, /) -> None:
         """Set `radius` of a row."""
         _value = _RADIUS.one(value)
         data = self.data
@@ -393,14 +438,14 @@ class CelestialBodyManager(Sparse, One, Gc):
             row = self._row(row)
         data._radius_cells[row] = _value
 
-    def name(self, row: Instance, /) -> str:
+    def name(self, row: int, /) -> str:
         """What it is called."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return str(data._name_column[row], "utf-8")
 
-    def set_name(self, row: Instance, value: str, /) -> None:
+    def set_name(self, row: int, value: str, /) -> None:
         """Set `name` of a row: at most 16 bytes of UTF-8."""
         _value = _NAME.one(value)
         data = self.data
@@ -408,7 +453,7 @@ class CelestialBodyManager(Sparse, One, Gc):
             row = self._row(row)
         data._name_column[row] = _value
 
-    def row(self, row: Instance, /) -> CelestialBody:
+    def row(self, row: int, /) -> CelestialBody:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -421,6 +466,34 @@ class CelestialBodyManager(Sparse, One, Gc):
             data._radius_cells[row],
             str(data._name_column[row], "utf-8"),
         )
+
+    gm_of = RowField.by_entity(gm)
+    set_gm_of = RowField.set_by_entity(set_gm)
+    position_of = RowField.by_entity(position)
+    set_position_of = RowField.set_by_entity(set_position)
+    velocity_of = RowField.by_entity(velocity)
+    set_velocity_of = RowField.set_by_entity(set_velocity)
+    acceleration_of = RowField.by_entity(acceleration)
+    set_acceleration_of = RowField.set_by_entity(set_acceleration)
+    radius_of = RowField.by_entity(radius)
+    set_radius_of = RowField.set_by_entity(set_radius)
+    name_of = RowField.by_entity(name)
+    set_name_of = RowField.set_by_entity(set_name)
+
+    def __getitem__(self, entity: Entity, /) -> CelestialBodyRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(CelestialBodyRef, entity)
+
+    def rows(self) -> Iterator[CelestialBodyRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(CelestialBodyRef)
 
     def create(
         self,
@@ -701,3 +774,16 @@ class CelestialBodyManager(Sparse, One, Gc):
             _parts.append(np.add.reduce(_tmp, axis=-1, dtype=np.float64))
         result: float = added(_parts, np.float64, ())
         return result
+
+
+class CelestialBodyRef(EntityProxy):
+    """A row of a CelestialBodyManager, which follows its entity."""
+
+    __slots__ = ()
+
+    gm = RowField.of(CelestialBodyManager.gm, CelestialBodyManager.set_gm)
+    position = ArrayField.of(np.float64, CelestialBodyManager.set_position)
+    velocity = ArrayField.of(np.float64, CelestialBodyManager.set_velocity)
+    acceleration = ArrayField.of(np.float64, CelestialBodyManager.set_acceleration)
+    radius = RowField.of(CelestialBodyManager.radius, CelestialBodyManager.set_radius)
+    name = RowField.of(CelestialBodyManager.name, CelestialBodyManager.set_name)

@@ -13,6 +13,7 @@ One buffer of 12 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
 
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
@@ -30,6 +32,8 @@ from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 
 COLUMNS: Final = (
@@ -38,15 +42,20 @@ COLUMNS: Final = (
 )
 _STORED: Final = FloatField("Energy.stored", "f32")
 STORED_DEFAULT: Final = 1.0
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "stored": (_STORED, STORED_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _STORED, "f32", STORED_DEFAULT, ("hot",), doc="Used up by living and moving."
+    ),
+)
 
 
 class Energy(NamedTuple):
     """One row of a EnergyManager, copied out."""
 
-    stored: float
+    stored: float = STORED_DEFAULT
     """Used up by living and moving."""
 
 
@@ -78,6 +87,7 @@ class EnergyData(OwnedRows):
     MANAGER: ClassVar = "EnergyManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 12
+    FIELDS: ClassVar = FIELDS
 
     @property
     def stored(self) -> NDArray[np.float32]:
@@ -116,19 +126,20 @@ class EnergyManager(Sparse, One, Gc):
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = EnergyData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("stored",)
     data: EnergyData
 
-    def stored(self, row: Instance, /) -> float:
+    def stored(self, row: int, /) -> float:
         """Used up by living and moving."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._stored_cells[row]
 
-    def set_stored(self, row: Instance, value: float, /) -> None:
+    def set_stored(self, row: int, value: float, /) -> None:
         """Set `stored` of a row."""
         _value = _STORED.one(value)
         data = self.data
@@ -136,12 +147,30 @@ class EnergyManager(Sparse, One, Gc):
             row = self._row(row)
         data._stored_cells[row] = _value
 
-    def row(self, row: Instance, /) -> Energy:
+    def row(self, row: int, /) -> Energy:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Energy(data._stored_cells[row])
+
+    stored_of = RowField.by_entity(stored)
+    set_stored_of = RowField.set_by_entity(set_stored)
+
+    def __getitem__(self, entity: Entity, /) -> EnergyRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(EnergyRef, entity)
+
+    def rows(self) -> Iterator[EnergyRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(EnergyRef)
 
     def create(
         self,
@@ -296,3 +325,11 @@ class EnergyManager(Sparse, One, Gc):
             self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
         for planned in moves:
             planned()
+
+
+class EnergyRef(EntityProxy):
+    """A row of a EnergyManager, which follows its entity."""
+
+    __slots__ = ()
+
+    stored = RowField.of(EnergyManager.stored, EnergyManager.set_stored)

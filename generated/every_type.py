@@ -37,6 +37,7 @@ One buffer of 176 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -53,6 +54,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
@@ -75,6 +77,9 @@ from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from .enums import Access, Mode
 
 COLUMNS: Final = (
@@ -166,7 +171,7 @@ TITLE_DEFAULT: Final = "Gr\xfc\xdfe"
 TITLE_CELL: Final = _TITLE.one(TITLE_DEFAULT)
 DIGEST_DEFAULT: Final = b"\xde\xad"
 MAGIC_DEFAULT: Final = b"ECS"
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "flag": (_FLAG, FLAG_DEFAULT),
     "tiny": (_TINY, TINY_DEFAULT),
     "small": (_SMALL, SMALL_DEFAULT),
@@ -193,84 +198,149 @@ FIELDS: Final[FieldTable] = {
     "payload": (_PAYLOAD, None),
     "note": (_NOTE, None),
 }
+FIELDS: Final = (
+    field_info(_FLAG, "bool", FLAG_DEFAULT, ("hot",), doc="Truth."),
+    field_info(_TINY, "i8", TINY_DEFAULT, ("hot",), doc="Smallest signed integer."),
+    field_info(_SMALL, "i16", SMALL_DEFAULT, ("hot",), doc="Short signed integer."),
+    field_info(
+        _MEDIUM, "i32", MEDIUM_DEFAULT, ("hot", "render"), doc="Signed integer."
+    ),
+    field_info(_LARGE, "i64", LARGE_DEFAULT, ("hot",), doc="Long signed integer."),
+    field_info(_BYTE, "u8", BYTE_DEFAULT, ("hot",), doc="Smallest unsigned integer."),
+    field_info(_WORD, "u16", WORD_DEFAULT, ("hot",), doc="Short unsigned integer."),
+    field_info(
+        _DOUBLE_WORD, "u32", DOUBLE_WORD_DEFAULT, ("hot",), doc="Unsigned integer."
+    ),
+    field_info(
+        _QUAD_WORD, "u64", QUAD_WORD_DEFAULT, ("hot",), doc="Long unsigned integer."
+    ),
+    field_info(_SINGLE, "f32", SINGLE_DEFAULT, ("hot",), "m", "Single precision."),
+    field_info(_DOUBLE, "f64", DOUBLE_DEFAULT, ("hot",), "s", "Double precision."),
+    field_info(
+        _VECTOR, "f32[3]", VECTOR_DEFAULT, ("hot", "render"), "m", "Three of a kind."
+    ),
+    field_info(_MATRIX, "f64[2,3]", MATRIX_DEFAULT, ("hot",), doc="Two rows of three."),
+    field_info(
+        _ONES,
+        "i16[2,2]",
+        ONES_DEFAULT,
+        ("cold",),
+        doc="A scalar fills the whole shape.",
+    ),
+    field_info(_SWITCHES, "bool[2]", SWITCHES_DEFAULT, ("hot",), doc="Several truths."),
+    field_info(
+        _MODE, "Mode", MODE_DEFAULT, ("hot",), doc="An enum by the name of its member."
+    ),
+    field_info(_MODES, "Mode[2]", MODES_DEFAULT, ("hot",), doc="Several enums."),
+    field_info(_ACCESS, "Access", ACCESS_DEFAULT, ("render", "cold"), doc="Flags."),
+    field_info(_TARGET, "entity", TARGET_DEFAULT, ("hot",), doc="Another entity."),
+    field_info(
+        _TARGETS, "entity[2]", TARGETS_DEFAULT, ("hot",), doc="Two other entities."
+    ),
+    field_info(
+        _TITLE,
+        "str[16]",
+        TITLE_DEFAULT,
+        ("cold",),
+        doc="Text of at most 16 UTF-8 bytes.",
+    ),
+    field_info(
+        _DIGEST,
+        "bytes[4]",
+        DIGEST_DEFAULT.ljust(4, b"\0"),
+        ("cold",),
+        doc="Four bytes.",
+    ),
+    field_info(
+        _MAGIC,
+        "bytes[4]",
+        MAGIC_DEFAULT.ljust(4, b"\0"),
+        ("hot",),
+        doc="ASCII text, padded with a zero byte.",
+    ),
+    field_info(_PAYLOAD, "object", None, ("hot",), doc="Any Python object."),
+    field_info(_NOTE, "object", None, ("cold",), doc="Any Python object."),
+)
 
 
 class EveryType(NamedTuple):
     """One row of a EveryTypeManager, copied out."""
 
-    flag: bool
+    flag: bool = FLAG_DEFAULT
     """Truth."""
 
-    tiny: int
+    tiny: int = TINY_DEFAULT
     """Smallest signed integer."""
 
-    small: int
+    small: int = SMALL_DEFAULT
     """Short signed integer."""
 
-    medium: int
+    medium: int = MEDIUM_DEFAULT
     """Signed integer."""
 
-    large: int
+    large: int = LARGE_DEFAULT
     """Long signed integer."""
 
-    byte: int
+    byte: int = BYTE_DEFAULT
     """Smallest unsigned integer."""
 
-    word: int
+    word: int = WORD_DEFAULT
     """Short unsigned integer."""
 
-    double_word: int
+    double_word: int = DOUBLE_WORD_DEFAULT
     """Unsigned integer."""
 
-    quad_word: int
+    quad_word: int = QUAD_WORD_DEFAULT
     """Long unsigned integer."""
 
-    single: float
+    single: float = SINGLE_DEFAULT
     """Single precision. [m]"""
 
-    double: float
+    double: float = DOUBLE_DEFAULT
     """Double precision. [s]"""
 
-    vector: tuple[float, float, float]
+    vector: tuple[float, float, float] = VECTOR_DEFAULT
     """Three of a kind. [m]"""
 
-    matrix: tuple[tuple[float, float, float], tuple[float, float, float]]
+    matrix: tuple[tuple[float, float, float], tuple[float, float, float]] = (
+        MATRIX_DEFAULT
+    )
     """Two rows of three."""
 
-    ones: tuple[tuple[int, int], tuple[int, int]]
+    ones: tuple[tuple[int, int], tuple[int, int]] = ONES_DEFAULT
     """A scalar fills the whole shape."""
 
-    switches: tuple[bool, bool]
+    switches: tuple[bool, bool] = SWITCHES_DEFAULT
     """Several truths."""
 
-    mode: Mode
+    mode: Mode = MODE_DEFAULT
     """An enum by the name of its member."""
 
-    modes: tuple[Mode, Mode]
+    modes: tuple[Mode, Mode] = MODES_DEFAULT
     """Several enums."""
 
-    access: Access
+    access: Access = ACCESS_DEFAULT
     """Flags."""
 
-    target: Entity
+    target: Entity = TARGET_DEFAULT
     """Another entity."""
 
-    targets: tuple[Entity, Entity]
+    targets: tuple[Entity, Entity] = TARGETS_DEFAULT
     """Two other entities."""
 
-    title: str
+    title: str = TITLE_DEFAULT
     """Text of at most 16 UTF-8 bytes."""
 
-    digest: bytes
+    digest: bytes = DIGEST_DEFAULT.ljust(4, b"\0")
     """Four bytes."""
 
-    magic: bytes
+    magic: bytes = MAGIC_DEFAULT.ljust(4, b"\0")
     """ASCII text, padded with a zero byte."""
 
-    payload: Any
+    payload: Any = None
     """Any Python object."""
 
-    note: Any
+    note: Any = None
     """Any Python object."""
 
 
@@ -411,6 +481,7 @@ class EveryTypeData(OwnedRows):
     MANAGER: ClassVar = "EveryTypeManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 176
+    FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_payload_column", "_note_column")
     _payload_column: NDArray[np.object_]
     _note_column: NDArray[np.object_]
@@ -802,9 +873,10 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = EveryTypeData
     _CAPACITY: ClassVar = 64
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = (
         "flag",
         "tiny",
@@ -826,14 +898,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
     )
     data: EveryTypeData
 
-    def flag(self, row: Instance, /) -> bool:
+    def flag(self, row: int, /) -> bool:
         """Truth."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._flag_cells[row]
 
-    def set_flag(self, row: Instance, value: bool, /) -> None:
+    def set_flag(self, row: int, value: bool, /) -> None:
         """Set `flag` of a row."""
         _value = _FLAG.one(value)
         data = self.data
@@ -841,14 +913,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._flag_cells[row] = _value
 
-    def tiny(self, row: Instance, /) -> int:
+    def tiny(self, row: int, /) -> int:
         """Smallest signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._tiny_cells[row]
 
-    def set_tiny(self, row: Instance, value: int, /) -> None:
+    def set_tiny(self, row: int, value: int, /) -> None:
         """Set `tiny` of a row."""
         _value = _TINY.one(value)
         data = self.data
@@ -856,14 +928,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._tiny_cells[row] = _value
 
-    def small(self, row: Instance, /) -> int:
+    def small(self, row: int, /) -> int:
         """Short signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._small_cells[row]
 
-    def set_small(self, row: Instance, value: int, /) -> None:
+    def set_small(self, row: int, value: int, /) -> None:
         """Set `small` of a row."""
         _value = _SMALL.one(value)
         data = self.data
@@ -871,14 +943,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._small_cells[row] = _value
 
-    def medium(self, row: Instance, /) -> int:
+    def medium(self, row: int, /) -> int:
         """Signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._medium_cells[row]
 
-    def set_medium(self, row: Instance, value: int, /) -> None:
+    def set_medium(self, row: int, value: int, /) -> None:
         """Set `medium` of a row."""
         _value = _MEDIUM.one(value)
         data = self.data
@@ -886,14 +958,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._medium_cells[row] = _value
 
-    def large(self, row: Instance, /) -> int:
+    def large(self, row: int, /) -> int:
         """Long signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._large_cells[row]
 
-    def set_large(self, row: Instance, value: int, /) -> None:
+    def set_large(self, row: int, value: int, /) -> None:
         """Set `large` of a row."""
         _value = _LARGE.one(value)
         data = self.data
@@ -901,14 +973,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._large_cells[row] = _value
 
-    def byte(self, row: Instance, /) -> int:
+    def byte(self, row: int, /) -> int:
         """Smallest unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._byte_cells[row]
 
-    def set_byte(self, row: Instance, value: int, /) -> None:
+    def set_byte(self, row: int, value: int, /) -> None:
         """Set `byte` of a row."""
         _value = _BYTE.one(value)
         data = self.data
@@ -916,14 +988,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._byte_cells[row] = _value
 
-    def word(self, row: Instance, /) -> int:
+    def word(self, row: int, /) -> int:
         """Short unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._word_cells[row]
 
-    def set_word(self, row: Instance, value: int, /) -> None:
+    def set_word(self, row: int, value: int, /) -> None:
         """Set `word` of a row."""
         _value = _WORD.one(value)
         data = self.data
@@ -931,14 +1003,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._word_cells[row] = _value
 
-    def double_word(self, row: Instance, /) -> int:
+    def double_word(self, row: int, /) -> int:
         """Unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._double_word_cells[row]
 
-    def set_double_word(self, row: Instance, value: int, /) -> None:
+    def set_double_word(self, row: int, value: int, /) -> None:
         """Set `double_word` of a row."""
         _value = _DOUBLE_WORD.one(value)
         data = self.data
@@ -946,14 +1018,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._double_word_cells[row] = _value
 
-    def quad_word(self, row: Instance, /) -> int:
+    def quad_word(self, row: int, /) -> int:
         """Long unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._quad_word_cells[row]
 
-    def set_quad_word(self, row: Instance, value: int, /) -> None:
+    def set_quad_word(self, row: int, value: int, /) -> None:
         """Set `quad_word` of a row."""
         _value = _QUAD_WORD.one(value)
         data = self.data
@@ -961,14 +1033,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._quad_word_cells[row] = _value
 
-    def single(self, row: Instance, /) -> float:
+    def single(self, row: int, /) -> float:
         """Single precision. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._single_cells[row]
 
-    def set_single(self, row: Instance, value: float, /) -> None:
+    def set_single(self, row: int, value: float, /) -> None:
         """Set `single` of a row."""
         _value = _SINGLE.one(value)
         data = self.data
@@ -976,14 +1048,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._single_cells[row] = _value
 
-    def double(self, row: Instance, /) -> float:
+    def double(self, row: int, /) -> float:
         """Double precision. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._double_cells[row]
 
-    def set_double(self, row: Instance, value: float, /) -> None:
+    def set_double(self, row: int, value: float, /) -> None:
         """Set `double` of a row."""
         _value = _DOUBLE.one(value)
         data = self.data
@@ -991,14 +1063,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._double_cells[row] = _value
 
-    def vector(self, row: Instance, /) -> tuple[float, float, float]:
+    def vector(self, row: int, /) -> tuple[float, float, float]:
         """Three of a kind. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return VECTOR_STRUCT.unpack_from(data._vector_cells, 12 * row)
 
-    def set_vector(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_vector(self, row: int, value: ArrayLike, /) -> None:
         """Set `vector` of a row: 3 values."""
         _value = _VECTOR.one(value)
         data = self.data
@@ -1010,7 +1082,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._vector_cells[_at + 2] = _value[2]
 
     def matrix(
-        self, row: Instance, /
+        self, row: int, /
     ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
         """Two rows of three."""
         data = self.data
@@ -1019,7 +1091,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         cell = MATRIX_STRUCT.unpack_from(data._matrix_cells, 48 * row)
         return nested(cell, (2, 3))
 
-    def set_matrix(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_matrix(self, row: int, value: ArrayLike, /) -> None:
         """Set `matrix` of a row: 6 values."""
         _value = _MATRIX.one(value)
         data = self.data
@@ -1027,7 +1099,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_value)
 
-    def ones(self, row: Instance, /) -> tuple[tuple[int, int], tuple[int, int]]:
+    def ones(self, row: int, /) -> tuple[tuple[int, int], tuple[int, int]]:
         """A scalar fills the whole shape."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -1035,7 +1107,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         cell = ONES_STRUCT.unpack_from(data._ones_cells, 8 * row)
         return nested(cell, (2, 2))
 
-    def set_ones(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_ones(self, row: int, value: ArrayLike, /) -> None:
         """Set `ones` of a row: 4 values."""
         _value = _ONES.one(value)
         data = self.data
@@ -1047,14 +1119,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._ones_cells[_at + 2] = _value[2]
         data._ones_cells[_at + 3] = _value[3]
 
-    def switches(self, row: Instance, /) -> tuple[bool, bool]:
+    def switches(self, row: int, /) -> tuple[bool, bool]:
         """Several truths."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return SWITCHES_STRUCT.unpack_from(data._switches_cells, 2 * row)
 
-    def set_switches(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_switches(self, row: int, value: ArrayLike, /) -> None:
         """Set `switches` of a row: 2 values."""
         _value = _SWITCHES.one(value)
         data = self.data
@@ -1064,14 +1136,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._switches_cells[_at] = _value[0]
         data._switches_cells[_at + 1] = _value[1]
 
-    def mode(self, row: Instance, /) -> Mode:
+    def mode(self, row: int, /) -> Mode:
         """An enum by the name of its member."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Mode(data._mode_cells[row])
 
-    def set_mode(self, row: Instance, value: Mode | int, /) -> None:
+    def set_mode(self, row: int, value: Mode | int, /) -> None:
         """Set `mode` of a row."""
         _value = _MODE.one(value)
         data = self.data
@@ -1079,7 +1151,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._mode_cells[row] = _value
 
-    def modes(self, row: Instance, /) -> tuple[Mode, Mode]:
+    def modes(self, row: int, /) -> tuple[Mode, Mode]:
         """Several enums."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -1087,7 +1159,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         cell = MODES_STRUCT.unpack_from(data._modes_cells, 4 * row)
         return nested(map(Mode, cell), (2,))
 
-    def set_modes(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_modes(self, row: int, value: ArrayLike, /) -> None:
         """Set `modes` of a row: 2 values."""
         _value = _MODES.one(value)
         data = self.data
@@ -1097,14 +1169,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._modes_cells[_at] = _value[0]
         data._modes_cells[_at + 1] = _value[1]
 
-    def access(self, row: Instance, /) -> Access:
+    def access(self, row: int, /) -> Access:
         """Flags."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Access(data._access_cells[row])
 
-    def set_access(self, row: Instance, value: Access | int, /) -> None:
+    def set_access(self, row: int, value: Access | int, /) -> None:
         """Set `access` of a row."""
         _value = _ACCESS.one(value)
         data = self.data
@@ -1112,14 +1184,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._access_cells[row] = _value
 
-    def target(self, row: Instance, /) -> Entity:
+    def target(self, row: int, /) -> Entity:
         """Another entity."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._target_cells[row]
 
-    def set_target(self, row: Instance, value: Entity | int, /) -> None:
+    def set_target(self, row: int, value: Entity | int, /) -> None:
         """Set `target` of a row."""
         _value = _TARGET.one(value)
         data = self.data
@@ -1127,14 +1199,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._target_cells[row] = _value
 
-    def targets(self, row: Instance, /) -> tuple[Entity, Entity]:
+    def targets(self, row: int, /) -> tuple[Entity, Entity]:
         """Two other entities."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return TARGETS_STRUCT.unpack_from(data._targets_cells, 16 * row)
 
-    def set_targets(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_targets(self, row: int, value: ArrayLike, /) -> None:
         """Set `targets` of a row: 2 values."""
         _value = _TARGETS.one(value)
         data = self.data
@@ -1144,14 +1216,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data._targets_cells[_at] = _value[0]
         data._targets_cells[_at + 1] = _value[1]
 
-    def title(self, row: Instance, /) -> str:
+    def title(self, row: int, /) -> str:
         """Text of at most 16 UTF-8 bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return str(data._title_column[row], "utf-8")
 
-    def set_title(self, row: Instance, value: str, /) -> None:
+    def set_title(self, row: int, value: str, /) -> None:
         """Set `title` of a row: at most 16 bytes of UTF-8."""
         _value = _TITLE.one(value)
         data = self.data
@@ -1159,14 +1231,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._title_column[row] = _value
 
-    def digest(self, row: Instance, /) -> bytes:
+    def digest(self, row: int, /) -> bytes:
         """Four bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return bytes(data._digest_column[row]).ljust(4, b"\0")
 
-    def set_digest(self, row: Instance, value: bytes, /) -> None:
+    def set_digest(self, row: int, value: bytes, /) -> None:
         """Set `digest` of a row: at most 4 bytes, padded with zeros."""
         _value = _DIGEST.one(value)
         data = self.data
@@ -1174,14 +1246,14 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._digest_column[row] = _value
 
-    def magic(self, row: Instance, /) -> bytes:
+    def magic(self, row: int, /) -> bytes:
         """ASCII text, padded with a zero byte."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return bytes(data._magic_column[row]).ljust(4, b"\0")
 
-    def set_magic(self, row: Instance, value: bytes, /) -> None:
+    def set_magic(self, row: int, value: bytes, /) -> None:
         """Set `magic` of a row: at most 4 bytes, padded with zeros."""
         _value = _MAGIC.one(value)
         data = self.data
@@ -1189,35 +1261,35 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             row = self._row(row)
         data._magic_column[row] = _value
 
-    def payload(self, row: Instance, /) -> Any:
+    def payload(self, row: int, /) -> Any:
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._payload_column[row]
 
-    def set_payload(self, row: Instance, value: Any, /) -> None:
+    def set_payload(self, row: int, value: Any, /) -> None:
         """Set `payload` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         data._payload_column[row] = value
 
-    def note(self, row: Instance, /) -> Any:
+    def note(self, row: int, /) -> Any:
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._note_column[row]
 
-    def set_note(self, row: Instance, value: Any, /) -> None:
+    def set_note(self, row: int, value: Any, /) -> None:
         """Set `note` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         data._note_column[row] = value
 
-    def row(self, row: Instance, /) -> EveryType:
+    def row(self, row: int, /) -> EveryType:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -1249,6 +1321,72 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             data._payload_column[row],
             data._note_column[row],
         )
+
+    flag_of = RowField.by_entity(flag)
+    set_flag_of = RowField.set_by_entity(set_flag)
+    tiny_of = RowField.by_entity(tiny)
+    set_tiny_of = RowField.set_by_entity(set_tiny)
+    small_of = RowField.by_entity(small)
+    set_small_of = RowField.set_by_entity(set_small)
+    medium_of = RowField.by_entity(medium)
+    set_medium_of = RowField.set_by_entity(set_medium)
+    large_of = RowField.by_entity(large)
+    set_large_of = RowField.set_by_entity(set_large)
+    byte_of = RowField.by_entity(byte)
+    set_byte_of = RowField.set_by_entity(set_byte)
+    word_of = RowField.by_entity(word)
+    set_word_of = RowField.set_by_entity(set_word)
+    double_word_of = RowField.by_entity(double_word)
+    set_double_word_of = RowField.set_by_entity(set_double_word)
+    quad_word_of = RowField.by_entity(quad_word)
+    set_quad_word_of = RowField.set_by_entity(set_quad_word)
+    single_of = RowField.by_entity(single)
+    set_single_of = RowField.set_by_entity(set_single)
+    double_of = RowField.by_entity(double)
+    set_double_of = RowField.set_by_entity(set_double)
+    vector_of = RowField.by_entity(vector)
+    set_vector_of = RowField.set_by_entity(set_vector)
+    matrix_of = RowField.by_entity(matrix)
+    set_matrix_of = RowField.set_by_entity(set_matrix)
+    ones_of = RowField.by_entity(ones)
+    set_ones_of = RowField.set_by_entity(set_ones)
+    switches_of = RowField.by_entity(switches)
+    set_switches_of = RowField.set_by_entity(set_switches)
+    mode_of = RowField.by_entity(mode)
+    set_mode_of = RowField.set_by_entity(set_mode)
+    modes_of = RowField.by_entity(modes)
+    set_modes_of = RowField.set_by_entity(set_modes)
+    access_of = RowField.by_entity(access)
+    set_access_of = RowField.set_by_entity(set_access)
+    target_of = RowField.by_entity(target)
+    set_target_of = RowField.set_by_entity(set_target)
+    targets_of = RowField.by_entity(targets)
+    set_targets_of = RowField.set_by_entity(set_targets)
+    title_of = RowField.by_entity(title)
+    set_title_of = RowField.set_by_entity(set_title)
+    digest_of = RowField.by_entity(digest)
+    set_digest_of = RowField.set_by_entity(set_digest)
+    magic_of = RowField.by_entity(magic)
+    set_magic_of = RowField.set_by_entity(set_magic)
+    payload_of = RowField.by_entity(payload)
+    set_payload_of = RowField.set_by_entity(set_payload)
+    note_of = RowField.by_entity(note)
+    set_note_of = RowField.set_by_entity(set_note)
+
+    def __getitem__(self, entity: Entity, /) -> EveryTypeRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(EveryTypeRef, entity)
+
+    def rows(self) -> Iterator[EveryTypeRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(EveryTypeRef)
 
     def create(
         self,
@@ -1653,50 +1791,50 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             note=note,
         )
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-                src, dst = data._n - 1, row
-                if src != dst:
-                    data._entity_cells[dst] = data._entity_cells[src]
-                    data._flag_cells[dst] = data._flag_cells[src]
-                    data._tiny_cells[dst] = data._tiny_cells[src]
-                    data._small_cells[dst] = data._small_cells[src]
-                    data._medium_cells[dst] = data._medium_cells[src]
-                    data._large_cells[dst] = data._large_cells[src]
-                    data._byte_cells[dst] = data._byte_cells[src]
-                    data._word_cells[dst] = data._word_cells[src]
-                    data._double_word_cells[dst] = data._double_word_cells[src]
-                    data._quad_word_cells[dst] = data._quad_word_cells[src]
-                    data._single_cells[dst] = data._single_cells[src]
-                    data._double_cells[dst] = data._double_cells[src]
-                    data._vector_items[dst] = data._vector_items[src]
-                    data._matrix_items[dst] = data._matrix_items[src]
-                    data._switches_words[dst] = data._switches_words[src]
-                    data._mode_cells[dst] = data._mode_cells[src]
-                    data._modes_words[dst] = data._modes_words[src]
-                    data._target_cells[dst] = data._target_cells[src]
-                    data._targets_items[dst] = data._targets_items[src]
-                    data._magic_column[dst] = data._magic_column[src]
-                    data._ones_words[dst] = data._ones_words[src]
-                    data._access_cells[dst] = data._access_cells[src]
-                    data._title_column[dst] = data._title_column[src]
-                    data._digest_column[dst] = data._digest_column[src]
-                    data._payload_column[dst] = data._payload_column[src]
-                    data._note_column[dst] = data._note_column[src]
-                    self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-                data._n = src
-                data._payload_column[data._n] = None
-                data._note_column[data._n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._flag_cells[dst] = data._flag_cells[src]
+                data._tiny_cells[dst] = data._tiny_cells[src]
+                data._small_cells[dst] = data._small_cells[src]
+                data._medium_cells[dst] = data._medium_cells[src]
+                data._large_cells[dst] = data._large_cells[src]
+                data._byte_cells[dst] = data._byte_cells[src]
+                data._word_cells[dst] = data._word_cells[src]
+                data._double_word_cells[dst] = data._double_word_cells[src]
+                data._quad_word_cells[dst] = data._quad_word_cells[src]
+                data._single_cells[dst] = data._single_cells[src]
+                data._double_cells[dst] = data._double_cells[src]
+                data._vector_items[dst] = data._vector_items[src]
+                data._matrix_items[dst] = data._matrix_items[src]
+                data._switches_words[dst] = data._switches_words[src]
+                data._mode_cells[dst] = data._mode_cells[src]
+                data._modes_words[dst] = data._modes_words[src]
+                data._target_cells[dst] = data._target_cells[src]
+                data._targets_items[dst] = data._targets_items[src]
+                data._magic_column[dst] = data._magic_column[src]
+                data._ones_words[dst] = data._ones_words[src]
+                data._access_cells[dst] = data._access_cells[src]
+                data._title_column[dst] = data._title_column[src]
+                data._digest_column[dst] = data._digest_column[src]
+                data._payload_column[dst] = data._payload_column[src]
+                data._note_column[dst] = data._note_column[src]
+                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+            data._n = src
+            data._payload_column[data._n] = None
+            data._note_column[data._n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""
@@ -1728,3 +1866,37 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
         for planned in moves:
             planned()
+
+
+class EveryTypeRef(EntityProxy):
+    """A row of a EveryTypeManager, which follows its entity."""
+
+    __slots__ = ()
+
+    flag = RowField.of(EveryTypeManager.flag, EveryTypeManager.set_flag)
+    tiny = RowField.of(EveryTypeManager.tiny, EveryTypeManager.set_tiny)
+    small = RowField.of(EveryTypeManager.small, EveryTypeManager.set_small)
+    medium = RowField.of(EveryTypeManager.medium, EveryTypeManager.set_medium)
+    large = RowField.of(EveryTypeManager.large, EveryTypeManager.set_large)
+    byte = RowField.of(EveryTypeManager.byte, EveryTypeManager.set_byte)
+    word = RowField.of(EveryTypeManager.word, EveryTypeManager.set_word)
+    double_word = RowField.of(
+        EveryTypeManager.double_word, EveryTypeManager.set_double_word
+    )
+    quad_word = RowField.of(EveryTypeManager.quad_word, EveryTypeManager.set_quad_word)
+    single = RowField.of(EveryTypeManager.single, EveryTypeManager.set_single)
+    double = RowField.of(EveryTypeManager.double, EveryTypeManager.set_double)
+    vector = ArrayField.of(np.float32, EveryTypeManager.set_vector)
+    matrix = ArrayField.of(np.float64, EveryTypeManager.set_matrix)
+    ones = ArrayField.of(np.int16, EveryTypeManager.set_ones)
+    switches = RowField.of(EveryTypeManager.switches, EveryTypeManager.set_switches)
+    mode = RowField.of(EveryTypeManager.mode, EveryTypeManager.set_mode)
+    modes = RowField.of(EveryTypeManager.modes, EveryTypeManager.set_modes)
+    access = RowField.of(EveryTypeManager.access, EveryTypeManager.set_access)
+    target = RowField.of(EveryTypeManager.target, EveryTypeManager.set_target)
+    targets = RowField.of(EveryTypeManager.targets, EveryTypeManager.set_targets)
+    title = RowField.of(EveryTypeManager.title, EveryTypeManager.set_title)
+    digest = RowField.of(EveryTypeManager.digest, EveryTypeManager.set_digest)
+    magic = RowField.of(EveryTypeManager.magic, EveryTypeManager.set_magic)
+    payload = RowField.of(EveryTypeManager.payload, EveryTypeManager.set_payload)
+    note = RowField.of(EveryTypeManager.note, EveryTypeManager.set_note)

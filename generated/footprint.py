@@ -19,6 +19,7 @@ One buffer of 40 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
@@ -34,6 +35,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.layout import INDEX_MASK
@@ -45,6 +47,9 @@ from ._runtime.maps.sparse import Sparse, grown_map
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.ring import Ring, RingRows
 from ._runtime.placement.rows import fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -64,11 +69,29 @@ PLACE_DEFAULT: Final = (0.0, 0.0)
 PLACE_WORD: Final = word(_PLACE, PLACE_DEFAULT)
 HEADING_DEFAULT: Final = 0.0
 DEPTH_DEFAULT: Final = 1.0
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "place": (_PLACE, PLACE_DEFAULT),
     "heading": (_HEADING, HEADING_DEFAULT),
     "depth": (_DEPTH, DEPTH_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_PLACE, "f32[2]", PLACE_DEFAULT, ("hot",), "m", "Where it is."),
+    field_info(
+        _HEADING,
+        "f32",
+        HEADING_DEFAULT,
+        ("hot",),
+        "rad",
+        "Where whoever left it was going.",
+    ),
+    field_info(
+        _DEPTH,
+        "f32",
+        DEPTH_DEFAULT,
+        ("hot",),
+        doc="What the weather has left of it, 0 to 1.",
+    ),
+)
 FADE_DT_ARGUMENT: Final = FloatField("Footprint.fade.dt", "f32")
 FADE_WEAR_ARGUMENT: Final = FloatField("Footprint.fade.wear", "f32")
 
@@ -76,13 +99,13 @@ FADE_WEAR_ARGUMENT: Final = FloatField("Footprint.fade.wear", "f32")
 class Footprint(NamedTuple):
     """One row of a FootprintManager, copied out."""
 
-    place: tuple[float, float]
+    place: tuple[float, float] = PLACE_DEFAULT
     """Where it is. [m]"""
 
-    heading: float
+    heading: float = HEADING_DEFAULT
     """Where whoever left it was going. [rad]"""
 
-    depth: float
+    depth: float = DEPTH_DEFAULT
     """What the weather has left of it, 0 to 1."""
 
 
@@ -130,6 +153,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
     MANAGER: ClassVar = "FootprintManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 40
+    FIELDS: ClassVar = FIELDS
     _RING: ClassVar = 4096
 
     def _fade_blocks(self) -> Blocks:
@@ -218,19 +242,20 @@ class FootprintManager(Many, Sparse, Ring):
 
     __slots__ = ("_entities", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = FootprintData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("heading", "depth")
     data: FootprintData
 
-    def place(self, row: Instance, /) -> tuple[float, float]:
+    def place(self, row: int, /) -> tuple[float, float]:
         """Where it is. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return PLACE_STRUCT.unpack_from(data._place_cells, 8 * row)
 
-    def set_place(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_place(self, row: int, value: ArrayLike, /) -> None:
         """Set `place` of a row: 2 values."""
         _value = _PLACE.one(value)
         data = self.data
@@ -240,14 +265,14 @@ class FootprintManager(Many, Sparse, Ring):
         data._place_cells[_at] = _value[0]
         data._place_cells[_at + 1] = _value[1]
 
-    def heading(self, row: Instance, /) -> float:
+    def heading(self, row: int, /) -> float:
         """Where whoever left it was going. [rad]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._heading_cells[row]
 
-    def set_heading(self, row: Instance, value: float, /) -> None:
+    def set_heading(self, row: int, value: float, /) -> None:
         """Set `heading` of a row."""
         _value = _HEADING.one(value)
         data = self.data
@@ -255,14 +280,14 @@ class FootprintManager(Many, Sparse, Ring):
             row = self._row(row)
         data._heading_cells[row] = _value
 
-    def depth(self, row: Instance, /) -> float:
+    def depth(self, row: int, /) -> float:
         """What the weather has left of it, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._depth_cells[row]
 
-    def set_depth(self, row: Instance, value: float, /) -> None:
+    def set_depth(self, row: int, value: float, /) -> None:
         """Set `depth` of a row."""
         _value = _DEPTH.one(value)
         data = self.data
@@ -270,7 +295,7 @@ class FootprintManager(Many, Sparse, Ring):
             row = self._row(row)
         data._depth_cells[row] = _value
 
-    def row(self, row: Instance, /) -> Footprint:
+    def row(self, row: int, /) -> Footprint:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -280,6 +305,28 @@ class FootprintManager(Many, Sparse, Ring):
             data._heading_cells[row],
             data._depth_cells[row],
         )
+
+    place_of = RowField.by_entity(place)
+    set_place_of = RowField.set_by_entity(set_place)
+    heading_of = RowField.by_entity(heading)
+    set_heading_of = RowField.set_by_entity(set_heading)
+    depth_of = RowField.by_entity(depth)
+    set_depth_of = RowField.set_by_entity(set_depth)
+
+    def __getitem__(self, entity: Entity, /) -> FootprintRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(FootprintRef, entity)
+
+    def rows(self) -> Iterator[FootprintRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        A structural change ends the loop with StaleInstanceError.
+        """
+        return self._proxies(FootprintRef)
 
     def create(
         self,
@@ -482,3 +529,13 @@ class FootprintManager(Many, Sparse, Ring):
             # depth = max(depth - wear * dt, 0)
             np.subtract(depth, _once, out=_tmp)
             np.maximum(_tmp, 0.0, out=depth)
+
+
+class FootprintRef(EntityProxy):
+    """A row of a FootprintManager, which follows its entity."""
+
+    __slots__ = ()
+
+    place = ArrayField.of(np.float32, FootprintManager.set_place)
+    heading = RowField.of(FootprintManager.heading, FootprintManager.set_heading)
+    depth = RowField.of(FootprintManager.depth, FootprintManager.set_depth)

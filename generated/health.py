@@ -14,7 +14,7 @@ Each column on its own in a chunk:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
 
 import numpy as np
@@ -22,9 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ._runtime.columns.buffers import Column, cells
-from ._runtime.convert.base import Field
+from ._runtime.columns.field_info import field_info
+from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
-from ._runtime.convert.objects import ObjectField
+from ._runtime.proxies.cells import ProxyField
+from ._runtime.proxies.chunks import ChunkProxy, ChunkValue
 
 COLUMNS: Final = (
     Column("points", np.dtype(np.float32), (), 4, ("hot",), 0),
@@ -37,23 +39,35 @@ _RECOVERY: Final = FloatField("Health.recovery", "f32")
 POINTS_DEFAULT: Final = 100.0
 LIMIT_DEFAULT: Final = 100.0
 RECOVERY_DEFAULT: Final = 0.0
-CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {
-    "points": _POINTS,
-    "limit": _LIMIT,
-    "recovery": _RECOVERY,
+CONVERTERS: Final[FieldTable] = {
+    "points": (_POINTS, POINTS_DEFAULT),
+    "limit": (_LIMIT, LIMIT_DEFAULT),
+    "recovery": (_RECOVERY, RECOVERY_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_POINTS, "f32", POINTS_DEFAULT, ("hot",), doc="What is left."),
+    field_info(_LIMIT, "f32", LIMIT_DEFAULT, ("hot",), doc="No more than this."),
+    field_info(
+        _RECOVERY,
+        "f32",
+        RECOVERY_DEFAULT,
+        ("hot",),
+        "1/s",
+        "What comes back by itself.",
+    ),
+)
 
 
 class Health(NamedTuple):
     """One row of an archetype chunk, copied out."""
 
-    points: float
+    points: float = POINTS_DEFAULT
     """What is left."""
 
-    limit: float
+    limit: float = LIMIT_DEFAULT
     """No more than this."""
 
-    recovery: float
+    recovery: float = RECOVERY_DEFAULT
     """What comes back by itself. [1/s]"""
 
 
@@ -89,7 +103,8 @@ class HealthData(ChunkColumns):
     """
 
     _ROW: ClassVar = Health
-    _FIELDS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = CONVERTERS
+    FIELDS: ClassVar = FIELDS
     LAYOUT: ClassVar = COLUMNS
 
     __slots__ = (
@@ -226,3 +241,15 @@ class HealthData(ChunkColumns):
         return Health(
             self._points_cells[row], self._limit_cells[row], self._recovery_cells[row]
         )
+
+
+class HealthRef(ChunkProxy):
+    """Health of an entity, which it follows."""
+
+    __slots__ = ()
+
+    _COMPONENT: ClassVar = Health
+
+    points: ProxyField[float, float] = ChunkValue.cell("points")
+    limit: ProxyField[float, float] = ChunkValue.cell("limit")
+    recovery: ProxyField[float, float] = ChunkValue.cell("recovery")

@@ -17,6 +17,7 @@ One buffer of 28 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
 
@@ -24,17 +25,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
-from ._runtime.columns.rows import OwnedRows
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
 from ._runtime.destroy.gc import Gc
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.hierarchy.hierarchy import FamilyRows, OrphansRoot
+from ._runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
+from ._runtime.hierarchy.hierarchy import OrphansRoot
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 
 COLUMNS: Final = (
@@ -47,15 +51,18 @@ COLUMNS: Final = (
 )
 _BORN: Final = IntField("Kin.born", "i32")
 BORN_DEFAULT: Final = 0
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "born": (_BORN, BORN_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_BORN, "i32", BORN_DEFAULT, ("hot",), doc="The tick of its birth."),
+)
 
 
 class Kin(NamedTuple):
     """One row of a KinManager, copied out."""
 
-    born: int
+    born: int = BORN_DEFAULT
     """The tick of its birth."""
 
 
@@ -80,7 +87,7 @@ class KinColumns(QueryColumns):
     """The tick of its birth. Shape (n,)."""
 
 
-class KinData(OwnedRows, FamilyRows):
+class KinData(OwnedFamilyRows):
     """The columns of a KinManager: views of the rows in use."""
 
     __slots__ = (
@@ -100,6 +107,7 @@ class KinData(OwnedRows, FamilyRows):
     MANAGER: ClassVar = "KinManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    FIELDS: ClassVar = FIELDS
 
     @property
     def born(self) -> NDArray[np.int32]:
@@ -142,27 +150,35 @@ class KinData(OwnedRows, FamilyRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class KinManager(Sparse, One, OrphansRoot, Gc):
+class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
     """Owns every Kin: lookup sparse, instances one, destroy gc.
 
     Who is whose child. The young of the dead are on their own.
     """
 
-    __slots__ = ("_entities", "_levels", "_rng", "_sparse", "_sparse_cells")
+    __slots__ = (
+        "_entities",
+        "_followed",
+        "_levels",
+        "_rng",
+        "_sparse",
+        "_sparse_cells",
+    )
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = KinData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("born",)
     data: KinData
 
-    def born(self, row: Instance, /) -> int:
+    def born(self, row: int, /) -> int:
         """The tick of its birth."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._born_cells[row]
 
-    def set_born(self, row: Instance, value: int, /) -> None:
+    def set_born(self, row: int, value: int, /) -> None:
         """Set `born` of a row."""
         _value = _BORN.one(value)
         data = self.data
@@ -170,12 +186,30 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
             row = self._row(row)
         data._born_cells[row] = _value
 
-    def row(self, row: Instance, /) -> Kin:
+    def row(self, row: int, /) -> Kin:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Kin(data._born_cells[row])
+
+    born_of = RowField.by_entity(born)
+    set_born_of = RowField.set_by_entity(set_born)
+
+    def __getitem__(self, entity: Entity, /) -> KinRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(KinRef, entity)
+
+    def rows(self) -> Iterator[KinRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(KinRef)
 
     def create(
         self,
@@ -183,15 +217,24 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
         /,
         *,
         born: int = BORN_DEFAULT,
+        parent: Instance = NIL,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
             DuplicateInstanceError: the entity has an instance already.
+            StaleInstanceError: the parent is not in use.
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
+        if parent is not NIL:
+            _below = self._below(parent, entity)
+            try:
+                _made = self.create(entity, born=born)
+                return self._attached(_made)
+            finally:
+                _below.rows = None
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _born_ = BORN_DEFAULT
@@ -245,12 +288,15 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
         /,
         *,
         born: ArrayLike = BORN_DEFAULT,
+        parents: Instance | ArrayLike = NIL,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
+        if parents is not NIL:
+            return self._create_children(parents, entities, {"born": born})
         return self._create_many(entities, {"born": born})
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
@@ -347,3 +393,11 @@ class KinManager(Sparse, One, OrphansRoot, Gc):
             self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
         for planned in moves:
             planned()
+
+
+class KinRef(EntityProxy):
+    """A row of a KinManager, which follows its entity."""
+
+    __slots__ = ()
+
+    born = RowField.of(KinManager.born, KinManager.set_born)

@@ -16,6 +16,7 @@ One buffer of 32 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -31,6 +32,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField, IntField
@@ -44,6 +46,9 @@ from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -66,12 +71,29 @@ VELOCITY_WORD: Final = word(_VELOCITY, VELOCITY_DEFAULT)
 LIFE_DEFAULT: Final = 1.0
 COLOUR_DEFAULT: Final = (255, 255, 255, 255)
 COLOUR_WORD: Final = word(_COLOUR, COLOUR_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "position": (_POSITION, POSITION_DEFAULT),
     "velocity": (_VELOCITY, VELOCITY_DEFAULT),
     "life": (_LIFE, LIFE_DEFAULT),
     "colour": (_COLOUR, COLOUR_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _POSITION, "f32[2]", POSITION_DEFAULT, ("hot",), "m", "Place in the plane."
+    ),
+    field_info(
+        _VELOCITY,
+        "f32[2]",
+        VELOCITY_DEFAULT,
+        ("hot",),
+        "m/s",
+        "Change of place per second.",
+    ),
+    field_info(_LIFE, "f32", LIFE_DEFAULT, ("hot",), "s", "Time that it has left."),
+    field_info(
+        _COLOUR, "u8[4]", COLOUR_DEFAULT, ("cold",), doc="Red, green, blue and opacity."
+    ),
+)
 SIMULATE_DT_ARGUMENT: Final = FloatField("Particle.simulate.dt", "f32")
 SIMULATE_GRAVITY_ARGUMENT: Final = FloatField("Particle.simulate.gravity", "f32")
 
@@ -79,16 +101,16 @@ SIMULATE_GRAVITY_ARGUMENT: Final = FloatField("Particle.simulate.gravity", "f32"
 class Particle(NamedTuple):
     """One row of a ParticleManager, copied out."""
 
-    position: tuple[float, float]
+    position: tuple[float, float] = POSITION_DEFAULT
     """Place in the plane. [m]"""
 
-    velocity: tuple[float, float]
+    velocity: tuple[float, float] = VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    life: float
+    life: float = LIFE_DEFAULT
     """Time that it has left. [s]"""
 
-    colour: tuple[int, int, int, int]
+    colour: tuple[int, int, int, int] = COLOUR_DEFAULT
     """Red, green, blue and opacity."""
 
 
@@ -140,6 +162,7 @@ class ParticleData(OwnedRows, KernelRows):
     MANAGER: ClassVar = "ParticleManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 32
+    FIELDS: ClassVar = FIELDS
 
     def _simulate_blocks(self) -> Blocks:
         """Cut the columns of `simulate` into blocks; good until they move or n changes."""
@@ -253,19 +276,20 @@ class ParticleManager(Sparse, One, Gc):
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = ParticleData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("life",)
     data: ParticleData
 
-    def position(self, row: Instance, /) -> tuple[float, float]:
+    def position(self, row: int, /) -> tuple[float, float]:
         """Place in the plane. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return POSITION_STRUCT.unpack_from(data._position_cells, 8 * row)
 
-    def set_position(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
         _value = _POSITION.one(value)
         data = self.data
@@ -275,14 +299,14 @@ class ParticleManager(Sparse, One, Gc):
         data._position_cells[_at] = _value[0]
         data._position_cells[_at + 1] = _value[1]
 
-    def velocity(self, row: Instance, /) -> tuple[float, float]:
+    def velocity(self, row: int, /) -> tuple[float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 8 * row)
 
-    def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 2 values."""
         _value = _VELOCITY.one(value)
         data = self.data
@@ -292,14 +316,14 @@ class ParticleManager(Sparse, One, Gc):
         data._velocity_cells[_at] = _value[0]
         data._velocity_cells[_at + 1] = _value[1]
 
-    def life(self, row: Instance, /) -> float:
+    def life(self, row: int, /) -> float:
         """Time that it has left. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._life_cells[row]
 
-    def set_life(self, row: Instance, value: float, /) -> None:
+    def set_life(self, row: int, value: float, /) -> None:
         """Set `life` of a row."""
         _value = _LIFE.one(value)
         data = self.data
@@ -307,14 +331,14 @@ class ParticleManager(Sparse, One, Gc):
             row = self._row(row)
         data._life_cells[row] = _value
 
-    def colour(self, row: Instance, /) -> tuple[int, int, int, int]:
+    def colour(self, row: int, /) -> tuple[int, int, int, int]:
         """Red, green, blue and opacity."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return COLOUR_STRUCT.unpack_from(data._colour_cells, 4 * row)
 
-    def set_colour(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_colour(self, row: int, value: ArrayLike, /) -> None:
         """Set `colour` of a row: 4 values."""
         _value = _COLOUR.one(value)
         data = self.data
@@ -326,7 +350,7 @@ class ParticleManager(Sparse, One, Gc):
         data._colour_cells[_at + 2] = _value[2]
         data._colour_cells[_at + 3] = _value[3]
 
-    def row(self, row: Instance, /) -> Particle:
+    def row(self, row: int, /) -> Particle:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -337,6 +361,30 @@ class ParticleManager(Sparse, One, Gc):
             data._life_cells[row],
             COLOUR_STRUCT.unpack_from(data._colour_cells, 4 * row),
         )
+
+    position_of = RowField.by_entity(position)
+    set_position_of = RowField.set_by_entity(set_position)
+    velocity_of = RowField.by_entity(velocity)
+    set_velocity_of = RowField.set_by_entity(set_velocity)
+    life_of = RowField.by_entity(life)
+    set_life_of = RowField.set_by_entity(set_life)
+    colour_of = RowField.by_entity(colour)
+    set_colour_of = RowField.set_by_entity(set_colour)
+
+    def __getitem__(self, entity: Entity, /) -> ParticleRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(ParticleRef, entity)
+
+    def rows(self) -> Iterator[ParticleRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(ParticleRef)
 
     def create(
         self,
@@ -584,3 +632,14 @@ class ParticleManager(Sparse, One, Gc):
             _parts.append(np.count_nonzero(_tmp))
         result: int = added(_parts, np.int64, ())
         return result
+
+
+class ParticleRef(EntityProxy):
+    """A row of a ParticleManager, which follows its entity."""
+
+    __slots__ = ()
+
+    position = ArrayField.of(np.float32, ParticleManager.set_position)
+    velocity = ArrayField.of(np.float32, ParticleManager.set_velocity)
+    life = RowField.of(ParticleManager.life, ParticleManager.set_life)
+    colour = ArrayField.of(np.uint8, ParticleManager.set_colour)

@@ -17,6 +17,7 @@ One buffer of 72 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
@@ -38,6 +40,9 @@ from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.hash import Hash, forget, remember
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedRows
 
@@ -63,32 +68,57 @@ VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
 ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 LABEL_DEFAULT: Final = ""
 LABEL_CELL: Final = _LABEL.one(LABEL_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "mass": (_MASS, MASS_DEFAULT),
     "position": (_POSITION, POSITION_DEFAULT),
     "velocity": (_VELOCITY, VELOCITY_DEFAULT),
     "acceleration": (_ACCELERATION, ACCELERATION_DEFAULT),
     "label": (_LABEL, LABEL_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_MASS, "f32", MASS_DEFAULT, ("hot",), "kg", "Mass of the object."),
+    field_info(
+        _POSITION, "f32[3]", POSITION_DEFAULT, ("hot",), "m", "Place in world space."
+    ),
+    field_info(
+        _VELOCITY,
+        "f32[3]",
+        VELOCITY_DEFAULT,
+        ("hot",),
+        "m/s",
+        "Change of place per second.",
+    ),
+    field_info(
+        _ACCELERATION,
+        "f32[3]",
+        ACCELERATION_DEFAULT,
+        ("hot",),
+        "m/s^2",
+        "Change of velocity per second.",
+    ),
+    field_info(
+        _LABEL, "str[24]", LABEL_DEFAULT, ("cold",), doc="A name for debugging."
+    ),
+)
 SIMULATE_DT_ARGUMENT: Final = FloatField("PointMass.simulate.dt", "f32")
 
 
 class PointMass(NamedTuple):
     """One row of a PointMassManager, copied out."""
 
-    mass: float
+    mass: float = MASS_DEFAULT
     """Mass of the object. [kg]"""
 
-    position: tuple[float, float, float]
+    position: tuple[float, float, float] = POSITION_DEFAULT
     """Place in world space. [m]"""
 
-    velocity: tuple[float, float, float]
+    velocity: tuple[float, float, float] = VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    acceleration: tuple[float, float, float]
+    acceleration: tuple[float, float, float] = ACCELERATION_DEFAULT
     """Change of velocity per second. [m/s^2]"""
 
-    label: str
+    label: str = LABEL_DEFAULT
     """A name for debugging."""
 
 
@@ -164,6 +194,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "PointMassManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 72
+    FIELDS: ClassVar = FIELDS
 
     def _simulate_blocks(self) -> Blocks:
         """Cut the columns of `simulate` into blocks; good until they move or n changes."""
@@ -279,19 +310,20 @@ class PointMassManager(Hash, One, Gc):
 
     __slots__ = ("_entities", "_rng", "_rows")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = PointMassData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("mass", "label")
     data: PointMassData
 
-    def mass(self, row: Instance, /) -> float:
+    def mass(self, row: int, /) -> float:
         """Mass of the object. [kg]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._mass_cells[row]
 
-    def set_mass(self, row: Instance, value: float, /) -> None:
+    def set_mass(self, row: int, value: float, /) -> None:
         """Set `mass` of a row."""
         _value = _MASS.one(value)
         data = self.data
@@ -299,14 +331,14 @@ class PointMassManager(Hash, One, Gc):
             row = self._row(row)
         data._mass_cells[row] = _value
 
-    def position(self, row: Instance, /) -> tuple[float, float, float]:
+    def position(self, row: int, /) -> tuple[float, float, float]:
         """Place in world space. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return POSITION_STRUCT.unpack_from(data._position_cells, 12 * row)
 
-    def set_position(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
         _value = _POSITION.one(value)
         data = self.data
@@ -317,14 +349,14 @@ class PointMassManager(Hash, One, Gc):
         data._position_cells[_at + 1] = _value[1]
         data._position_cells[_at + 2] = _value[2]
 
-    def velocity(self, row: Instance, /) -> tuple[float, float, float]:
+    def velocity(self, row: int, /) -> tuple[float, float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row)
 
-    def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
         _value = _VELOCITY.one(value)
         data = self.data
@@ -335,14 +367,14 @@ class PointMassManager(Hash, One, Gc):
         data._velocity_cells[_at + 1] = _value[1]
         data._velocity_cells[_at + 2] = _value[2]
 
-    def acceleration(self, row: Instance, /) -> tuple[float, float, float]:
+    def acceleration(self, row: int, /) -> tuple[float, float, float]:
         """Change of velocity per second. [m/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row)
 
-    def set_acceleration(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_acceleration(self, row: int, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
         _value = _ACCELERATION.one(value)
         data = self.data
@@ -353,14 +385,14 @@ class PointMassManager(Hash, One, Gc):
         data._acceleration_cells[_at + 1] = _value[1]
         data._acceleration_cells[_at + 2] = _value[2]
 
-    def label(self, row: Instance, /) -> str:
+    def label(self, row: int, /) -> str:
         """A name for debugging."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return str(data._label_column[row], "utf-8")
 
-    def set_label(self, row: Instance, value: str, /) -> None:
+    def set_label(self, row: int, value: str, /) -> None:
         """Set `label` of a row: at most 24 bytes of UTF-8."""
         _value = _LABEL.one(value)
         data = self.data
@@ -368,7 +400,7 @@ class PointMassManager(Hash, One, Gc):
             row = self._row(row)
         data._label_column[row] = _value
 
-    def row(self, row: Instance, /) -> PointMass:
+    def row(self, row: int, /) -> PointMass:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -380,6 +412,32 @@ class PointMassManager(Hash, One, Gc):
             ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row),
             str(data._label_column[row], "utf-8"),
         )
+
+    mass_of = RowField.by_entity(mass)
+    set_mass_of = RowField.set_by_entity(set_mass)
+    position_of = RowField.by_entity(position)
+    set_position_of = RowField.set_by_entity(set_position)
+    velocity_of = RowField.by_entity(velocity)
+    set_velocity_of = RowField.set_by_entity(set_velocity)
+    acceleration_of = RowField.by_entity(acceleration)
+    set_acceleration_of = RowField.set_by_entity(set_acceleration)
+    label_of = RowField.by_entity(label)
+    set_label_of = RowField.set_by_entity(set_label)
+
+    def __getitem__(self, entity: Entity, /) -> PointMassRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(PointMassRef, entity)
+
+    def rows(self) -> Iterator[PointMassRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(PointMassRef)
 
     def create(
         self,
@@ -605,3 +663,15 @@ class PointMassManager(Hash, One, Gc):
             # position += velocity * dt
             np.multiply(velocity, _dt, out=_tmp)
             position += _tmp
+
+
+class PointMassRef(EntityProxy):
+    """A row of a PointMassManager, which follows its entity."""
+
+    __slots__ = ()
+
+    mass = RowField.of(PointMassManager.mass, PointMassManager.set_mass)
+    position = ArrayField.of(np.float32, PointMassManager.set_position)
+    velocity = ArrayField.of(np.float32, PointMassManager.set_velocity)
+    acceleration = ArrayField.of(np.float32, PointMassManager.set_acceleration)
+    label = RowField.of(PointMassManager.label, PointMassManager.set_label)

@@ -13,6 +13,7 @@ One buffer of 20 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
@@ -21,6 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
@@ -32,6 +35,9 @@ from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedRows
 
@@ -42,15 +48,16 @@ COLUMNS: Final = (
 _VALUE: Final = FloatField("Position.value", "f32", (3,))
 VALUE_STRUCT: Final = Struct("=3f")
 VALUE_DEFAULT: Final = (0.0, 0.0, 0.0)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "value": (_VALUE, VALUE_DEFAULT),
 }
+FIELDS: Final = (field_info(_VALUE, "f32[3]", VALUE_DEFAULT, ("hot",), "m"),)
 
 
 class Position(NamedTuple):
     """One row of a PositionManager, copied out."""
 
-    value: tuple[float, float, float]
+    value: tuple[float, float, float] = VALUE_DEFAULT
     """The value. [m]"""
 
 
@@ -66,11 +73,12 @@ class PositionHotColumns(NamedTuple):
     value: NDArray[np.float32]
 
 
-class PositionGroupedData:
+class PositionGroupedData(FrontColumns):
     """The columns of the rows in the group `bodies`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: PositionData) -> None:
         self._data = data
@@ -123,6 +131,7 @@ class PositionData(GroupedRows, JoinedRows):
     MANAGER: ClassVar = "PositionManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 20
+    FIELDS: ClassVar = FIELDS
 
     @property
     def value(self) -> NDArray[np.float32]:
@@ -162,19 +171,20 @@ class PositionManager(Grouped, Sparse, One, Gc):
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "bodies"
     _ROWS: ClassVar = PositionData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     data: PositionData
 
-    def value(self, row: Instance, /) -> tuple[float, float, float]:
+    def value(self, row: int, /) -> tuple[float, float, float]:
         """The value. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return VALUE_STRUCT.unpack_from(data._value_cells, 12 * row)
 
-    def set_value(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_value(self, row: int, value: ArrayLike, /) -> None:
         """Set `value` of a row: 3 values."""
         _value = _VALUE.one(value)
         data = self.data
@@ -185,12 +195,30 @@ class PositionManager(Grouped, Sparse, One, Gc):
         data._value_cells[_at + 1] = _value[1]
         data._value_cells[_at + 2] = _value[2]
 
-    def row(self, row: Instance, /) -> Position:
+    def row(self, row: int, /) -> Position:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Position(VALUE_STRUCT.unpack_from(data._value_cells, 12 * row))
+
+    value_of = RowField.by_entity(value)
+    set_value_of = RowField.set_by_entity(set_value)
+
+    def __getitem__(self, entity: Entity, /) -> PositionRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(PositionRef, entity)
+
+    def rows(self) -> Iterator[PositionRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(PositionRef)
 
     def create(
         self,
@@ -377,3 +405,11 @@ class PositionManager(Grouped, Sparse, One, Gc):
         self._move(one, spare)
         self._move(other, one)
         self._move(spare, other)
+
+
+class PositionRef(EntityProxy):
+    """A row of a PositionManager, which follows its entity."""
+
+    __slots__ = ()
+
+    value = ArrayField.of(np.float32, PositionManager.set_value)

@@ -18,6 +18,7 @@ One buffer of 152 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
@@ -33,27 +34,23 @@ from ._runtime.columns.buffers import (
     nested,
     put_cells,
 )
-from ._runtime.columns.rows import OwnedRows
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.callback import Callback
 from ._runtime.destroy.release import Release
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.hierarchy.hierarchy import FamilyRows, Hierarchy
+from ._runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ._runtime.instances.one import One
-from ._runtime.kernels.blocks import (
-    Blocks,
-    Cells,
-    LevelBlocks,
-    gather,
-    rows_last,
-    scatter,
-)
+from ._runtime.kernels.blocks import Cells, LevelBlocks, put_rows, rows_last, take_rows
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -82,10 +79,26 @@ WORLD_DEFAULT: Final = (
     (0.0, 0.0, 0.0, 1.0),
 )
 WORLD_CELL: Final = _WORLD.one(WORLD_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "local": (_LOCAL, LOCAL_DEFAULT),
     "world": (_WORLD, WORLD_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _LOCAL,
+        "f32[4,4]",
+        LOCAL_DEFAULT,
+        ("hot",),
+        doc="Matrix from the node's space to its parent's.",
+    ),
+    field_info(
+        _WORLD,
+        "f32[4,4]",
+        WORLD_DEFAULT,
+        ("hot",),
+        doc="Matrix from the node's space to the world's.",
+    ),
+)
 WORLD_ABOVE_ROOTS: Final = np.array(
     (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0),
     np.float32,
@@ -95,10 +108,10 @@ WORLD_ABOVE_ROOTS: Final = np.array(
 class SceneNode(NamedTuple):
     """One row of a SceneNodeManager, copied out."""
 
-    local: tuple[tuple[float, ...], ...]
+    local: tuple[tuple[float, ...], ...] = LOCAL_DEFAULT
     """Matrix from the node's space to its parent's."""
 
-    world: tuple[tuple[float, ...], ...]
+    world: tuple[tuple[float, ...], ...] = WORLD_DEFAULT
     """Matrix from the node's space to the world's."""
 
 
@@ -116,7 +129,7 @@ class SceneNodeHotColumns(NamedTuple):
     world: NDArray[np.float32]
 
 
-class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
+class SceneNodeData(OwnedFamilyRows, KernelRows):
     """The columns of a SceneNodeManager: views of the rows in use."""
 
     __slots__ = (
@@ -141,9 +154,11 @@ class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
     MANAGER: ClassVar = "SceneNodeManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 152
+    FIELDS: ClassVar = FIELDS
 
-    def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> Blocks:
+    def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> LevelBlocks:
         """Cut the columns of `place` into blocks; good for one version."""
+        columns = (rows_last(self._world_column), rows_last(self._local_column))
         working: tuple[Cells, ...] = (
             ("f4", (4, 4), True),
             ("f4", (4, 4), True),
@@ -153,7 +168,7 @@ class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
             ("f4", (4, 4), False),
             ("f4", (4, 4), False),
         )
-        blocks = LevelBlocks(levels, self._parent_column, version, working)
+        blocks = LevelBlocks(levels, self._parent_column, version, columns, working, 3)
         self._kernels["place"] = blocks
         return blocks
 
@@ -213,19 +228,28 @@ class SceneNodeData(OwnedRows, FamilyRows, KernelRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
+class SceneNodeManager(Sparse, One, OwnedChildren, Callback, Release):
     """Owns every SceneNode: lookup sparse, instances one, destroy callback, release.
 
     Place of an entity relative to its parent, and in the world.
     """
 
-    __slots__ = ("_entities", "_levels", "_released", "_sparse", "_sparse_cells")
+    __slots__ = (
+        "_entities",
+        "_followed",
+        "_levels",
+        "_released",
+        "_sparse",
+        "_sparse_cells",
+    )
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
+    _BY_ROW: ClassVar = False
     _ROWS: ClassVar = SceneNodeData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     data: SceneNodeData
 
-    def local(self, row: Instance, /) -> tuple[tuple[float, ...], ...]:
+    def local(self, row: int, /) -> tuple[tuple[float, ...], ...]:
         """Matrix from the node's space to its parent's."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -233,7 +257,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         cell = LOCAL_STRUCT.unpack_from(data._local_cells, 64 * row)
         return nested(cell, (4, 4))
 
-    def set_local(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_local(self, row: int, value: ArrayLike, /) -> None:
         """Set `local` of a row: 16 values."""
         _value = _LOCAL.one(value)
         data = self.data
@@ -241,7 +265,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             row = self._row(row)
         LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *_value)
 
-    def world(self, row: Instance, /) -> tuple[tuple[float, ...], ...]:
+    def world(self, row: int, /) -> tuple[tuple[float, ...], ...]:
         """Matrix from the node's space to the world's."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -249,7 +273,7 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         cell = WORLD_STRUCT.unpack_from(data._world_cells, 64 * row)
         return nested(cell, (4, 4))
 
-    def set_world(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_world(self, row: int, value: ArrayLike, /) -> None:
         """Set `world` of a row: 16 values."""
         _value = _WORLD.one(value)
         data = self.data
@@ -257,12 +281,32 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             row = self._row(row)
         WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *_value)
 
-    def row(self, row: Instance, /) -> SceneNode:
+    def row(self, row: int, /) -> SceneNode:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return SceneNode(self.local(row), self.world(row))
+
+    local_of = RowField.by_entity(local)
+    set_local_of = RowField.set_by_entity(set_local)
+    world_of = RowField.by_entity(world)
+    set_world_of = RowField.set_by_entity(set_world)
+
+    def __getitem__(self, entity: Entity, /) -> SceneNodeRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(SceneNodeRef, entity)
+
+    def rows(self) -> Iterator[SceneNodeRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(SceneNodeRef)
 
     def create(
         self,
@@ -271,15 +315,25 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         *,
         local: ArrayLike = LOCAL_DEFAULT,
         world: ArrayLike = WORLD_DEFAULT,
+        parent: Instance = NIL,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
             DuplicateInstanceError: the entity has an instance already.
+            StaleInstanceError: the parent is not in use.
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
+        if parent is not NIL:
+            _below = self._below(parent, entity)
+            try:
+                with self._dispatch:  # who dies of it waits until the row is attached
+                    _made = self.create(entity, local=local, world=world)
+                    return self._attached(_made)
+            finally:
+                _below.rows = None
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _local_ = LOCAL_CELL
@@ -340,12 +394,17 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         *,
         local: ArrayLike = LOCAL_DEFAULT,
         world: ArrayLike = WORLD_DEFAULT,
+        parents: Instance | ArrayLike = NIL,
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
         Each column broadcasts to (k, *shape) of its field. The errors are those of
         `create`; whatever raises changes nothing.
         """
+        if parents is not NIL:
+            return self._create_children(
+                parents, entities, {"local": local, "world": world}
+            )
         return self._create_many(entities, {"local": local, "world": world})
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
@@ -392,36 +451,34 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             return row
         return self.create(entity, local=local, world=world)
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         if data._first_child_cells[row] != NIL:
             return self._destroy_rows(np.array([row]))
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-                if data._parent_cells[row] != NIL:
-                    self._leave_parent(row)
-                src, dst = data._n - 1, row
-                if src != dst:
-                    data._entity_cells[dst] = data._entity_cells[src]
-                    data._local_items[dst] = data._local_items[src]
-                    data._world_items[dst] = data._world_items[src]
-                    data._parent_cells[dst] = data._parent_cells[src]
-                    data._first_child_cells[dst] = data._first_child_cells[src]
-                    data._next_sibling_cells[dst] = data._next_sibling_cells[src]
-                    data._previous_sibling_cells[dst] = data._previous_sibling_cells[
-                        src
-                    ]
-                    self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-                    self._relink_family(src, dst)
-                data._n = src
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            if data._parent_cells[row] != NIL:
+                self._leave_parent(row)
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._local_items[dst] = data._local_items[src]
+                data._world_items[dst] = data._world_items[src]
+                data._parent_cells[dst] = data._parent_cells[src]
+                data._first_child_cells[dst] = data._first_child_cells[src]
+                data._next_sibling_cells[dst] = data._next_sibling_cells[src]
+                data._previous_sibling_cells[dst] = data._previous_sibling_cells[src]
+                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+                self._relink_family(src, dst)
+            data._n = src
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""
@@ -462,11 +519,13 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
         _blocks = data._kernels.get("place")
         if _blocks is None or _blocks.stamp != data._version:
             _blocks = data._place_blocks(self.levels(), data._version)
-        _all_world = rows_last(data._world_column)
-        _all_local = rows_last(data._local_column)
+        _all_world, _all_local = _blocks.columns
         for (
             _rows,
             _parents,
+            _world_cells,
+            _parent_world_cells,
+            _local_cells,
             world,
             _parent_world,
             local,
@@ -475,11 +534,11 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             _tmp3,
             _tmp4,
         ) in _blocks.views:
-            gather(_all_local, _rows, local)
+            take_rows(_all_local, _rows, _local_cells)
             if _parents is None:
                 _parent_world[...] = WORLD_ABOVE_ROOTS
             else:
-                gather(_all_world, _parents, _parent_world)
+                take_rows(_all_world, _parents, _parent_world_cells)
             # world = parent.world @ local
             _tmp[...] = _parent_world
             _tmp2[...] = local
@@ -491,4 +550,13 @@ class SceneNodeManager(Sparse, One, Hierarchy, Callback, Release):
             np.multiply(_tmp[:, 3, None], _tmp2[3], out=_tmp4)
             _tmp3 += _tmp4
             world[...] = _tmp3
-            scatter(_all_world, _rows, world)
+            put_rows(_all_world, _rows, _world_cells)
+
+
+class SceneNodeRef(EntityProxy):
+    """A row of a SceneNodeManager, which follows its entity."""
+
+    __slots__ = ()
+
+    local = ArrayField.of(np.float32, SceneNodeManager.set_local)
+    world = ArrayField.of(np.float32, SceneNodeManager.set_world)

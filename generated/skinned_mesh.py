@@ -19,6 +19,7 @@ One buffer of 31 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
@@ -34,6 +35,8 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, IntField
 from ._runtime.convert.objects import ObjectField
@@ -47,6 +50,9 @@ from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -72,7 +78,7 @@ SHADER_DEFAULT: Final = 0
 MATERIAL_DEFAULT: Final = 0
 BONE_COUNT_DEFAULT: Final = 1
 VISIBLE_DEFAULT: Final = True
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "vertex_buffers": (_VERTEX_BUFFERS, VERTEX_BUFFERS_DEFAULT),
     "index_buffer": (_INDEX_BUFFER, INDEX_BUFFER_DEFAULT),
     "shader": (_SHADER, SHADER_DEFAULT),
@@ -81,30 +87,67 @@ FIELDS: Final[FieldTable] = {
     "visible": (_VISIBLE, VISIBLE_DEFAULT),
     "resource": (_RESOURCE, None),
 }
+FIELDS: Final = (
+    field_info(
+        _VERTEX_BUFFERS,
+        "u32[2]",
+        VERTEX_BUFFERS_DEFAULT,
+        ("hot",),
+        doc="Handles of the double-buffered skinned vertices.",
+    ),
+    field_info(
+        _INDEX_BUFFER,
+        "u32",
+        INDEX_BUFFER_DEFAULT,
+        ("hot",),
+        doc="Handle of the index buffer.",
+    ),
+    field_info(_SHADER, "u32", SHADER_DEFAULT, ("hot",), doc="Handle of the shader."),
+    field_info(
+        _MATERIAL, "u32", MATERIAL_DEFAULT, ("hot",), doc="Handle of the material."
+    ),
+    field_info(
+        _BONE_COUNT, "u16", BONE_COUNT_DEFAULT, ("hot",), doc="Bones in the palette."
+    ),
+    field_info(
+        _VISIBLE,
+        "bool",
+        VISIBLE_DEFAULT,
+        ("hot",),
+        doc="Whether the renderer draws it.",
+    ),
+    field_info(
+        _RESOURCE,
+        "object",
+        None,
+        ("hot",),
+        doc="The external resource, released with the instance.",
+    ),
+)
 
 
 class SkinnedMesh(NamedTuple):
     """One row of a SkinnedMeshManager, copied out."""
 
-    vertex_buffers: tuple[int, int]
+    vertex_buffers: tuple[int, int] = VERTEX_BUFFERS_DEFAULT
     """Handles of the double-buffered skinned vertices."""
 
-    index_buffer: int
+    index_buffer: int = INDEX_BUFFER_DEFAULT
     """Handle of the index buffer."""
 
-    shader: int
+    shader: int = SHADER_DEFAULT
     """Handle of the shader."""
 
-    material: int
+    material: int = MATERIAL_DEFAULT
     """Handle of the material."""
 
-    bone_count: int
+    bone_count: int = BONE_COUNT_DEFAULT
     """Bones in the palette."""
 
-    visible: bool
+    visible: bool = VISIBLE_DEFAULT
     """Whether the renderer draws it."""
 
-    resource: Any
+    resource: Any = None
     """The external resource, released with the instance."""
 
 
@@ -132,11 +175,12 @@ class SkinnedMeshHotColumns(NamedTuple):
     resource: NDArray[np.object_]
 
 
-class SkinnedMeshGroupedData:
+class SkinnedMeshGroupedData(FrontColumns):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: SkinnedMeshData) -> None:
         self._data = data
@@ -269,6 +313,7 @@ class SkinnedMeshData(GroupedRows):
     MANAGER: ClassVar = "SkinnedMeshManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 31
+    FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_resource_column",)
     _resource_column: NDArray[np.object_]
 
@@ -404,9 +449,10 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         "_sparse_cells",
     )
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     _ROWS: ClassVar = SkinnedMeshData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = (
         "index_buffer",
         "shader",
@@ -416,14 +462,14 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
     )
     data: SkinnedMeshData
 
-    def vertex_buffers(self, row: Instance, /) -> tuple[int, int]:
+    def vertex_buffers(self, row: int, /) -> tuple[int, int]:
         """Handles of the double-buffered skinned vertices."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row)
 
-    def set_vertex_buffers(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_vertex_buffers(self, row: int, value: ArrayLike, /) -> None:
         """Set `vertex_buffers` of a row: 2 values."""
         _value = _VERTEX_BUFFERS.one(value)
         data = self.data
@@ -433,14 +479,14 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         data._vertex_buffers_cells[_at] = _value[0]
         data._vertex_buffers_cells[_at + 1] = _value[1]
 
-    def index_buffer(self, row: Instance, /) -> int:
+    def index_buffer(self, row: int, /) -> int:
         """Handle of the index buffer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._index_buffer_cells[row]
 
-    def set_index_buffer(self, row: Instance, value: int, /) -> None:
+    def set_index_buffer(self, row: int, value: int, /) -> None:
         """Set `index_buffer` of a row."""
         _value = _INDEX_BUFFER.one(value)
         data = self.data
@@ -448,14 +494,14 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             row = self._row(row)
         data._index_buffer_cells[row] = _value
 
-    def shader(self, row: Instance, /) -> int:
+    def shader(self, row: int, /) -> int:
         """Handle of the shader."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._shader_cells[row]
 
-    def set_shader(self, row: Instance, value: int, /) -> None:
+    def set_shader(self, row: int, value: int, /) -> None:
         """Set `shader` of a row."""
         _value = _SHADER.one(value)
         data = self.data
@@ -463,14 +509,14 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             row = self._row(row)
         data._shader_cells[row] = _value
 
-    def material(self, row: Instance, /) -> int:
+    def material(self, row: int, /) -> int:
         """Handle of the material."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._material_cells[row]
 
-    def set_material(self, row: Instance, value: int, /) -> None:
+    def set_material(self, row: int, value: int, /) -> None:
         """Set `material` of a row."""
         _value = _MATERIAL.one(value)
         data = self.data
@@ -478,14 +524,14 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             row = self._row(row)
         data._material_cells[row] = _value
 
-    def bone_count(self, row: Instance, /) -> int:
+    def bone_count(self, row: int, /) -> int:
         """Bones in the palette."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._bone_count_cells[row]
 
-    def set_bone_count(self, row: Instance, value: int, /) -> None:
+    def set_bone_count(self, row: int, value: int, /) -> None:
         """Set `bone_count` of a row."""
         _value = _BONE_COUNT.one(value)
         data = self.data
@@ -493,14 +539,14 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             row = self._row(row)
         data._bone_count_cells[row] = _value
 
-    def visible(self, row: Instance, /) -> bool:
+    def visible(self, row: int, /) -> bool:
         """Whether the renderer draws it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._visible_cells[row]
 
-    def set_visible(self, row: Instance, value: bool, /) -> None:
+    def set_visible(self, row: int, value: bool, /) -> None:
         """Set `visible` of a row."""
         _value = _VISIBLE.one(value)
         data = self.data
@@ -508,21 +554,21 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             row = self._row(row)
         data._visible_cells[row] = _value
 
-    def resource(self, row: Instance, /) -> Any:
+    def resource(self, row: int, /) -> Any:
         """The external resource, released with the instance."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._resource_column[row]
 
-    def set_resource(self, row: Instance, value: Any, /) -> None:
+    def set_resource(self, row: int, value: Any, /) -> None:
         """Set `resource` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         data._resource_column[row] = value
 
-    def row(self, row: Instance, /) -> SkinnedMesh:
+    def row(self, row: int, /) -> SkinnedMesh:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -536,6 +582,36 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             data._visible_cells[row],
             data._resource_column[row],
         )
+
+    vertex_buffers_of = RowField.by_entity(vertex_buffers)
+    set_vertex_buffers_of = RowField.set_by_entity(set_vertex_buffers)
+    index_buffer_of = RowField.by_entity(index_buffer)
+    set_index_buffer_of = RowField.set_by_entity(set_index_buffer)
+    shader_of = RowField.by_entity(shader)
+    set_shader_of = RowField.set_by_entity(set_shader)
+    material_of = RowField.by_entity(material)
+    set_material_of = RowField.set_by_entity(set_material)
+    bone_count_of = RowField.by_entity(bone_count)
+    set_bone_count_of = RowField.set_by_entity(set_bone_count)
+    visible_of = RowField.by_entity(visible)
+    set_visible_of = RowField.set_by_entity(set_visible)
+    resource_of = RowField.by_entity(resource)
+    set_resource_of = RowField.set_by_entity(set_resource)
+
+    def __getitem__(self, entity: Entity, /) -> SkinnedMeshRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(SkinnedMeshRef, entity)
+
+    def rows(self) -> Iterator[SkinnedMeshRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(SkinnedMeshRef)
 
     def create(
         self,
@@ -733,30 +809,30 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             resource=resource,
         )
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
-                if row < data._n_grouped:
-                    for member in self._others:
-                        member._leave_group(row)
-                    last = Instance(data._n_grouped - 1)
-                    if row != last:
-                        self._move(last, row)
-                    data._n_grouped = row = last  # the hole is behind the group now
-                last = Instance(data._n - 1)
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            if row < data._n_grouped:
+                for member in self._others:
+                    member._leave_group(row)
+                last = Instance(data._n_grouped - 1)
                 if row != last:
                     self._move(last, row)
-                data._n = last
-                data._resource_column[data._n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+                data._n_grouped = row = last  # the hole is behind the group now
+            last = Instance(data._n - 1)
+            if row != last:
+                self._move(last, row)
+            data._n = last
+            data._resource_column[data._n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""
@@ -814,3 +890,21 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         self._move(other, one)
         self._move(spare, other)
         data._resource_column[spare] = None
+
+
+class SkinnedMeshRef(EntityProxy):
+    """A row of a SkinnedMeshManager, which follows its entity."""
+
+    __slots__ = ()
+
+    vertex_buffers = ArrayField.of(np.uint32, SkinnedMeshManager.set_vertex_buffers)
+    index_buffer = RowField.of(
+        SkinnedMeshManager.index_buffer, SkinnedMeshManager.set_index_buffer
+    )
+    shader = RowField.of(SkinnedMeshManager.shader, SkinnedMeshManager.set_shader)
+    material = RowField.of(SkinnedMeshManager.material, SkinnedMeshManager.set_material)
+    bone_count = RowField.of(
+        SkinnedMeshManager.bone_count, SkinnedMeshManager.set_bone_count
+    )
+    visible = RowField.of(SkinnedMeshManager.visible, SkinnedMeshManager.set_visible)
+    resource = RowField.of(SkinnedMeshManager.resource, SkinnedMeshManager.set_resource)

@@ -20,6 +20,7 @@ One buffer of 81 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -28,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, FloatField
 from ._runtime.convert.text import TextField
@@ -37,6 +39,9 @@ from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.maps.hash import Hash
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import fill
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -63,7 +68,7 @@ PITCH_DEFAULT: Final = 1.0
 OFFSET_DEFAULT: Final = (0.0, 0.0, 0.0)
 ELAPSED_DEFAULT: Final = 0.0
 LOOPING_DEFAULT: Final = False
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "clip": (_CLIP, CLIP_DEFAULT),
     "volume": (_VOLUME, VOLUME_DEFAULT),
     "pitch": (_PITCH, PITCH_DEFAULT),
@@ -71,27 +76,57 @@ FIELDS: Final[FieldTable] = {
     "elapsed": (_ELAPSED, ELAPSED_DEFAULT),
     "looping": (_LOOPING, LOOPING_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _CLIP, "str[40]", CLIP_DEFAULT, ("cold",), doc="Name of the sound to play."
+    ),
+    field_info(_VOLUME, "f32", VOLUME_DEFAULT, ("hot",), doc="Loudness, 0 to 1."),
+    field_info(_PITCH, "f32", PITCH_DEFAULT, ("hot",), doc="Playing speed."),
+    field_info(
+        _OFFSET,
+        "f32[3]",
+        OFFSET_DEFAULT,
+        ("hot",),
+        "m",
+        "Place relative to the entity.",
+    ),
+    field_info(
+        _ELAPSED,
+        "f32",
+        ELAPSED_DEFAULT,
+        ("hot",),
+        "s",
+        "How much of the clip has been played.",
+    ),
+    field_info(
+        _LOOPING,
+        "bool",
+        LOOPING_DEFAULT,
+        ("hot",),
+        doc="Whether it starts again at the end.",
+    ),
+)
 
 
 class SoundSource(NamedTuple):
     """One row of a SoundSourceManager, copied out."""
 
-    clip: str
+    clip: str = CLIP_DEFAULT
     """Name of the sound to play."""
 
-    volume: float
+    volume: float = VOLUME_DEFAULT
     """Loudness, 0 to 1."""
 
-    pitch: float
+    pitch: float = PITCH_DEFAULT
     """Playing speed."""
 
-    offset: tuple[float, float, float]
+    offset: tuple[float, float, float] = OFFSET_DEFAULT
     """Place relative to the entity. [m]"""
 
-    elapsed: float
+    elapsed: float = ELAPSED_DEFAULT
     """How much of the clip has been played. [s]"""
 
-    looping: bool
+    looping: bool = LOOPING_DEFAULT
     """Whether it starts again at the end."""
 
 
@@ -148,6 +183,7 @@ class SoundSourceData(LinkedRows):
     MANAGER: ClassVar = "SoundSourceManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 81
+    FIELDS: ClassVar = FIELDS
 
     @property
     def volume(self) -> NDArray[np.float32]:
@@ -268,19 +304,20 @@ class SoundSourceManager(Many, Hash):
 
     __slots__ = ("_entities", "_rows")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = SoundSourceData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("clip", "volume", "pitch", "elapsed", "looping")
     data: SoundSourceData
 
-    def clip(self, row: Instance, /) -> str:
+    def clip(self, row: int, /) -> str:
         """Name of the sound to play."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return str(data._clip_column[row], "utf-8")
 
-    def set_clip(self, row: Instance, value: str, /) -> None:
+    def set_clip(self, row: int, value: str, /) -> None:
         """Set `clip` of a row: at most 40 bytes of UTF-8."""
         _value = _CLIP.one(value)
         data = self.data
@@ -288,14 +325,14 @@ class SoundSourceManager(Many, Hash):
             row = self._row(row)
         data._clip_column[row] = _value
 
-    def volume(self, row: Instance, /) -> float:
+    def volume(self, row: int, /) -> float:
         """Loudness, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._volume_cells[row]
 
-    def set_volume(self, row: Instance, value: float, /) -> None:
+    def set_volume(self, row: int, value: float, /) -> None:
         """Set `volume` of a row."""
         _value = _VOLUME.one(value)
         data = self.data
@@ -303,14 +340,14 @@ class SoundSourceManager(Many, Hash):
             row = self._row(row)
         data._volume_cells[row] = _value
 
-    def pitch(self, row: Instance, /) -> float:
+    def pitch(self, row: int, /) -> float:
         """Playing speed."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._pitch_cells[row]
 
-    def set_pitch(self, row: Instance, value: float, /) -> None:
+    def set_pitch(self, row: int, value: float, /) -> None:
         """Set `pitch` of a row."""
         _value = _PITCH.one(value)
         data = self.data
@@ -318,14 +355,14 @@ class SoundSourceManager(Many, Hash):
             row = self._row(row)
         data._pitch_cells[row] = _value
 
-    def offset(self, row: Instance, /) -> tuple[float, float, float]:
+    def offset(self, row: int, /) -> tuple[float, float, float]:
         """Place relative to the entity. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return OFFSET_STRUCT.unpack_from(data._offset_cells, 12 * row)
 
-    def set_offset(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_offset(self, row: int, value: ArrayLike, /) -> None:
         """Set `offset` of a row: 3 values."""
         _value = _OFFSET.one(value)
         data = self.data
@@ -336,14 +373,14 @@ class SoundSourceManager(Many, Hash):
         data._offset_cells[_at + 1] = _value[1]
         data._offset_cells[_at + 2] = _value[2]
 
-    def elapsed(self, row: Instance, /) -> float:
+    def elapsed(self, row: int, /) -> float:
         """How much of the clip has been played. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._elapsed_cells[row]
 
-    def set_elapsed(self, row: Instance, value: float, /) -> None:
+    def set_elapsed(self, row: int, value: float, /) -> None:
         """Set `elapsed` of a row."""
         _value = _ELAPSED.one(value)
         data = self.data
@@ -351,14 +388,14 @@ class SoundSourceManager(Many, Hash):
             row = self._row(row)
         data._elapsed_cells[row] = _value
 
-    def looping(self, row: Instance, /) -> bool:
+    def looping(self, row: int, /) -> bool:
         """Whether it starts again at the end."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._looping_cells[row]
 
-    def set_looping(self, row: Instance, value: bool, /) -> None:
+    def set_looping(self, row: int, value: bool, /) -> None:
         """Set `looping` of a row."""
         _value = _LOOPING.one(value)
         data = self.data
@@ -366,7 +403,7 @@ class SoundSourceManager(Many, Hash):
             row = self._row(row)
         data._looping_cells[row] = _value
 
-    def row(self, row: Instance, /) -> SoundSource:
+    def row(self, row: int, /) -> SoundSource:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -379,6 +416,34 @@ class SoundSourceManager(Many, Hash):
             data._elapsed_cells[row],
             data._looping_cells[row],
         )
+
+    clip_of = RowField.by_entity(clip)
+    set_clip_of = RowField.set_by_entity(set_clip)
+    volume_of = RowField.by_entity(volume)
+    set_volume_of = RowField.set_by_entity(set_volume)
+    pitch_of = RowField.by_entity(pitch)
+    set_pitch_of = RowField.set_by_entity(set_pitch)
+    offset_of = RowField.by_entity(offset)
+    set_offset_of = RowField.set_by_entity(set_offset)
+    elapsed_of = RowField.by_entity(elapsed)
+    set_elapsed_of = RowField.set_by_entity(set_elapsed)
+    looping_of = RowField.by_entity(looping)
+    set_looping_of = RowField.set_by_entity(set_looping)
+
+    def __getitem__(self, entity: Entity, /) -> SoundSourceRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(SoundSourceRef, entity)
+
+    def rows(self) -> Iterator[SoundSourceRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        A structural change ends the loop with StaleInstanceError.
+        """
+        return self._proxies(SoundSourceRef)
 
     def create(
         self,
@@ -587,3 +652,16 @@ class SoundSourceManager(Many, Hash):
             data._move_rows(src, dst)
         for planned in moves:
             planned()
+
+
+class SoundSourceRef(EntityProxy):
+    """A row of a SoundSourceManager, which follows its entity."""
+
+    __slots__ = ()
+
+    clip = RowField.of(SoundSourceManager.clip, SoundSourceManager.set_clip)
+    volume = RowField.of(SoundSourceManager.volume, SoundSourceManager.set_volume)
+    pitch = RowField.of(SoundSourceManager.pitch, SoundSourceManager.set_pitch)
+    offset = ArrayField.of(np.float32, SoundSourceManager.set_offset)
+    elapsed = RowField.of(SoundSourceManager.elapsed, SoundSourceManager.set_elapsed)
+    looping = RowField.of(SoundSourceManager.looping, SoundSourceManager.set_looping)

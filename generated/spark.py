@@ -19,12 +19,15 @@ One buffer of 32 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
@@ -34,6 +37,9 @@ from ._runtime.owners.unowned import Unowned
 from ._runtime.placement.bounds import fill_parts, room_at
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.partition import Partition, PartitionedRows
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import IdProxy
 
 COLUMNS: Final = (
     Column("position_x", np.dtype(np.float32), (), 4, ("hot",), 0),
@@ -55,23 +61,39 @@ _VELOCITY_Y: Final = FloatField("Spark.velocity_y", "f32")
 POSITION_DEFAULT: Final = (0.0, 0.0)
 VELOCITY_DEFAULT: Final = (0.0, 0.0)
 HEAT_DEFAULT: Final = 1.0
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "position": (_POSITION, POSITION_DEFAULT),
     "velocity": (_VELOCITY, VELOCITY_DEFAULT),
     "heat": (_HEAT, HEAT_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _POSITION, "f32[2]", POSITION_DEFAULT, ("hot",), "m", "Place in the plane."
+    ),
+    field_info(
+        _VELOCITY,
+        "f32[2]",
+        VELOCITY_DEFAULT,
+        ("hot",),
+        "m/s",
+        "Change of place per second.",
+    ),
+    field_info(
+        _HEAT, "f32", HEAT_DEFAULT, ("hot",), doc="What is left of its glow, 0 to 1."
+    ),
+)
 
 
 class Spark(NamedTuple):
     """One row of a SparkManager, copied out."""
 
-    position: tuple[float, float]
+    position: tuple[float, float] = POSITION_DEFAULT
     """Place in the plane. [m]"""
 
-    velocity: tuple[float, float]
+    velocity: tuple[float, float] = VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    heat: float
+    heat: float = HEAT_DEFAULT
     """What is left of its glow, 0 to 1."""
 
 
@@ -93,10 +115,11 @@ class SparkHotColumns(NamedTuple):
     heat: NDArray[np.float32]
 
 
-class SparkActiveData:
+class SparkActiveData(FrontColumns):
     """The columns of the active rows: views that are assigned to like those of `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: SparkData) -> None:
         self._data = data
@@ -200,6 +223,7 @@ class SparkData(PartitionedRows, IdRows):
     MANAGER: ClassVar = "SparkManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 32
+    FIELDS: ClassVar = FIELDS
 
     @property
     def active(self) -> SparkActiveData:
@@ -305,20 +329,21 @@ class SparkManager(Partition, Unowned, Ids):
 
     __slots__ = ("_failures",)
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = SparkData
     _CAPACITY: ClassVar = 1024
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("heat",)
     data: SparkData
 
-    def position(self, row: Instance, /) -> tuple[float, float]:
+    def position(self, row: int, /) -> tuple[float, float]:
         """Place in the plane. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return (data._position_x_cells[row], data._position_y_cells[row])
 
-    def set_position(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
         _value = _POSITION.one(value)
         data = self.data
@@ -327,14 +352,14 @@ class SparkManager(Partition, Unowned, Ids):
         data._position_x_cells[row] = _value[0]
         data._position_y_cells[row] = _value[1]
 
-    def velocity(self, row: Instance, /) -> tuple[float, float]:
+    def velocity(self, row: int, /) -> tuple[float, float]:
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return (data._velocity_x_cells[row], data._velocity_y_cells[row])
 
-    def set_velocity(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 2 values."""
         _value = _VELOCITY.one(value)
         data = self.data
@@ -343,14 +368,14 @@ class SparkManager(Partition, Unowned, Ids):
         data._velocity_x_cells[row] = _value[0]
         data._velocity_y_cells[row] = _value[1]
 
-    def heat(self, row: Instance, /) -> float:
+    def heat(self, row: int, /) -> float:
         """What is left of its glow, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._heat_cells[row]
 
-    def set_heat(self, row: Instance, value: float, /) -> None:
+    def set_heat(self, row: int, value: float, /) -> None:
         """Set `heat` of a row."""
         _value = _HEAT.one(value)
         data = self.data
@@ -358,12 +383,34 @@ class SparkManager(Partition, Unowned, Ids):
             row = self._row(row)
         data._heat_cells[row] = _value
 
-    def row(self, row: Instance, /) -> Spark:
+    def row(self, row: int, /) -> Spark:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Spark(self.position(row), self.velocity(row), data._heat_cells[row])
+
+    position_of = RowField.by_id(position)
+    set_position_of = RowField.set_by_id(set_position)
+    velocity_of = RowField.by_id(velocity)
+    set_velocity_of = RowField.set_by_id(set_velocity)
+    heat_of = RowField.by_id(heat)
+    set_heat_of = RowField.set_by_id(set_heat)
+
+    def __getitem__(self, id: Id, /) -> SparkRef:
+        """Return the row of an id, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            StaleIdError: there is none.
+        """
+        return self._proxy(SparkRef, id)
+
+    def rows(self) -> Iterator[SparkRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(SparkRef)
 
     def create(
         self,
@@ -536,3 +583,21 @@ class SparkManager(Partition, Unowned, Ids):
         self._move(other, one)
         self._move(spare, other)
         data._id_slot_cells[spare] = free
+
+
+class SparkRef(IdProxy):
+    """A row of a SparkManager, which follows its id."""
+
+    __slots__ = ()
+
+    position = ArrayField.of(
+        np.float32,
+        SparkManager.set_position,
+        ArrayField.split((2,), "position_x", "position_y"),
+    )
+    velocity = ArrayField.of(
+        np.float32,
+        SparkManager.set_velocity,
+        ArrayField.split((2,), "velocity_x", "velocity_y"),
+    )
+    heat = RowField.of(SparkManager.heat, SparkManager.set_heat)

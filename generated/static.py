@@ -12,6 +12,7 @@ One buffer of 8 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
 
@@ -27,6 +28,7 @@ from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.owners.tag import Tag
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
 
@@ -78,12 +80,27 @@ class StaticManager(Tag, Sparse, One, Gc):
     _ROWS: ClassVar = StaticData
     data: StaticData
 
-    def row(self, row: Instance, /) -> Static:
+    def row(self, row: int, /) -> Static:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Static()
+
+    def __getitem__(self, entity: Entity, /) -> StaticRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(StaticRef, entity)
+
+    def rows(self) -> Iterator[StaticRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(StaticRef)
 
     def create(self, entity: Entity, /) -> Instance:
         """Give an entity an instance and return its row; O(1).
@@ -189,3 +206,9 @@ class StaticManager(Tag, Sparse, One, Gc):
             self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
         for planned in moves:
             planned()
+
+
+class StaticRef(EntityProxy):
+    """A row of a StaticManager, which follows its entity."""
+
+    __slots__ = ()

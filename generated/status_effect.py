@@ -22,6 +22,7 @@ One buffer of 53 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
 
@@ -29,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField, HandleField
@@ -49,6 +51,8 @@ from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.maps.sparse import Sparse, grown_map
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import fill
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from .enums import Effect
 
@@ -76,31 +80,46 @@ STRENGTH_DEFAULT: Final = 1.0
 REMAINING_DEFAULT: Final = 5.0
 CASTER_DEFAULT: Final = NULL_ENTITY
 ICON_DEFAULT: Final = Id(0)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "effect": (_EFFECT, EFFECT_DEFAULT),
     "strength": (_STRENGTH, STRENGTH_DEFAULT),
     "remaining": (_REMAINING, REMAINING_DEFAULT),
     "caster": (_CASTER, CASTER_DEFAULT),
     "icon": (_ICON, ICON_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_EFFECT, "Effect", EFFECT_DEFAULT, ("hot",), doc="What it does."),
+    field_info(_STRENGTH, "f32", STRENGTH_DEFAULT, ("hot",), doc="How much of it."),
+    field_info(
+        _REMAINING, "f32", REMAINING_DEFAULT, ("hot",), "s", "Time until it wears off."
+    ),
+    field_info(_CASTER, "entity", CASTER_DEFAULT, ("cold",), doc="Who is to blame."),
+    field_info(
+        _ICON,
+        "id<Texture>",
+        ICON_DEFAULT,
+        ("cold",),
+        doc="What shows it on the screen.",
+    ),
+)
 
 
 class StatusEffect(NamedTuple):
     """One row of a StatusEffectManager, copied out."""
 
-    effect: Effect
+    effect: Effect = EFFECT_DEFAULT
     """What it does."""
 
-    strength: float
+    strength: float = STRENGTH_DEFAULT
     """How much of it."""
 
-    remaining: float
+    remaining: float = REMAINING_DEFAULT
     """Time until it wears off. [s]"""
 
-    caster: Entity
+    caster: Entity = CASTER_DEFAULT
     """Who is to blame."""
 
-    icon: Id
+    icon: Id = ICON_DEFAULT
     """What shows it on the screen."""
 
 
@@ -183,6 +202,7 @@ class StatusEffectData(LinkedRows, IdRows):
     MANAGER: ClassVar = "StatusEffectManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 53
+    FIELDS: ClassVar = FIELDS
 
     @property
     def effect(self) -> NDArray[np.uint8]:
@@ -294,19 +314,20 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = StatusEffectData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("effect", "strength", "remaining", "caster", "icon")
     data: StatusEffectData
 
-    def effect(self, row: Instance, /) -> Effect:
+    def effect(self, row: int, /) -> Effect:
         """What it does."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Effect(data._effect_cells[row])
 
-    def set_effect(self, row: Instance, value: Effect | int, /) -> None:
+    def set_effect(self, row: int, value: Effect | int, /) -> None:
         """Set `effect` of a row."""
         _value = _EFFECT.one(value)
         data = self.data
@@ -314,14 +335,14 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             row = self._row(row)
         data._effect_cells[row] = _value
 
-    def strength(self, row: Instance, /) -> float:
+    def strength(self, row: int, /) -> float:
         """How much of it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._strength_cells[row]
 
-    def set_strength(self, row: Instance, value: float, /) -> None:
+    def set_strength(self, row: int, value: float, /) -> None:
         """Set `strength` of a row."""
         _value = _STRENGTH.one(value)
         data = self.data
@@ -329,14 +350,14 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             row = self._row(row)
         data._strength_cells[row] = _value
 
-    def remaining(self, row: Instance, /) -> float:
+    def remaining(self, row: int, /) -> float:
         """Time until it wears off. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._remaining_cells[row]
 
-    def set_remaining(self, row: Instance, value: float, /) -> None:
+    def set_remaining(self, row: int, value: float, /) -> None:
         """Set `remaining` of a row."""
         _value = _REMAINING.one(value)
         data = self.data
@@ -344,14 +365,14 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             row = self._row(row)
         data._remaining_cells[row] = _value
 
-    def caster(self, row: Instance, /) -> Entity:
+    def caster(self, row: int, /) -> Entity:
         """Who is to blame."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._caster_cells[row]
 
-    def set_caster(self, row: Instance, value: Entity | int, /) -> None:
+    def set_caster(self, row: int, value: Entity | int, /) -> None:
         """Set `caster` of a row."""
         _value = _CASTER.one(value)
         data = self.data
@@ -359,14 +380,14 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             row = self._row(row)
         data._caster_cells[row] = _value
 
-    def icon(self, row: Instance, /) -> Id:
+    def icon(self, row: int, /) -> Id:
         """What shows it on the screen."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._icon_cells[row]
 
-    def set_icon(self, row: Instance, value: Id | int, /) -> None:
+    def set_icon(self, row: int, value: Id | int, /) -> None:
         """Set `icon` of a row."""
         _value = _ICON.one(value)
         data = self.data
@@ -374,7 +395,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             row = self._row(row)
         data._icon_cells[row] = _value
 
-    def row(self, row: Instance, /) -> StatusEffect:
+    def row(self, row: int, /) -> StatusEffect:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -386,6 +407,32 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._caster_cells[row],
             data._icon_cells[row],
         )
+
+    effect_of = RowField.by_entity(effect)
+    set_effect_of = RowField.set_by_entity(set_effect)
+    strength_of = RowField.by_entity(strength)
+    set_strength_of = RowField.set_by_entity(set_strength)
+    remaining_of = RowField.by_entity(remaining)
+    set_remaining_of = RowField.set_by_entity(set_remaining)
+    caster_of = RowField.by_entity(caster)
+    set_caster_of = RowField.set_by_entity(set_caster)
+    icon_of = RowField.by_entity(icon)
+    set_icon_of = RowField.set_by_entity(set_icon)
+
+    def __getitem__(self, entity: Entity, /) -> StatusEffectRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(StatusEffectRef, entity)
+
+    def rows(self) -> Iterator[StatusEffectRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        A structural change ends the loop with StaleInstanceError.
+        """
+        return self._proxies(StatusEffectRef)
 
     def create(
         self,
@@ -607,3 +654,19 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._id_row_column[data._id_slot_column[dst]] = dst
         for planned in moves:
             planned()
+
+
+class StatusEffectRef(EntityProxy):
+    """A row of a StatusEffectManager, which follows its entity."""
+
+    __slots__ = ()
+
+    effect = RowField.of(StatusEffectManager.effect, StatusEffectManager.set_effect)
+    strength = RowField.of(
+        StatusEffectManager.strength, StatusEffectManager.set_strength
+    )
+    remaining = RowField.of(
+        StatusEffectManager.remaining, StatusEffectManager.set_remaining
+    )
+    caster = RowField.of(StatusEffectManager.caster, StatusEffectManager.set_caster)
+    icon = RowField.of(StatusEffectManager.icon, StatusEffectManager.set_icon)

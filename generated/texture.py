@@ -19,12 +19,14 @@ One buffer of 88 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
 from ._runtime.columns.unique import Unique, UniqueRows, read_only
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
@@ -37,6 +39,8 @@ from ._runtime.ids.slots import SLOT_BITS, ids_of
 from ._runtime.owners.unowned import Unowned
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import fill
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import IdProxy
 
 COLUMNS: Final = (
     Column("device_handle", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -57,31 +61,48 @@ WIDTH_DEFAULT: Final = 1
 HEIGHT_DEFAULT: Final = 1
 FILE_DEFAULT: Final = ""
 FILE_CELL: Final = _FILE.one(FILE_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "device_handle": (_DEVICE_HANDLE, DEVICE_HANDLE_DEFAULT),
     "width": (_WIDTH, WIDTH_DEFAULT),
     "height": (_HEIGHT, HEIGHT_DEFAULT),
     "file": (_FILE, FILE_DEFAULT),
     "staging": (_STAGING, None),
 }
+FIELDS: Final = (
+    field_info(
+        _DEVICE_HANDLE,
+        "u64",
+        DEVICE_HANDLE_DEFAULT,
+        ("hot",),
+        doc="What the graphics card calls it.",
+    ),
+    field_info(_WIDTH, "u16", WIDTH_DEFAULT, ("hot",), "px", "Columns of pixels."),
+    field_info(_HEIGHT, "u16", HEIGHT_DEFAULT, ("hot",), "px", "Rows of pixels."),
+    field_info(
+        _FILE, "str[64]", FILE_DEFAULT, ("cold",), doc="Where it was loaded from."
+    ),
+    field_info(
+        _STAGING, "object", None, ("cold",), doc="The pixels that wait to be uploaded."
+    ),
+)
 
 
 class Texture(NamedTuple):
     """One row of a TextureManager, copied out."""
 
-    device_handle: int
+    device_handle: int = DEVICE_HANDLE_DEFAULT
     """What the graphics card calls it."""
 
-    width: int
+    width: int = WIDTH_DEFAULT
     """Columns of pixels. [px]"""
 
-    height: int
+    height: int = HEIGHT_DEFAULT
     """Rows of pixels. [px]"""
 
-    file: str
+    file: str = FILE_DEFAULT
     """Where it was loaded from."""
 
-    staging: Any
+    staging: Any = None
     """The pixels that wait to be uploaded."""
 
 
@@ -136,6 +157,7 @@ class TextureData(UniqueRows, IdRows):
     MANAGER: ClassVar = "TextureManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 88
+    FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]
     UNIQUE: ClassVar = {"file": _FILE}
@@ -238,19 +260,20 @@ class TextureManager(Unique, Unowned, Ids, Release):
 
     __slots__ = ("_failures", "_released")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = TextureData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("device_handle", "width", "height", "file")
     data: TextureData
 
-    def device_handle(self, row: Instance, /) -> int:
+    def device_handle(self, row: int, /) -> int:
         """What the graphics card calls it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._device_handle_cells[row]
 
-    def set_device_handle(self, row: Instance, value: int, /) -> None:
+    def set_device_handle(self, row: int, value: int, /) -> None:
         """Set `device_handle` of a row."""
         _value = _DEVICE_HANDLE.one(value)
         data = self.data
@@ -258,14 +281,14 @@ class TextureManager(Unique, Unowned, Ids, Release):
             row = self._row(row)
         data._device_handle_cells[row] = _value
 
-    def width(self, row: Instance, /) -> int:
+    def width(self, row: int, /) -> int:
         """Columns of pixels. [px]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._width_cells[row]
 
-    def set_width(self, row: Instance, value: int, /) -> None:
+    def set_width(self, row: int, value: int, /) -> None:
         """Set `width` of a row."""
         _value = _WIDTH.one(value)
         data = self.data
@@ -273,14 +296,14 @@ class TextureManager(Unique, Unowned, Ids, Release):
             row = self._row(row)
         data._width_cells[row] = _value
 
-    def height(self, row: Instance, /) -> int:
+    def height(self, row: int, /) -> int:
         """Rows of pixels. [px]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._height_cells[row]
 
-    def set_height(self, row: Instance, value: int, /) -> None:
+    def set_height(self, row: int, value: int, /) -> None:
         """Set `height` of a row."""
         _value = _HEIGHT.one(value)
         data = self.data
@@ -288,14 +311,14 @@ class TextureManager(Unique, Unowned, Ids, Release):
             row = self._row(row)
         data._height_cells[row] = _value
 
-    def file(self, row: Instance, /) -> str:
+    def file(self, row: int, /) -> str:
         """Where it was loaded from."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return str(data._file_column[row], "utf-8")
 
-    def set_file(self, row: Instance, value: str, /) -> None:
+    def set_file(self, row: int, value: str, /) -> None:
         """Set `file` of a row: at most 64 bytes of UTF-8."""
         _value = _FILE.one(value)
         data = self.data
@@ -303,21 +326,21 @@ class TextureManager(Unique, Unowned, Ids, Release):
             row = self._row(row)
         self._set_value("file", row, _value)
 
-    def staging(self, row: Instance, /) -> Any:
+    def staging(self, row: int, /) -> Any:
         """The pixels that wait to be uploaded."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._staging_column[row]
 
-    def set_staging(self, row: Instance, value: Any, /) -> None:
+    def set_staging(self, row: int, value: Any, /) -> None:
         """Set `staging` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         data._staging_column[row] = value
 
-    def row(self, row: Instance, /) -> Texture:
+    def row(self, row: int, /) -> Texture:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -329,6 +352,32 @@ class TextureManager(Unique, Unowned, Ids, Release):
             str(data._file_column[row], "utf-8"),
             data._staging_column[row],
         )
+
+    device_handle_of = RowField.by_id(device_handle)
+    set_device_handle_of = RowField.set_by_id(set_device_handle)
+    width_of = RowField.by_id(width)
+    set_width_of = RowField.set_by_id(set_width)
+    height_of = RowField.by_id(height)
+    set_height_of = RowField.set_by_id(set_height)
+    file_of = RowField.by_id(file)
+    set_file_of = RowField.set_by_id(set_file)
+    staging_of = RowField.by_id(staging)
+    set_staging_of = RowField.set_by_id(set_staging)
+
+    def __getitem__(self, id: Id, /) -> TextureRef:
+        """Return the row of an id, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            StaleIdError: there is none.
+        """
+        return self._proxy(TextureRef, id)
+
+    def rows(self) -> Iterator[TextureRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(TextureRef)
 
     def create(
         self,
@@ -437,33 +486,33 @@ class TextureManager(Unique, Unowned, Ids, Release):
             raise
         return ids
 
-    def _destroy_row(self, row: Instance) -> int:
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        with self._dispatch:
-            self._release_row(row)
-            try:
-                data._forget_value(row)
-                slot = data._id_slot_cells[row]
-                data._id_row_cells[slot] = NIL
-                src, dst = data._n - 1, row
-                if src != dst:
-                    data._device_handle_cells[dst] = data._device_handle_cells[src]
-                    data._width_cells[dst] = data._width_cells[src]
-                    data._height_cells[dst] = data._height_cells[src]
-                    data._id_slot_cells[dst] = data._id_slot_cells[src]
-                    data._file_column[dst] = data._file_column[src]
-                    data._staging_column[dst] = data._staging_column[src]
-                    data._enter_value(dst)
-                    data._id_row_cells[data._id_slot_cells[dst]] = dst
-                data._n = src
-                data._give_slot(slot)
-                data._staging_column[data._n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return 1
+        if not told and self._released.entries:
+            return self._destroy_told(row)
+        try:
+            data._forget_value(row)
+            slot = data._id_slot_cells[row]
+            data._id_row_cells[slot] = NIL
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._device_handle_cells[dst] = data._device_handle_cells[src]
+                data._width_cells[dst] = data._width_cells[src]
+                data._height_cells[dst] = data._height_cells[src]
+                data._id_slot_cells[dst] = data._id_slot_cells[src]
+                data._file_column[dst] = data._file_column[src]
+                data._staging_column[dst] = data._staging_column[src]
+                data._enter_value(dst)
+                data._id_row_cells[data._id_slot_cells[dst]] = dst
+            data._n = src
+            data._give_slot(slot)
+            data._staging_column[data._n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
 
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""
@@ -506,3 +555,17 @@ class TextureManager(Unique, Unowned, Ids, Release):
     def find_file_many(self, values: ArrayLike, /) -> RowArray:
         """Return the row of each of k values of `file`, NIL where none has it; O(k)."""
         return self.data._indexes["file"].find_many(values)
+
+
+class TextureRef(IdProxy):
+    """A row of a TextureManager, which follows its id."""
+
+    __slots__ = ()
+
+    device_handle = RowField.of(
+        TextureManager.device_handle, TextureManager.set_device_handle
+    )
+    width = RowField.of(TextureManager.width, TextureManager.set_width)
+    height = RowField.of(TextureManager.height, TextureManager.set_height)
+    file = RowField.of(TextureManager.file, TextureManager.set_file)
+    staging = RowField.of(TextureManager.staging, TextureManager.set_staging)

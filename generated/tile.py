@@ -17,6 +17,7 @@ One buffer of 26 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -32,6 +33,7 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, FloatField, IntField
 from ._runtime.destroy.gc import Gc
@@ -50,6 +52,9 @@ from ._runtime.ids.direct import DirectIdRows, DirectIds
 from ._runtime.ids.slots import WORN_OUT, worn_out
 from ._runtime.maps.sparse import indices, rows_spanned
 from ._runtime.placement.rows import duplicate_instance
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -69,27 +74,47 @@ WALK_COST_DEFAULT: Final = 1
 FLOW_DEFAULT: Final = (0.0, 0.0)
 FLOW_WORD: Final = word(_FLOW, FLOW_DEFAULT)
 EXPLORED_DEFAULT: Final = False
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "height": (_HEIGHT, HEIGHT_DEFAULT),
     "walk_cost": (_WALK_COST, WALK_COST_DEFAULT),
     "flow": (_FLOW, FLOW_DEFAULT),
     "explored": (_EXPLORED, EXPLORED_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(_HEIGHT, "f32", HEIGHT_DEFAULT, ("hot",), "m", "Height above the sea."),
+    field_info(
+        _WALK_COST,
+        "u8",
+        WALK_COST_DEFAULT,
+        ("hot",),
+        doc="Effort of crossing it; 255 is impassable.",
+    ),
+    field_info(
+        _FLOW, "f32[2]", FLOW_DEFAULT, ("hot",), doc="Direction towards the goal."
+    ),
+    field_info(
+        _EXPLORED,
+        "bool",
+        EXPLORED_DEFAULT,
+        ("cold",),
+        doc="Whether the player has seen it.",
+    ),
+)
 
 
 class Tile(NamedTuple):
     """One row of a TileManager, copied out."""
 
-    height: float
+    height: float = HEIGHT_DEFAULT
     """Height above the sea. [m]"""
 
-    walk_cost: int
+    walk_cost: int = WALK_COST_DEFAULT
     """Effort of crossing it; 255 is impassable."""
 
-    flow: tuple[float, float]
+    flow: tuple[float, float] = FLOW_DEFAULT
     """Direction towards the goal."""
 
-    explored: bool
+    explored: bool = EXPLORED_DEFAULT
     """Whether the player has seen it."""
 
 
@@ -139,6 +164,7 @@ class TileData(DirectIdRows, ReservedRows):
     MANAGER: ClassVar = "TileManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 26
+    FIELDS: ClassVar = FIELDS
 
     @property
     def height(self) -> NDArray[np.float32]:
@@ -219,19 +245,20 @@ class TileManager(DirectIds, Gc):
 
     __slots__ = ("_entities", "_rng")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = TileData
     _CAPACITY: ClassVar = 4096
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     data: TileData
 
-    def height(self, row: Instance, /) -> float:
+    def height(self, row: int, /) -> float:
         """Height above the sea. [m]"""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return data._height_cells[row]
 
-    def set_height(self, row: Instance, value: float, /) -> None:
+    def set_height(self, row: int, value: float, /) -> None:
         """Set `height` of a row."""
         _value = _HEIGHT.one(value)
         data = self.data
@@ -239,14 +266,14 @@ class TileManager(DirectIds, Gc):
             row = self._row(row)
         data._height_cells[row] = _value
 
-    def walk_cost(self, row: Instance, /) -> int:
+    def walk_cost(self, row: int, /) -> int:
         """Effort of crossing it; 255 is impassable."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return data._walk_cost_cells[row]
 
-    def set_walk_cost(self, row: Instance, value: int, /) -> None:
+    def set_walk_cost(self, row: int, value: int, /) -> None:
         """Set `walk_cost` of a row."""
         _value = _WALK_COST.one(value)
         data = self.data
@@ -254,14 +281,14 @@ class TileManager(DirectIds, Gc):
             row = self._row(row)
         data._walk_cost_cells[row] = _value
 
-    def flow(self, row: Instance, /) -> tuple[float, float]:
+    def flow(self, row: int, /) -> tuple[float, float]:
         """Direction towards the goal."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row)
 
-    def set_flow(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_flow(self, row: int, value: ArrayLike, /) -> None:
         """Set `flow` of a row: 2 values."""
         _value = _FLOW.one(value)
         data = self.data
@@ -271,14 +298,14 @@ class TileManager(DirectIds, Gc):
         data._flow_cells[_at] = _value[0]
         data._flow_cells[_at + 1] = _value[1]
 
-    def explored(self, row: Instance, /) -> bool:
+    def explored(self, row: int, /) -> bool:
         """Whether the player has seen it."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return data._explored_cells[row]
 
-    def set_explored(self, row: Instance, value: bool, /) -> None:
+    def set_explored(self, row: int, value: bool, /) -> None:
         """Set `explored` of a row."""
         _value = _EXPLORED.one(value)
         data = self.data
@@ -286,7 +313,7 @@ class TileManager(DirectIds, Gc):
             row = self._row(row)
         data._explored_cells[row] = _value
 
-    def row(self, row: Instance, /) -> Tile:
+    def row(self, row: int, /) -> Tile:
         """Return a copy of a row; O(1)."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
@@ -297,6 +324,30 @@ class TileManager(DirectIds, Gc):
             FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row),
             data._explored_cells[row],
         )
+
+    height_of = RowField.by_entity(height)
+    set_height_of = RowField.set_by_entity(set_height)
+    walk_cost_of = RowField.by_entity(walk_cost)
+    set_walk_cost_of = RowField.set_by_entity(set_walk_cost)
+    flow_of = RowField.by_entity(flow)
+    set_flow_of = RowField.set_by_entity(set_flow)
+    explored_of = RowField.by_entity(explored)
+    set_explored_of = RowField.set_by_entity(set_explored)
+
+    def __getitem__(self, entity: Entity, /) -> TileRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(TileRef, entity)
+
+    def rows(self) -> Iterator[TileRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(TileRef)
 
     def create(
         self,
@@ -478,3 +529,14 @@ class TileManager(DirectIds, Gc):
             self._break()
             raise
         return len(gone)
+
+
+class TileRef(EntityProxy):
+    """A row of a TileManager, which follows its entity."""
+
+    __slots__ = ()
+
+    height = RowField.of(TileManager.height, TileManager.set_height)
+    walk_cost = RowField.of(TileManager.walk_cost, TileManager.set_walk_cost)
+    flow = ArrayField.of(np.float32, TileManager.set_flow)
+    explored = RowField.of(TileManager.explored, TileManager.set_explored)

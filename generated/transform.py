@@ -15,6 +15,7 @@ One buffer of 48 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells
+from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
@@ -42,6 +44,9 @@ from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import indices, rows_spanned
 from ._runtime.placement.direct import Direct, DirectRows
 from ._runtime.placement.rows import duplicate_instance
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedRows
 
@@ -60,23 +65,39 @@ SCALE_STRUCT: Final = Struct("=3f")
 TRANSLATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 ROTATION_DEFAULT: Final = (0.0, 0.0, 0.0, 1.0)
 SCALE_DEFAULT: Final = (1.0, 1.0, 1.0)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "translation": (_TRANSLATION, TRANSLATION_DEFAULT),
     "rotation": (_ROTATION, ROTATION_DEFAULT),
     "scale": (_SCALE, SCALE_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _TRANSLATION,
+        "f32[3]",
+        TRANSLATION_DEFAULT,
+        ("hot",),
+        "m",
+        "Place of the origin.",
+    ),
+    field_info(
+        _ROTATION, "f32[4]", ROTATION_DEFAULT, ("hot",), doc="Unit quaternion, x y z w."
+    ),
+    field_info(
+        _SCALE, "f32[3]", SCALE_DEFAULT, ("hot",), doc="Factor along each axis."
+    ),
+)
 
 
 class Transform(NamedTuple):
     """One row of a TransformManager, copied out."""
 
-    translation: tuple[float, float, float]
+    translation: tuple[float, float, float] = TRANSLATION_DEFAULT
     """Place of the origin. [m]"""
 
-    rotation: tuple[float, float, float, float]
+    rotation: tuple[float, float, float, float] = ROTATION_DEFAULT
     """Unit quaternion, x y z w."""
 
-    scale: tuple[float, float, float]
+    scale: tuple[float, float, float] = SCALE_DEFAULT
     """Factor along each axis."""
 
 
@@ -132,6 +153,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "TransformManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 48
+    FIELDS: ClassVar = FIELDS
 
     def _straighten_blocks(self) -> Blocks:
         """Cut the columns of `straighten` into blocks; good until they move or n changes."""
@@ -212,18 +234,19 @@ class TransformManager(Direct, Gc):
 
     __slots__ = ("_entities", "_rng")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     _ROWS: ClassVar = TransformData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     data: TransformData
 
-    def translation(self, row: Instance, /) -> tuple[float, float, float]:
+    def translation(self, row: int, /) -> tuple[float, float, float]:
         """Place of the origin. [m]"""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return TRANSLATION_STRUCT.unpack_from(data._translation_cells, 12 * row)
 
-    def set_translation(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_translation(self, row: int, value: ArrayLike, /) -> None:
         """Set `translation` of a row: 3 values."""
         _value = _TRANSLATION.one(value)
         data = self.data
@@ -234,14 +257,14 @@ class TransformManager(Direct, Gc):
         data._translation_cells[_at + 1] = _value[1]
         data._translation_cells[_at + 2] = _value[2]
 
-    def rotation(self, row: Instance, /) -> tuple[float, float, float, float]:
+    def rotation(self, row: int, /) -> tuple[float, float, float, float]:
         """Unit quaternion, x y z w."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row)
 
-    def set_rotation(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_rotation(self, row: int, value: ArrayLike, /) -> None:
         """Set `rotation` of a row: 4 values."""
         _value = _ROTATION.one(value)
         data = self.data
@@ -253,14 +276,14 @@ class TransformManager(Direct, Gc):
         data._rotation_cells[_at + 2] = _value[2]
         data._rotation_cells[_at + 3] = _value[3]
 
-    def scale(self, row: Instance, /) -> tuple[float, float, float]:
+    def scale(self, row: int, /) -> tuple[float, float, float]:
         """Factor along each axis."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return SCALE_STRUCT.unpack_from(data._scale_cells, 12 * row)
 
-    def set_scale(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_scale(self, row: int, value: ArrayLike, /) -> None:
         """Set `scale` of a row: 3 values."""
         _value = _SCALE.one(value)
         data = self.data
@@ -271,7 +294,7 @@ class TransformManager(Direct, Gc):
         data._scale_cells[_at + 1] = _value[1]
         data._scale_cells[_at + 2] = _value[2]
 
-    def row(self, row: Instance, /) -> Transform:
+    def row(self, row: int, /) -> Transform:
         """Return a copy of a row; O(1)."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
@@ -281,6 +304,28 @@ class TransformManager(Direct, Gc):
             ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row),
             SCALE_STRUCT.unpack_from(data._scale_cells, 12 * row),
         )
+
+    translation_of = RowField.by_entity(translation)
+    set_translation_of = RowField.set_by_entity(set_translation)
+    rotation_of = RowField.by_entity(rotation)
+    set_rotation_of = RowField.set_by_entity(set_rotation)
+    scale_of = RowField.by_entity(scale)
+    set_scale_of = RowField.set_by_entity(set_scale)
+
+    def __getitem__(self, entity: Entity, /) -> TransformRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(TransformRef, entity)
+
+    def rows(self) -> Iterator[TransformRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(TransformRef)
 
     def create(
         self,
@@ -501,3 +546,13 @@ class TransformManager(Direct, Gc):
             _parts.append(np.add.reduce(_tmp[..., _present], axis=-1, dtype=np.float64))
         result: tuple[float, float, float] = averaged(_parts, len(self), (3,))
         return result
+
+
+class TransformRef(EntityProxy):
+    """A row of a TransformManager, which follows its entity."""
+
+    __slots__ = ()
+
+    translation = ArrayField.of(np.float32, TransformManager.set_translation)
+    rotation = ArrayField.of(np.float32, TransformManager.set_rotation)
+    scale = ArrayField.of(np.float32, TransformManager.set_scale)

@@ -24,6 +24,7 @@ One buffer of 28 bytes per row, column after column:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
@@ -41,6 +42,8 @@ from ._runtime.columns.buffers import (
     put_cells,
     word,
 )
+from ._runtime.columns.field_info import field_info
+from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField
@@ -54,6 +57,10 @@ from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.bounds import fill_parts
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.cold import ColdArray
+from ._runtime.proxies.proxy import EntityProxy
 from .enums import Loot
 
 COLUMNS: Final = (
@@ -78,7 +85,7 @@ CHANCE_OF_DROP_DEFAULT: Final = 0.1
 HOME_DEFAULT: Final = (0.0, 0.0)
 NICKNAME_DEFAULT: Final = ""
 NICKNAME_CELL: Final = _NICKNAME.one(NICKNAME_DEFAULT)
-FIELDS: Final[FieldTable] = {
+CONVERTERS: Final[FieldTable] = {
     "energy": (_ENERGY, ENERGY_DEFAULT),
     "goal": (_GOAL, GOAL_DEFAULT),
     "loot": (_LOOT, LOOT_DEFAULT),
@@ -86,6 +93,32 @@ FIELDS: Final[FieldTable] = {
     "home": (_HOME, HOME_DEFAULT),
     "nickname": (_NICKNAME, NICKNAME_DEFAULT),
 }
+FIELDS: Final = (
+    field_info(
+        _ENERGY, "f64", ENERGY_DEFAULT, ("hot",), doc="Energy left to act with."
+    ),
+    field_info(_GOAL, "f32[2]", GOAL_DEFAULT, ("hot",), "m", "Where it is going."),
+    field_info(
+        _LOOT, "Loot", LOOT_DEFAULT, ("cold",), doc="What it drops when it dies."
+    ),
+    field_info(
+        _CHANCE_OF_DROP,
+        "f32",
+        CHANCE_OF_DROP_DEFAULT,
+        ("cold",),
+        doc="Chance of dropping it, 0 to 1.",
+    ),
+    field_info(
+        _HOME, "f32[2]", HOME_DEFAULT, ("cold",), "m", "Where it carries it to."
+    ),
+    field_info(
+        _NICKNAME,
+        "str[16]",
+        NICKNAME_DEFAULT,
+        ("cold",),
+        doc="What its neighbours call it.",
+    ),
+)
 COLD_COLUMNS: Final = (
     Column("row", np.dtype(np.uint32), (), 4, ("cold",), 0),
     Column("loot", np.dtype(np.uint8), (), 1, ("cold",), 4),
@@ -114,22 +147,22 @@ COLD_DEFAULTS: Final[dict[str, NDArray[Any]]] = {
 class Villager(NamedTuple):
     """One row of a VillagerManager, copied out."""
 
-    energy: float
+    energy: float = ENERGY_DEFAULT
     """Energy left to act with."""
 
-    goal: tuple[float, float]
+    goal: tuple[float, float] = GOAL_DEFAULT
     """Where it is going. [m]"""
 
-    loot: Loot
+    loot: Loot = LOOT_DEFAULT
     """What it drops when it dies."""
 
-    chance_of_drop: float
+    chance_of_drop: float = CHANCE_OF_DROP_DEFAULT
     """Chance of dropping it, 0 to 1."""
 
-    home: tuple[float, float]
+    home: tuple[float, float] = HOME_DEFAULT
     """Where it carries it to. [m]"""
 
-    nickname: str
+    nickname: str = NICKNAME_DEFAULT
     """What its neighbours call it."""
 
 
@@ -160,11 +193,12 @@ class VillagerColdColumns(NamedTuple):
     nickname: NDArray[np.bytes_]
 
 
-class VillagerGroupedData:
+class VillagerGroupedData(FrontColumns):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
+    FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: VillagerData) -> None:
         self._data = data
@@ -230,6 +264,7 @@ class VillagerColdData(ColdRows):
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = COLD_COLUMNS
     ROW_BYTES: ClassVar = 33
+    FIELDS: ClassVar = FIELDS
     DEFAULTS: ClassVar = COLD_DEFAULTS
 
     @property
@@ -345,6 +380,7 @@ class VillagerData(GroupedRows, IndirectRows):
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    FIELDS: ClassVar = FIELDS
     _COLD: ClassVar = VillagerColdData
     _cold: VillagerColdData
 
@@ -421,21 +457,22 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
 
     __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     LAYOUT_COLD: ClassVar = COLD_COLUMNS
     _ROWS: ClassVar = VillagerData
-    _FIELDS: ClassVar = FIELDS
+    _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")
     data: VillagerData
 
-    def energy(self, row: Instance, /) -> float:
+    def energy(self, row: int, /) -> float:
         """Energy left to act with."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return data._energy_cells[row]
 
-    def set_energy(self, row: Instance, value: float, /) -> None:
+    def set_energy(self, row: int, value: float, /) -> None:
         """Set `energy` of a row."""
         _value = _ENERGY.one(value)
         data = self.data
@@ -443,14 +480,14 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             row = self._row(row)
         data._energy_cells[row] = _value
 
-    def goal(self, row: Instance, /) -> tuple[float, float]:
+    def goal(self, row: int, /) -> tuple[float, float]:
         """Where it is going. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
-    def set_goal(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_goal(self, row: int, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
         _value = _GOAL.one(value)
         data = self.data
@@ -460,7 +497,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         data._goal_cells[_at] = _value[0]
         data._goal_cells[_at + 1] = _value[1]
 
-    def loot(self, row: Instance, /) -> Loot:
+    def loot(self, row: int, /) -> Loot:
         """What it drops when it dies."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -470,7 +507,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             return LOOT_DEFAULT
         return Loot(data._cold._loot_cells[_place])
 
-    def set_loot(self, row: Instance, value: Loot | int, /) -> None:
+    def set_loot(self, row: int, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
         _value = _LOOT.one(value)
         data = self.data
@@ -483,7 +520,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             _place = data._take_cold_row(row)
         data._cold._loot_cells[_place] = _value
 
-    def chance_of_drop(self, row: Instance, /) -> float:
+    def chance_of_drop(self, row: int, /) -> float:
         """Chance of dropping it, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -493,7 +530,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             return 0.10000000149011612
         return data._cold._chance_of_drop_cells[_place]
 
-    def set_chance_of_drop(self, row: Instance, value: float, /) -> None:
+    def set_chance_of_drop(self, row: int, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
         _value = _CHANCE_OF_DROP.one(value)
         data = self.data
@@ -506,7 +543,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             _place = data._take_cold_row(row)
         data._cold._chance_of_drop_cells[_place] = _value
 
-    def home(self, row: Instance, /) -> tuple[float, float]:
+    def home(self, row: int, /) -> tuple[float, float]:
         """Where it carries it to. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -516,7 +553,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             return HOME_STRUCT.unpack(HOME_DEFAULT_BYTES)
         return HOME_STRUCT.unpack_from(data._cold._home_cells, 8 * _place)
 
-    def set_home(self, row: Instance, value: ArrayLike, /) -> None:
+    def set_home(self, row: int, value: ArrayLike, /) -> None:
         """Set `home` of a row: 2 values."""
         _value = _HOME.one(value)
         data = self.data
@@ -531,7 +568,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         data._cold._home_cells[_at] = _value[0]
         data._cold._home_cells[_at + 1] = _value[1]
 
-    def nickname(self, row: Instance, /) -> str:
+    def nickname(self, row: int, /) -> str:
         """What its neighbours call it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -541,7 +578,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             return NICKNAME_DEFAULT
         return str(data._cold._nickname_column[_place], "utf-8")
 
-    def set_nickname(self, row: Instance, value: str, /) -> None:
+    def set_nickname(self, row: int, value: str, /) -> None:
         """Set `nickname` of a row: at most 16 bytes of UTF-8."""
         _value = _NICKNAME.one(value)
         data = self.data
@@ -554,7 +591,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             _place = data._take_cold_row(row)
         data._cold._nickname_column[_place] = _value
 
-    def row(self, row: Instance, /) -> Villager:
+    def row(self, row: int, /) -> Villager:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -567,6 +604,34 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             self.home(row),
             self.nickname(row),
         )
+
+    energy_of = RowField.by_entity(energy)
+    set_energy_of = RowField.set_by_entity(set_energy)
+    goal_of = RowField.by_entity(goal)
+    set_goal_of = RowField.set_by_entity(set_goal)
+    loot_of = RowField.by_entity(loot)
+    set_loot_of = RowField.set_by_entity(set_loot)
+    chance_of_drop_of = RowField.by_entity(chance_of_drop)
+    set_chance_of_drop_of = RowField.set_by_entity(set_chance_of_drop)
+    home_of = RowField.by_entity(home)
+    set_home_of = RowField.set_by_entity(set_home)
+    nickname_of = RowField.by_entity(nickname)
+    set_nickname_of = RowField.set_by_entity(set_nickname)
+
+    def __getitem__(self, entity: Entity, /) -> VillagerRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(VillagerRef, entity)
+
+    def rows(self) -> Iterator[VillagerRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(VillagerRef)
 
     def create(
         self,
@@ -831,3 +896,18 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         self._move(one, spare)
         self._move(other, one)
         self._move(spare, other)
+
+
+class VillagerRef(EntityProxy):
+    """A row of a VillagerManager, which follows its entity."""
+
+    __slots__ = ()
+
+    energy = RowField.of(VillagerManager.energy, VillagerManager.set_energy)
+    goal = ArrayField.of(np.float32, VillagerManager.set_goal)
+    loot = RowField.of(VillagerManager.loot, VillagerManager.set_loot)
+    chance_of_drop = RowField.of(
+        VillagerManager.chance_of_drop, VillagerManager.set_chance_of_drop
+    )
+    home = ColdArray.of(np.float32, VillagerManager.home, VillagerManager.set_home)
+    nickname = RowField.of(VillagerManager.nickname, VillagerManager.set_nickname)

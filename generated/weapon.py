@@ -23,7 +23,7 @@ Each column on its own in a chunk:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
 
@@ -32,12 +32,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ._runtime.columns.buffers import Column, cells, nested
-from ._runtime.convert.base import Field
+from ._runtime.columns.field_info import field_info
+from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import BoolField, FloatField, HandleField
 from ._runtime.convert.objects import ObjectField
 from ._runtime.convert.text import BytesField, TextField
 from ._runtime.handles import NULL_ENTITY, Entity
+from ._runtime.proxies.arrays import ArrayField
+from ._runtime.proxies.cells import ProxyField
+from ._runtime.proxies.chunks import ChunkArray, ChunkProxy, ChunkValue
 from .enums import Element
 
 COLUMNS: Final = (
@@ -82,51 +86,67 @@ WIELDER_DEFAULT: Final = NULL_ENTITY
 NAME_DEFAULT: Final = "fist"
 NAME_CELL: Final = _NAME.one(NAME_DEFAULT)
 CODE_DEFAULT: Final = b""
-CONVERTERS: Final[Mapping[str, Field | ObjectField]] = {
-    "damage": _DAMAGE,
-    "reach": _REACH,
-    "direction": _DIRECTION,
-    "grip": _GRIP,
-    "elements": _ELEMENTS,
-    "sharp": _SHARP,
-    "wielder": _WIELDER,
-    "name": _NAME,
-    "code": _CODE,
-    "model": _MODEL,
+CONVERTERS: Final[FieldTable] = {
+    "damage": (_DAMAGE, DAMAGE_DEFAULT),
+    "reach": (_REACH, REACH_DEFAULT),
+    "direction": (_DIRECTION, DIRECTION_DEFAULT),
+    "grip": (_GRIP, GRIP_DEFAULT),
+    "elements": (_ELEMENTS, ELEMENTS_DEFAULT),
+    "sharp": (_SHARP, SHARP_DEFAULT),
+    "wielder": (_WIELDER, WIELDER_DEFAULT),
+    "name": (_NAME, NAME_DEFAULT),
+    "code": (_CODE, CODE_DEFAULT),
+    "model": (_MODEL, None),
 }
+FIELDS: Final = (
+    field_info(_DAMAGE, "f32", DAMAGE_DEFAULT, ("hot",)),
+    field_info(_REACH, "f32[2]", REACH_DEFAULT, ("hot",), "m", "Nearest and farthest."),
+    field_info(
+        _DIRECTION, "f32[3]", DIRECTION_DEFAULT, ("hot",), doc="Where it points."
+    ),
+    field_info(
+        _GRIP, "f32[3,3]", GRIP_DEFAULT, ("cold",), doc="How it lies in the hand."
+    ),
+    field_info(_ELEMENTS, "Element[2]", ELEMENTS_DEFAULT, ("hot",)),
+    field_info(_SHARP, "bool", SHARP_DEFAULT, ("hot",)),
+    field_info(_WIELDER, "entity", WIELDER_DEFAULT, ("hot",), doc="Whose it is."),
+    field_info(_NAME, "str[16]", NAME_DEFAULT, ("cold",)),
+    field_info(_CODE, "bytes[4]", CODE_DEFAULT.ljust(4, b"\0"), ("cold",)),
+    field_info(_MODEL, "object", None, ("cold",), doc="What draws it."),
+)
 
 
 class Weapon(NamedTuple):
     """One row of an archetype chunk, copied out."""
 
-    damage: float
+    damage: float = DAMAGE_DEFAULT
     """The damage."""
 
-    reach: tuple[float, float]
+    reach: tuple[float, float] = REACH_DEFAULT
     """Nearest and farthest. [m]"""
 
-    direction: tuple[float, float, float]
+    direction: tuple[float, float, float] = DIRECTION_DEFAULT
     """Where it points."""
 
-    grip: tuple[tuple[float, ...], ...]
+    grip: tuple[tuple[float, ...], ...] = GRIP_DEFAULT
     """How it lies in the hand."""
 
-    elements: tuple[Element, Element]
+    elements: tuple[Element, Element] = ELEMENTS_DEFAULT
     """The elements."""
 
-    sharp: bool
+    sharp: bool = SHARP_DEFAULT
     """The sharp."""
 
-    wielder: Entity
+    wielder: Entity = WIELDER_DEFAULT
     """Whose it is."""
 
-    name: str
+    name: str = NAME_DEFAULT
     """The name."""
 
-    code: bytes
+    code: bytes = CODE_DEFAULT.ljust(4, b"\0")
     """The code."""
 
-    model: Any
+    model: Any = None
     """What draws it."""
 
 
@@ -190,7 +210,8 @@ class WeaponData(ChunkColumns):
     """
 
     _ROW: ClassVar = Weapon
-    _FIELDS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = CONVERTERS
+    FIELDS: ClassVar = FIELDS
     LAYOUT: ClassVar = COLUMNS
 
     __slots__ = (
@@ -648,3 +669,24 @@ class WeaponData(ChunkColumns):
             bytes(self._code_column[row]).ljust(4, b"\0"),
             self._model_column[row],
         )
+
+
+class WeaponRef(ChunkProxy):
+    """Weapon of an entity, which it follows."""
+
+    __slots__ = ()
+
+    _COMPONENT: ClassVar = Weapon
+
+    damage: ProxyField[float, float] = ChunkValue.cell("damage")
+    reach = ChunkArray.of(np.float32, "reach")
+    direction = ChunkArray.of(
+        np.float32, "direction", ArrayField.split((3,), "direction_x", "direction_y")
+    )
+    grip = ChunkArray.of(np.float32, "grip")
+    elements: ProxyField[tuple[Element, Element], ArrayLike] = ChunkValue.of("elements")
+    sharp: ProxyField[bool, bool] = ChunkValue.cell("sharp")
+    wielder: ProxyField[Entity, Entity | int] = ChunkValue.cell("wielder")
+    name: ProxyField[str, str] = ChunkValue.of("name")
+    code: ProxyField[bytes, bytes] = ChunkValue.of("code")
+    model: ProxyField[Any, Any] = ChunkValue.of("model")

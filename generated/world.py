@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple, Never
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ._runtime.archetypes.world import ArchetypeWorld
+from ._runtime.columns.field_names import unknown_component
 from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
@@ -19,6 +20,7 @@ from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ._runtime.queries.match import QueryMatch
 from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseMember
 from ._runtime.queries.query import QueriedRows
+from ._runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
 from ._runtime.world.signatures import ComponentFlags
 from ._runtime.world.signed import SignedWorld
 from .ai_state import (
@@ -27,54 +29,93 @@ from .ai_state import (
     AiStateFields,
     AiStateGroupedData,
     AiStateManager,
+    AiStateRef,
 )
 from .archetypes import ArchetypeChunk, Archetypes
-from .armor import Armor, ArmorFields
-from .burning import Burning, BurningFields
-from .celestial_body import CelestialBody, CelestialBodyFields, CelestialBodyManager
-from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager
-from .every_type import EveryType, EveryTypeFields, EveryTypeManager
-from .footprint import Footprint, FootprintFields, FootprintManager
-from .health import Health, HealthFields
-from .kin import Kin, KinColumns, KinFields, KinManager
-from .particle import Particle, ParticleFields, ParticleManager
-from .point_mass import PointMass, PointMassColumns, PointMassFields, PointMassManager
+from .armor import Armor, ArmorFields, ArmorRef
+from .burning import Burning, BurningFields, BurningRef
+from .celestial_body import (
+    CelestialBody,
+    CelestialBodyFields,
+    CelestialBodyManager,
+    CelestialBodyRef,
+)
+from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
+from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
+from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
+from .health import Health, HealthFields, HealthRef
+from .kin import Kin, KinColumns, KinFields, KinManager, KinRef
+from .particle import Particle, ParticleFields, ParticleManager, ParticleRef
+from .point_mass import (
+    PointMass,
+    PointMassColumns,
+    PointMassFields,
+    PointMassManager,
+    PointMassRef,
+)
 from .position import (
     Position,
     PositionColumns,
     PositionFields,
     PositionGroupedData,
     PositionManager,
+    PositionRef,
 )
-from .predator import Predator, PredatorColumns, PredatorFields, PredatorManager
-from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager
+from .predator import (
+    Predator,
+    PredatorColumns,
+    PredatorFields,
+    PredatorManager,
+    PredatorRef,
+)
+from .scene_node import SceneNode, SceneNodeFields, SceneNodeManager, SceneNodeRef
 from .skinned_mesh import (
     SkinnedMesh,
     SkinnedMeshFields,
     SkinnedMeshGroupedData,
     SkinnedMeshManager,
+    SkinnedMeshRef,
 )
-from .sound_source import SoundSource, SoundSourceFields, SoundSourceManager
+from .sound_source import (
+    SoundSource,
+    SoundSourceFields,
+    SoundSourceManager,
+    SoundSourceRef,
+)
 from .spark import SparkManager
-from .static import Static, StaticFields, StaticManager
+from .static import Static, StaticFields, StaticManager, StaticRef
 from .status_effect import (
     StatusEffect,
     StatusEffectColumns,
     StatusEffectFields,
     StatusEffectManager,
+    StatusEffectRef,
 )
 from .texture import TextureManager
-from .tile import Tile, TileFields, TileManager
-from .transform import Transform, TransformColumns, TransformFields, TransformManager
+from .tile import Tile, TileFields, TileManager, TileRef
+from .transform import (
+    Transform,
+    TransformColumns,
+    TransformFields,
+    TransformManager,
+    TransformRef,
+)
 from .velocity import (
     Velocity,
     VelocityColumns,
     VelocityFields,
     VelocityGroupedData,
     VelocityManager,
+    VelocityRef,
 )
-from .villager import Villager, VillagerFields, VillagerGroupedData, VillagerManager
-from .weapon import Weapon, WeaponFields
+from .villager import (
+    Villager,
+    VillagerFields,
+    VillagerGroupedData,
+    VillagerManager,
+    VillagerRef,
+)
+from .weapon import Weapon, WeaponFields, WeaponRef
 
 CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
@@ -123,6 +164,39 @@ class Signature(ComponentFlags):
     )
 
 
+class EntityView(EntityViewBase):
+    """One entity: its components are attributes, which follow it as `m[entity]` does.
+
+    A component that it does not have is a MissingInstanceError.
+    """
+
+    __slots__ = ()
+
+    ai_state = ManagedPart(AiStateRef)
+    celestial_body = ManagedPart(CelestialBodyRef)
+    energy = ManagedPart(EnergyRef)
+    every_type = ManagedPart(EveryTypeRef)
+    footprint = ManagedPart(FootprintRef)
+    kin = ManagedPart(KinRef)
+    particle = ManagedPart(ParticleRef)
+    point_mass = ManagedPart(PointMassRef)
+    position = ManagedPart(PositionRef)
+    predator = ManagedPart(PredatorRef)
+    scene_node = ManagedPart(SceneNodeRef)
+    skinned_mesh = ManagedPart(SkinnedMeshRef)
+    sound_source = ManagedPart(SoundSourceRef)
+    static = ManagedPart(StaticRef)
+    status_effect = ManagedPart(StatusEffectRef)
+    tile = ManagedPart(TileRef)
+    transform = ManagedPart(TransformRef)
+    velocity = ManagedPart(VelocityRef)
+    villager = ManagedPart(VillagerRef)
+    armor = ChunkedPart(ArmorRef)
+    burning = ChunkedPart(BurningRef)
+    health = ChunkedPart(HealthRef)
+    weapon = ChunkedPart(WeaponRef)
+
+
 class MoversRows(NamedTuple):
     """Where the entities of `movers` are: read-only arrays of equal length."""
 
@@ -150,16 +224,18 @@ class MoversQuery(QueriedRows[MoversRows, MoversRow]):
 
     _ROWS = MoversRows
     _ROW = MoversRow
+    _COLUMNS: ClassVar = (TransformColumns, PointMassColumns)
+    _columns: tuple[TransformColumns, PointMassColumns]
 
     @property
     def transform(self) -> TransformColumns:
         """The columns of Transform, one cell per entity; assign to write."""
-        return TransformColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def point_mass(self) -> PointMassColumns:
         """The columns of PointMass, one cell per entity; assign to write."""
-        return PointMassColumns(self._join, 1)
+        return self._columns[1]
 
 
 class DrawnRows(NamedTuple):
@@ -192,16 +268,18 @@ class DrawnQuery(QueriedRows[DrawnRows, DrawnRow]):
 
     _ROWS = DrawnRows
     _ROW = DrawnRow
+    _COLUMNS: ClassVar = (TransformColumns, AiStateColumns)
+    _columns: tuple[TransformColumns, AiStateColumns]
 
     @property
     def transform(self) -> TransformColumns:
         """The columns of Transform, one cell per entity; assign to write."""
-        return TransformColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def ai_state(self) -> AiStateColumns:
         """The columns of AiState, one cell per entity; assign to write."""
-        return AiStateColumns(self._join, 1)
+        return self._columns[1]
 
 
 class VisibleRows(NamedTuple):
@@ -260,21 +338,23 @@ class AfflictedQuery(QueriedRows[AfflictedRows, AfflictedRow]):
 
     _ROWS = AfflictedRows
     _ROW = AfflictedRow
+    _COLUMNS: ClassVar = (StatusEffectColumns, AiStateColumns, PointMassColumns)
+    _columns: tuple[StatusEffectColumns, AiStateColumns, PointMassColumns]
 
     @property
     def status_effect(self) -> StatusEffectColumns:
         """The columns of StatusEffect, one cell per entity; assign to write."""
-        return StatusEffectColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def ai_state(self) -> AiStateColumns:
         """The columns of AiState, one cell per entity; assign to write."""
-        return AiStateColumns(self._join, 1)
+        return self._columns[1]
 
     @property
     def point_mass(self) -> PointMassColumns:
         """The columns of PointMass, one cell per entity; assign to write."""
-        return PointMassColumns(self._join, 2)
+        return self._columns[2]
 
 
 class GrazersRows(NamedTuple):
@@ -308,26 +388,28 @@ class GrazersQuery(QueriedRows[GrazersRows, GrazersRow]):
 
     _ROWS = GrazersRows
     _ROW = GrazersRow
+    _COLUMNS: ClassVar = (PositionColumns, VelocityColumns, EnergyColumns, KinColumns)
+    _columns: tuple[PositionColumns, VelocityColumns, EnergyColumns, KinColumns]
 
     @property
     def position(self) -> PositionColumns:
         """The columns of Position, one cell per entity; assign to write."""
-        return PositionColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def velocity(self) -> VelocityColumns:
         """The columns of Velocity, one cell per entity; assign to write."""
-        return VelocityColumns(self._join, 1)
+        return self._columns[1]
 
     @property
     def energy(self) -> EnergyColumns:
         """The columns of Energy, one cell per entity; assign to write."""
-        return EnergyColumns(self._join, 2)
+        return self._columns[2]
 
     @property
     def kin(self) -> KinColumns:
         """The columns of Kin, one cell per entity; assign to write."""
-        return KinColumns(self._join, 3)
+        return self._columns[3]
 
 
 class HuntersRows(NamedTuple):
@@ -363,31 +445,41 @@ class HuntersQuery(QueriedRows[HuntersRows, HuntersRow]):
 
     _ROWS = HuntersRows
     _ROW = HuntersRow
+    _COLUMNS: ClassVar = (
+        PositionColumns,
+        VelocityColumns,
+        EnergyColumns,
+        KinColumns,
+        PredatorColumns,
+    )
+    _columns: tuple[
+        PositionColumns, VelocityColumns, EnergyColumns, KinColumns, PredatorColumns
+    ]
 
     @property
     def position(self) -> PositionColumns:
         """The columns of Position, one cell per entity; assign to write."""
-        return PositionColumns(self._join, 0)
+        return self._columns[0]
 
     @property
     def velocity(self) -> VelocityColumns:
         """The columns of Velocity, one cell per entity; assign to write."""
-        return VelocityColumns(self._join, 1)
+        return self._columns[1]
 
     @property
     def energy(self) -> EnergyColumns:
         """The columns of Energy, one cell per entity; assign to write."""
-        return EnergyColumns(self._join, 2)
+        return self._columns[2]
 
     @property
     def kin(self) -> KinColumns:
         """The columns of Kin, one cell per entity; assign to write."""
-        return KinColumns(self._join, 3)
+        return self._columns[3]
 
     @property
     def predator(self) -> PredatorColumns:
         """The columns of Predator, one cell per entity; assign to write."""
-        return PredatorColumns(self._join, 4)
+        return self._columns[4]
 
 
 class AblazeRows(NamedTuple):
@@ -495,6 +587,41 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
     copies as a whole, without callbacks. Not thread-safe.
     """
 
+    MANAGERS: ClassVar = (
+        "ai_state",
+        "celestial_body",
+        "energy",
+        "every_type",
+        "footprint",
+        "kin",
+        "particle",
+        "point_mass",
+        "position",
+        "predator",
+        "scene_node",
+        "skinned_mesh",
+        "sound_source",
+        "static",
+        "status_effect",
+        "tile",
+        "transform",
+        "velocity",
+        "villager",
+        "spark",
+        "texture",
+    )
+    QUERIES: ClassVar = (
+        "movers",
+        "drawn",
+        "visible",
+        "afflicted",
+        "grazers",
+        "hunters",
+        "ablaze",
+        "fighters",
+    )
+    GROUPS: ClassVar = ("bodies", "actors")
+    BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
     _PARTS: ClassVar = (
         "entities",
         "ai_state",
@@ -530,31 +657,54 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         "bodies",
         "actors",
     )
+    _KINDS: ClassVar = {
+        "ai_state": AiStateManager,
+        "celestial_body": CelestialBodyManager,
+        "energy": EnergyManager,
+        "every_type": EveryTypeManager,
+        "footprint": FootprintManager,
+        "kin": KinManager,
+        "particle": ParticleManager,
+        "point_mass": PointMassManager,
+        "position": PositionManager,
+        "predator": PredatorManager,
+        "scene_node": SceneNodeManager,
+        "skinned_mesh": SkinnedMeshManager,
+        "sound_source": SoundSourceManager,
+        "static": StaticManager,
+        "status_effect": StatusEffectManager,
+        "tile": TileManager,
+        "transform": TransformManager,
+        "velocity": VelocityManager,
+        "villager": VillagerManager,
+        "spark": SparkManager,
+        "texture": TextureManager,
+    }
     _FLAGS = Signature
 
     def __init__(self) -> None:
         self.entities = EntityManager()
-        self.ai_state = AiStateManager(self.entities)
-        self.celestial_body = CelestialBodyManager(self.entities)
-        self.energy = EnergyManager(self.entities)
-        self.every_type = EveryTypeManager(self.entities)
-        self.footprint = FootprintManager(self.entities)
-        self.kin = KinManager(self.entities)
-        self.particle = ParticleManager(self.entities)
-        self.point_mass = PointMassManager(self.entities)
-        self.position = PositionManager(self.entities)
-        self.predator = PredatorManager(self.entities)
-        self.scene_node = SceneNodeManager(self.entities)
-        self.skinned_mesh = SkinnedMeshManager(self.entities)
-        self.sound_source = SoundSourceManager(self.entities)
-        self.static = StaticManager(self.entities)
-        self.status_effect = StatusEffectManager(self.entities)
-        self.tile = TileManager(self.entities)
-        self.transform = TransformManager(self.entities)
-        self.velocity = VelocityManager(self.entities)
-        self.villager = VillagerManager(self.entities)
-        self.spark = SparkManager()
-        self.texture = TextureManager()
+        self.ai_state = self._kind(AiStateManager)(self.entities)
+        self.celestial_body = self._kind(CelestialBodyManager)(self.entities)
+        self.energy = self._kind(EnergyManager)(self.entities)
+        self.every_type = self._kind(EveryTypeManager)(self.entities)
+        self.footprint = self._kind(FootprintManager)(self.entities)
+        self.kin = self._kind(KinManager)(self.entities)
+        self.particle = self._kind(ParticleManager)(self.entities)
+        self.point_mass = self._kind(PointMassManager)(self.entities)
+        self.position = self._kind(PositionManager)(self.entities)
+        self.predator = self._kind(PredatorManager)(self.entities)
+        self.scene_node = self._kind(SceneNodeManager)(self.entities)
+        self.skinned_mesh = self._kind(SkinnedMeshManager)(self.entities)
+        self.sound_source = self._kind(SoundSourceManager)(self.entities)
+        self.static = self._kind(StaticManager)(self.entities)
+        self.status_effect = self._kind(StatusEffectManager)(self.entities)
+        self.tile = self._kind(TileManager)(self.entities)
+        self.transform = self._kind(TransformManager)(self.entities)
+        self.velocity = self._kind(VelocityManager)(self.entities)
+        self.villager = self._kind(VillagerManager)(self.entities)
+        self.spark = self._kind(SparkManager)()
+        self.texture = self._kind(TextureManager)()
         self._managers = {
             AiState: self.ai_state,
             CelestialBody: self.celestial_body,
@@ -653,36 +803,40 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         self,
         n: int,
         *,
-        ai_state: AiStateFields | None = None,
-        celestial_body: CelestialBodyFields | None = None,
-        energy: EnergyFields | None = None,
-        every_type: EveryTypeFields | None = None,
-        footprint: FootprintFields | None = None,
-        kin: KinFields | None = None,
-        particle: ParticleFields | None = None,
-        point_mass: PointMassFields | None = None,
-        position: PositionFields | None = None,
-        predator: PredatorFields | None = None,
-        scene_node: SceneNodeFields | None = None,
-        skinned_mesh: SkinnedMeshFields | None = None,
-        sound_source: SoundSourceFields | None = None,
-        static: StaticFields | None = None,
-        status_effect: StatusEffectFields | None = None,
-        tile: TileFields | None = None,
-        transform: TransformFields | None = None,
-        velocity: VelocityFields | None = None,
-        villager: VillagerFields | None = None,
-        armor: ArmorFields | None = None,
-        burning: BurningFields | None = None,
-        health: HealthFields | None = None,
-        weapon: WeaponFields | None = None,
+        ai_state: AiStateFields | AiState | None = None,
+        celestial_body: CelestialBodyFields | CelestialBody | None = None,
+        energy: EnergyFields | Energy | None = None,
+        every_type: EveryTypeFields | EveryType | None = None,
+        footprint: FootprintFields | Footprint | None = None,
+        kin: KinFields | Kin | None = None,
+        particle: ParticleFields | Particle | None = None,
+        point_mass: PointMassFields | PointMass | None = None,
+        position: PositionFields | Position | None = None,
+        predator: PredatorFields | Predator | None = None,
+        scene_node: SceneNodeFields | SceneNode | None = None,
+        skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
+        sound_source: SoundSourceFields | SoundSource | None = None,
+        static: StaticFields | Static | None = None,
+        status_effect: StatusEffectFields | StatusEffect | None = None,
+        tile: TileFields | Tile | None = None,
+        transform: TransformFields | Transform | None = None,
+        velocity: VelocityFields | Velocity | None = None,
+        villager: VillagerFields | Villager | None = None,
+        armor: ArmorFields | Armor | None = None,
+        burning: BurningFields | Burning | None = None,
+        health: HealthFields | Health | None = None,
+        weapon: WeaponFields | Weapon | None = None,
+        **_unknown: Never,
     ) -> EntityArray:
         """Create n entities with an instance of each component given; O(n) for each.
 
-        A component takes a dict of columns by field, which broadcast to n rows; an
-        empty dict stands for defaults. Raises what the managers' `create_many` do, and
-        CapacityError; then there is no new entity, and no index or generation is used.
+        A component takes a dict of columns by field, which broadcast to n rows, or one
+        row for all; an empty dict stands for defaults. Raises what the managers'
+        `create_many` do, and CapacityError; then there is no new entity, and no index
+        or generation is used.
         """
+        if _unknown:
+            raise unknown_component(self.spawn, _unknown)
         return self._spawn(
             n,
             {
@@ -850,18 +1004,29 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         blocks = ChunkBlocks(self.fighters, fields, working)
         return blocks.keep("parry")
 
+    def __getitem__(self, entity: Entity, /) -> EntityView:
+        """Return an entity with its components as attributes; O(1).
+
+        Raises:
+            StaleEntityError: it is dead.
+        """
+        return EntityView(self, entity)
+
     def spawn_prop(
         self,
         n: int,
         *,
-        skinned_mesh: SkinnedMeshFields | None = None,
-        transform: TransformFields | None = None,
+        skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
+        transform: TransformFields | Transform | None = None,
+        **_unknown: Never,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
         Give a component what you give it in `spawn`, or leave it out for its defaults.
         Raises what `spawn` raises; then nothing is created.
         """
+        if _unknown:
+            raise unknown_component(self.spawn_prop, _unknown)
         return self.spawn(
             n,
             skinned_mesh={} if skinned_mesh is None else skinned_mesh,
@@ -872,15 +1037,18 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         self,
         n: int,
         *,
-        ai_state: AiStateFields | None = None,
-        skinned_mesh: SkinnedMeshFields | None = None,
-        transform: TransformFields | None = None,
+        ai_state: AiStateFields | AiState | None = None,
+        skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
+        transform: TransformFields | Transform | None = None,
+        **_unknown: Never,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
         Give a component what you give it in `spawn`, or leave it out for its defaults.
         Raises what `spawn` raises; then nothing is created.
         """
+        if _unknown:
+            raise unknown_component(self.spawn_creature, _unknown)
         return self.spawn(
             n,
             ai_state={} if ai_state is None else ai_state,
@@ -892,19 +1060,22 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         self,
         n: int,
         *,
-        ai_state: AiStateFields | None = None,
-        health: HealthFields | None = None,
-        point_mass: PointMassFields | None = None,
-        skinned_mesh: SkinnedMeshFields | None = None,
-        sound_source: SoundSourceFields | None = None,
-        transform: TransformFields | None = None,
-        weapon: WeaponFields | None = None,
+        ai_state: AiStateFields | AiState | None = None,
+        health: HealthFields | Health | None = None,
+        point_mass: PointMassFields | PointMass | None = None,
+        skinned_mesh: SkinnedMeshFields | SkinnedMesh | None = None,
+        sound_source: SoundSourceFields | SoundSource | None = None,
+        transform: TransformFields | Transform | None = None,
+        weapon: WeaponFields | Weapon | None = None,
+        **_unknown: Never,
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
         Give a component what you give it in `spawn`, or leave it out for its defaults.
         Raises what `spawn` raises; then nothing is created.
         """
+        if _unknown:
+            raise unknown_component(self.spawn_hero, _unknown)
         return self.spawn(
             n,
             ai_state={} if ai_state is None else ai_state,

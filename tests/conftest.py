@@ -7,6 +7,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.garbage import collect_rarely
+
 # Generated Python is what is tested; test_fast.py says how it is with its methods in C.
 os.environ.setdefault("ECSGEN_FAST", "0")
 
@@ -18,6 +20,7 @@ _PATIENT = settings(
 settings.register_profile("repeatable", _PATIENT, derandomize=True, database=None)
 settings.register_profile("explore", _PATIENT)
 settings.load_profile("repeatable")  # a failure is about the change at hand
+collect_rarely()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -14,7 +14,7 @@ from ecsgen.model import World
 from ecsgen.render.package import layout_module
 from ecsgen.render.runtime import sources
 
-OWN = ("living", "manager")
+OWN = ("living", "manager", "shown")
 """What is imported anew for each layout, for it has its numbers as globals."""
 
 
@@ -34,7 +34,7 @@ def entities_module(
         text = sources()[f"_runtime/entities/{module}.py"]
         text = text.replace("from ..", "from ecsgen.runtime.")
         text = re.sub(
-            r"^from \.(?!layout|living)", "from ecsgen.runtime.entities.", text, flags=re.M
+            r"^from \.(?!layout|living|shown)", "from ecsgen.runtime.entities.", text, flags=re.M
         )
         (package / f"{module}.py").write_text(text, encoding="utf-8")
     sys.path.insert(0, str(folder))

@@ -69,17 +69,11 @@ def _ticking(function: Any) -> Any:
 class FaultyNumpy:
     """numpy, with functions that fail at the clock's time."""
 
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
-
     def __getattr__(self, name: str) -> Any:
         value = getattr(np, name)
         plain = isinstance(value, type) or not callable(value) or name in ALLOCATES_NOTHING
-        if plain or (isinstance(value, np.ufunc) and name in ("add", "minimum", "maximum")):
-            return value
-        made = self._made.get(name)
-        if made is None:
-            made = self._made[name] = _ticking(value)
+        plain = plain or (isinstance(value, np.ufunc) and name in ("add", "minimum", "maximum"))
+        made = vars(self)[name] = value if plain else _ticking(value)  # found without this from now
         return made
 
 
@@ -292,7 +286,8 @@ def _about(error: BaseException | None) -> BaseException | None:
     return error
 
 
-UNINTERRUPTED = ("__enter__", "__exit__", "_lock", "_unlock", "_release", "_empty_queue")
+COUNTING = ("__enter__", "__exit__", "_lock", "_unlock", "run_all")
+UNINTERRUPTED = (*COUNTING, "_release", "_empty_queue")
 """Where locks and depths are counted: Python looks for interrupts at calls and in loops, hardly
 ever between these lines."""
 

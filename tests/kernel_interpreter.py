@@ -36,10 +36,9 @@ Row = dict[str, Value]
 def run(steps: Sequence[str], row: Row, where: str = "") -> None:
     """Run steps over a row; its fields are replaced, and locals join them."""
     with np.errstate(all="ignore"):
-        if where and not evaluated(where, row):
-            return
-        for step in steps:
-            _assign(_parsed(step), row)
+        if not where or _value(_parsed_expression(where), row):
+            for step in steps:
+                _assign(_parsed(step), row)
 
 
 @cache
@@ -50,7 +49,12 @@ def _parsed(step: str) -> ast.stmt:
 def evaluated(text: str, row: Mapping[str, Value]) -> Value:
     """The value of an expression in a row."""
     with np.errstate(all="ignore"):
-        return _value(ast.parse(text, mode="eval").body, row)
+        return _value(_parsed_expression(text), row)
+
+
+@cache
+def _parsed_expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 # --- statements ------------------------------------------------------------------------------

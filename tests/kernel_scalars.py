@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,20 @@ def is_literal(value: Value) -> bool:
 
 def wrapped(value: int, kind: Any) -> Any:
     """An integer of any size cut to the bits of a type."""
+    low, high = _limits(kind)
+    return kind((value - low) % (high - low + 1) + low)
+
+
+@cache
+def _limits(kind: Any) -> tuple[int, int]:
     limits = np.iinfo(kind)
-    span = int(limits.max) - int(limits.min) + 1
-    return kind((value - int(limits.min)) % span + int(limits.min))
+    return int(limits.min), int(limits.max)
 
 
 def converted(value: Value, kind: Any) -> Any:
     """A number in another type: integers wrap, floats are rounded, cut and kept in range."""
+    if type(value) is kind:
+        return value
     if kind is np.bool_:
         return np.bool_(value != 0)
     if issubclass(kind, np.floating):
@@ -49,7 +57,7 @@ def converted(value: Value, kind: Any) -> Any:
         return wrapped(int(value), kind)
     if value != value:
         return kind(0)
-    low, high = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+    low, high = _limits(kind)
     if not math.isfinite(value):
         return kind(high if value > 0 else low)
     return kind(min(max(math.trunc(float(value)), low), high))
@@ -58,11 +66,13 @@ def converted(value: Value, kind: Any) -> Any:
 def _kind_of(*values: Value) -> Any:
     """The type in which scalars meet: numpy's promotion; literals have none, unless a float meets
     integers."""
-    given = [value.dtype for value in values if not is_literal(value)]
-    kind = np.result_type(*given).type
-    if issubclass(kind, np.integer) and any(isinstance(value, float) for value in values):
-        return np.float64
-    return kind
+    return _meeting(tuple(map(type, values)))
+
+
+@cache
+def _meeting(kinds: tuple[type, ...]) -> Any:
+    met = np.result_type(*(kind for kind in kinds if kind not in (int, float))).type
+    return np.float64 if issubclass(met, np.integer) and float in kinds else met
 
 
 def _met(*values: Value) -> list[Any]:

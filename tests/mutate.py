@@ -32,6 +32,7 @@ import pytest
 if sys.platform == "linux":
     import resource
 
+from tests.garbage import collect_rarely
 from tests.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
 SECONDS, SECONDS_PER_FILE = 900, 60
@@ -139,6 +140,7 @@ def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: 
         os.dup2(stream.fileno(), 2)
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    collect_rarely()
     os.chdir(folder.parent)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ["ECSGEN_FAST"] = "0"  # what is in C would not notice

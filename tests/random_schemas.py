@@ -52,6 +52,7 @@ CONTRADICTIONS: tuple[dict[str, str], ...] = (
     {"owner": "none", "destroy": "callback"},
     {"owner": "none", "destroy": "manual"},
     {"owner": "none", "ids": "false"},
+    {"owner": "none", "hierarchy": "{orphans: die}"},
     {"destroy": "callback", "release": "false"},
     {"growth": "{reserve: 64}", "capacity": "65"},
     {"growth": "{reserve: 64}", "ring": "65"},
@@ -195,8 +196,8 @@ class Schemas:
         if not direct:
             starts = ["{start: active}", "{start: inactive}", "off"]
             keys["partition"] = some(starts, [2, 2, 3])[0]
-            orphans = ["{orphans: root}", "{orphans: destroy}", "off"]
-            keys["hierarchy"] = some(orphans, [2, 2, 3])[0]
+            orphans = ["{orphans: root}", "{orphans: destroy}", "off", "{orphans: die}"]
+            keys["hierarchy"] = some(orphans, [2, 2, 3, 0 if unowned else 2])[0]
             keys["cold"] = some(["indirect", "inline"], [1, 2])[0]
         keys["ids"] = "true" if unowned else random.choice(["true", "false"])
         fixed = keys.get("destroy") == "callback"

@@ -17,7 +17,13 @@ def snapshot(whole: Any) -> Any:
 
 
 def by_owner(whole: Any) -> Any:
-    """Return what each owner has, whatever row it is in, of what has owners; else all."""
+    """Return what each owner has, whatever row it is in, of what has owners; else all.
+
+    Of entities who lives, in whatever order the others died.
+    """
+    if hasattr(whole, "alive_many"):
+        free = whole.__getstate__()["free"]
+        return {**_entities(whole), "free": sorted(free.tolist())}
     if not hasattr(whole, "data") or not hasattr(whole, "lookup"):
         return None if hasattr(whole, "_table") else snapshot(whole)
     found: dict[int, list[str]] = {}

@@ -31,6 +31,21 @@ def test_rows_and_columns_have_types() -> None:
     assert store.get(e, Armor) == (4, Element.frost)
 
 
+def test_rows_are_values_of_their_types() -> None:
+    w = Game()
+    es = w.spawn(2, transform=Transform(), armor=Armor(points=3))
+    assert_type(w.archetypes.get(es[0], Armor).points, int)
+    w.archetypes.add(es[0], Health(limit=5))
+    w.archetypes.add_many(es[1:], Health())
+    w.archetypes.create([Armor], 2, armor=Armor(element=Element.frost))
+    assert_type(w.transform.FIELDS[0].unit, str)
+    assert_type(Game.MANAGERS[0], str)
+    with pytest.raises(TypeError, match="Transform"):
+        w.archetypes.add(es[0], Transform())  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="not Armor"):
+        w.spawn(1, transform=Armor())  # type: ignore[arg-type]
+
+
 def test_what_mypy_refuses_raises() -> None:
     w = Game()
     e = w.entities.create()

@@ -10,24 +10,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsgen.runtime.callbacks import Callbacks, Dispatch, Subscription, _leaves
+from ecsgen.runtime.callbacks import Callbacks, Dispatch, Subscription, flattened
+from ecsgen.runtime.entities.deaths import Deaths, only
+from ecsgen.runtime.handles import Entity
 
 
-class Listener:
+class Follower:
     def __init__(self) -> None:
-        self.told: list[int] = []
-        self.refuse = False
+        self.dead: list[int] = []
+        self._locks = 0
 
-    def tell(self, argument: int) -> None:
-        self.told.append(argument)
+    def _before_destroy(self) -> None:
+        raise PermissionError
 
-    def guard(self) -> None:
-        if self.refuse:
-            raise PermissionError
+    def _entities_destroyed(self, entities: Any) -> None:
+        self.dead += entities.tolist()
+
+    def remove(self, entity: int) -> None:
+        self.dead.append(entity)
 
 
 def raiser(error: BaseException) -> Callable[[Any], None]:
     def callback(_: Any) -> None:
+        raise error
+
+    return callback
+
+
+def raiser_of_two(error: BaseException) -> Callable[[Any, Any], None]:
+    def callback(_: Any, __: Any) -> None:
         raise error
 
     return callback
@@ -100,37 +111,63 @@ def test_only_callables() -> None:
         Callbacks[int]().add(3)  # type: ignore[arg-type]  # what is tested
 
 
-def test_weak_methods_do_not_keep_their_object() -> None:
-    callbacks, kept = Callbacks[int](), Listener()
-    gone = Listener()
-    callbacks.add_weak(gone.tell, gone.guard)
-    callbacks.add_weak(kept.tell, kept.guard)
-    callbacks.check()
-    callbacks.run(1, [])
-    assert (gone.told, kept.told) == ([1], [1])
+def test_followers_are_not_kept_alive() -> None:
+    deaths, kept, gone = Deaths(), Follower(), Follower()
+    deaths.follow(gone, Follower.remove)
+    deaths.follow(kept, Follower.remove)
+    deaths.check()
+    deaths.run(only(Entity(1)), [])
+    deaths.run_one(Entity(2), [])
+    assert gone.dead == kept.dead == [1, 2]
     del gone
-    callbacks.check()
-    callbacks.run(2, [])
-    assert kept.told == [1, 2]
-    assert len(callbacks.entries) == 1
+    deaths.check()
+    deaths.run(only(Entity(3)), [])
+    deaths.run_one(Entity(4), [])
+    assert kept.dead == [1, 2, 3, 4]
 
 
-def test_dead_methods_are_dropped_when_others_come() -> None:
-    callbacks = Callbacks[int]()
+def test_gone_followers_are_dropped() -> None:
+    deaths = Deaths()
     for _ in range(5):
-        callbacks.add_weak(Listener().tell)
-    assert len(callbacks.entries) == 1
+        deaths.follow(Follower(), Follower.remove)
+    assert not deaths.entries
 
 
-def test_a_guard_refuses() -> None:
-    callbacks, listener = Callbacks[int](), Listener()
-    callbacks.add(lambda _: None)
-    subscription = callbacks.add_weak(listener.tell, listener.guard)
-    listener.refuse = True
+def test_a_locked_follower_refuses() -> None:
+    deaths, follower = Deaths(), Follower()
+    deaths.add(lambda _: None)
+    deaths.follow(follower, Follower.remove)
+    deaths.check()
+    follower._locks = 1
     with pytest.raises(PermissionError):
-        callbacks.check()
-    subscription.cancel()
-    callbacks.check()
+        deaths.check()
+
+
+def test_one_death_is_told_as_many_are() -> None:
+    deaths, follower = Deaths(), Follower()
+    told: list[np.ndarray[Any, Any]] = []
+    errors: list[BaseException] = []
+    first, second = KeyboardInterrupt(), ValueError()
+    deaths.add(raiser(first))
+    deaths.add(told.append)
+    deaths.follow(follower, Follower.remove)
+    deaths.add(raiser(ExceptionGroup("", [second])))
+    cancelled = deaths.add(told.append)
+    deaths.add(told.append)
+    cancelled.cancel()
+    deaths.run_one(Entity(7), errors)
+    assert follower.dead == [7]
+    assert [es.tolist() for es in told] == [[7], [7]]
+    assert not any(es.flags.writeable for es in told)
+    assert errors == [first, second]
+
+
+def test_a_follower_that_fails_removes_it_all_the_same() -> None:
+    deaths, follower = Deaths(), Follower()
+    errors: list[BaseException] = []
+    deaths.follow(follower, raiser_of_two(ValueError()))
+    deaths.run_one(Entity(7), errors)
+    assert (follower.dead, errors) == ([7], [])
 
 
 groups = st.recursive(
@@ -148,7 +185,7 @@ def test_leaves_are_in_order(error: BaseException) -> None:
             return [leaf for inner in error.exceptions for leaf in expected(inner)]
         return [error]
 
-    found = _leaves(error)
+    found = flattened(error)
     assert list(map(id, found)) == list(map(id, expected(error)))
 
 
@@ -157,7 +194,7 @@ def test_leaves_of_a_very_deep_group() -> None:
     group: Exception = error
     for _ in range(5000):
         group = ExceptionGroup("", [group])
-    assert _leaves(group) == [error]
+    assert flattened(group) == [error]
 
 
 # -- dispatch --------------------------------------------------------------------------------------

@@ -142,7 +142,8 @@ class EntityMachine(RuleBasedStateMachine):
         bad = data.draw(dead.filter(lambda e: e not in self.model.live))
         position = data.draw(st.integers(0, len(live)))
         if live and live != [0]:
-            with pytest.raises(StaleEntityError, match=f"{bad} at position {position} is not al"):
+            named = rf"{bad}\)? at position {position} is not alive"
+            with pytest.raises(StaleEntityError, match=named):
                 self.entities.destroy_many([*live[:position], bad, *live[position:]])
             with pytest.raises(StaleEntityError, match=f"position {len(live)} is repeated"):
                 self.entities.destroy_many([*live, live[0], live[0]])
@@ -440,16 +441,19 @@ class Follower:
     """What a component manager with `destroy: callback` does."""
 
     def __init__(self, entities: Any) -> None:
-        self.locked = False
+        self._locks = 0
         self.dead: list[int] = []
-        entities._attach(self.before, self.after)
+        entities._attach(self, Follower.remove)
 
-    def before(self) -> None:
-        if self.locked:
+    def _before_destroy(self) -> None:
+        if self._locks:
             raise StructureLockedError("locked")
 
-    def after(self, es: Any) -> None:
+    def _entities_destroyed(self, es: Any) -> None:
         self.dead += es.tolist()
+
+    def remove(self, e: int) -> None:
+        self.dead.append(e)
 
 
 def test_managers_and_callbacks_are_told_in_order_of_registration() -> None:
@@ -466,14 +470,14 @@ def test_a_locked_manager_keeps_entities_alive() -> None:
     entities = manager()
     first, second = Follower(entities), Follower(entities)
     a, b = entities.create_many(2).tolist()
-    second.locked = True
+    second._locks = 1
     with pytest.raises(StructureLockedError):
         entities.destroy(a)
     with pytest.raises(StructureLockedError):
         entities.destroy_many([a, b])
     assert entities.alive_many([a, b]).all()
     assert first.dead == second.dead == []
-    second.locked = False
+    second._locks = 0
     entities.destroy_many([b, a])
     assert first.dead == second.dead == [b, a]
 
@@ -485,7 +489,7 @@ def test_a_manager_locked_when_a_queued_entitys_turn_comes() -> None:
 
     def lock_and_destroy(es: Any) -> None:
         if a in es:
-            follower.locked = True
+            follower._locks = 1
             entities.destroy(b)
             raise KeyError(b)
 

@@ -264,8 +264,13 @@ COLUMNS |= {f"b_{scalar}": np.tile(edges(scalar), 17) for scalar in SCALARS}
 
 def inputs(case: Case, row: int) -> dict[str, Any]:
     """The fields that a case reads."""
+    return {name: COLUMNS[name][row] for name in fields_of(case)}
+
+
+@cache
+def fields_of(case: Case) -> list[str]:
     text = f"{case.text} {case.where}"
-    return {name: column[row] for name, column in COLUMNS.items() if name in text}
+    return [name for name in COLUMNS if name in text]
 
 
 @cache

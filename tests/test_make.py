@@ -3,93 +3,25 @@
 from __future__ import annotations
 
 import tomllib
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import pytest
 from black import format_str
 from black.mode import Mode, TargetVersion
 
-from ecsgen import render, schema
-from ecsgen.config import Backend, Options
-from ecsgen.diagnostics import Diagnostics
-from ecsgen.files import fingerprint
 from ecsgen.files.fingerprint import digest
 from ecsgen.make import make_all
 from ecsgen.render.output import Output
 from ecsgen.style import PINNED_BLACK, Style
-from tests.random_schemas import ENUMS, Schemas, over_chunks, together
 
 ROOT = Path(__file__).parent.parent
 PINNED = Style(PINNED_BLACK, 88)
-LONGER = (0, 4, 8, 16, 40)
-"""By how many characters names are longer than usual, at most."""
 
 
 def blackened(source: bytes, line_length: int = 88) -> bytes:
     mode = Mode(line_length=line_length, target_versions={TargetVersion.PY311})
     return format_str(source.decode(), mode=mode).encode()
-
-
-def rendered(schemas: Path, backend: Backend = "numpy") -> dict[str, bytes]:
-    """The modules of a package with its tests, before black."""
-    found = Diagnostics()
-    project = schema.load(schemas, found)
-    assert project is not None, found.errors
-    options = Options(schemas, schemas / "out", backend, schemas / "out/tests", 1, line_length=88)
-    outputs = render.outputs(project, options)
-    return {each.path: each.make().encode() for each in outputs if each.path.endswith(".py")}
-
-
-class _Seen:
-    """Modules that black has had already: many are the same in every package."""
-
-    @staticmethod
-    @cache
-    def is_blacks(text: bytes) -> bool:
-        return blackened(text) == text
-
-
-needs_pinned = pytest.mark.skipif(
-    fingerprint.black_version() != PINNED_BLACK,
-    reason="templates are written for another version of black",
-)
-
-
-@needs_pinned
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
-def test_shipped_modules_in_style_are_blacks(backend: Backend) -> None:
-    modules = rendered(ROOT / "schemas", backend)
-    known = {path: text for path, text in modules.items() if PINNED.has(text)}
-    assert len(known) > 0.9 * len(modules)
-    assert [path for path, text in known.items() if not _Seen.is_blacks(text)] == []
-
-
-@needs_pinned
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
-@pytest.mark.parametrize("number", range(15))
-def test_random_modules_in_style_are_blacks(number: int, backend: Backend, tmp_path: Path) -> None:
-    """With names of any length: what the rule keeps from black, black would leave alone."""
-    text = long_winded(number, LONGER[number % len(LONGER)])
-    (tmp_path / "all.yaml").write_text(text, encoding="utf-8")
-    modules = rendered(tmp_path, backend)
-    known = {path: text for path, text in modules.items() if PINNED.has(text)}
-    assert len(known) > len(modules) / 4
-    assert [path for path, text in known.items() if not _Seen.is_blacks(text)] == []
-
-
-def long_winded(number: int, most: int) -> str:
-    """Schemas of all kinds whose names are up to so many characters longer than usual."""
-    schemas = Schemas(number)
-    world = schemas.world()
-    drafts = [schemas.stretched(schemas.component(f"Mix{letter}"), most) for letter in "ABC"]
-    first = [schemas.stretched(draft, most) for draft in schemas.chunked("XY")[0]]
-    for draft in first:
-        draft.keys = {"doc": draft.keys["doc"]}  # kernels of chunks are the world's
-    members = ", ".join(draft.name for draft in first)
-    world += f"archetypes: {{components: [{members}]}}\n" + over_chunks(first) + together(drafts)
-    known = "component: Known\nids: true\n"
-    return "---\n".join([world, ENUMS, known, *(draft.text for draft in (*drafts, *first))])
 
 
 @pytest.mark.parametrize(

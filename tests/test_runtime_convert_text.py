@@ -178,15 +178,21 @@ class Broken:
 OBJECT = ObjectField("C.f")
 
 
+@pytest.mark.parametrize("value", [np.ones(3), [], [1], [[1, 2, 3]]])
+def test_lists_of_another_length_are_refused(value: Any) -> None:
+    assert OBJECT.one(value) is value
+    for rows in {0, 2, 5} - {len(value)}:
+        with pytest.raises(ValueError, match=rf"one per row, not {len(value)}; .* \[x\] \* {rows}"):
+            OBJECT.many(value, rows)
+
+
 @pytest.mark.parametrize(
     "value",
-    [None, 1, "ab", (1, 2), {1: 2}, Broken(), np.array(5), np.ones(3), [], [1], [[1, 2, 3]]],
+    [None, 1, "ab", (1, 2), {1: 2}, Broken(), np.array(5)],
 )
 def test_one_object_for_all(value: Any) -> None:
     assert OBJECT.one(value) is value
     for rows in (0, 2, 5):
-        if isinstance(value, list) and len(value) == rows:
-            continue
         got = OBJECT.many(value, rows)
         assert got.dtype == object
         column = np.empty(rows, object)

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import black
 import pytest
-from black.mode import TargetVersion
 
 from ecsgen import policies, render, schema, world_features
 from ecsgen.config import load_options
@@ -81,14 +79,6 @@ def test_blocks_of_the_world_are_listed() -> None:
     paths = [template_folder() / name for name in ("world.py.j2", "tests/world.py.j2")]
     asked = {name for path in paths for name in STEP.findall(path.read_text("utf-8"))}
     assert asked == BLOCKS.keys()
-
-
-@pytest.mark.parametrize("path", sorted(outputs()))
-def test_black_leaves_the_text_alone(path: str) -> None:
-    """black takes three times as long for lines that it has to change."""
-    text = outputs()[path].make()
-    mode = black.Mode(line_length=88, target_versions={TargetVersion.PY311})
-    assert black.format_str(text, mode=mode) == text
 
 
 @pytest.mark.parametrize("component", shipped().components, ids=lambda c: str(c.name))

@@ -320,7 +320,7 @@ fields: {x: f32}
 ---
 component: Node
 fields:
-  line_of: u8
+  lines: u8
   turn: {type: "f64[2,2]", split: true}
   line: {type: "f64[2]", split: true}
 kernels:

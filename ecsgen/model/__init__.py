@@ -115,7 +115,7 @@ class Component:
     release: bool = False  # true with destroy: callback
     ids: bool = False  # true with owner: none
     partition: Literal["", "active", "inactive"] = ""
-    hierarchy: Literal["", "root", "destroy"] = ""
+    hierarchy: Literal["", "root", "destroy", "die"] = ""
     cold: Literal["inline", "indirect"] = "inline"
     reserve: int = 0  # rows of `growth: {reserve: N}`, rounded up to 64s; 0 means doubling
     ring: int = 0  # how many instances there may be; 0 means any number

@@ -15,6 +15,16 @@ def _columns(component: Component) -> tuple[Column, ...]:
     return tuple(Column(name, "u32", doc=doc, holds_rows=True) for name, doc in docs.items())
 
 
+def _while_following(component: Component) -> str:
+    """A ring makes room row by row, and only moves in bulk tell where parents go."""
+    if not component.ring:
+        return ""
+    return """
+        if self._followed.rows is not None:
+            return self._destroy_rows(np.array([row]))
+    """
+
+
 POLICY = Policy(
     name="hierarchy",
     applies=lambda c: bool(c.hierarchy),
@@ -24,6 +34,7 @@ POLICY = Policy(
     state=("_levels",),
     columns=_columns,
     calls={
+        "expand_one": _while_following,
         "appended_one": """
             data._parent_cells[row] = NIL
             data._first_child_cells[row] = NIL

@@ -2,15 +2,18 @@
 
 from ecsgen.policies.policy import Policy
 
+WITH_ITS_DESCENDANTS = """
+    if data._first_child_cells[row] != NIL:
+        return self._destroy_rows(np.array([row]))
+"""
+
 POLICY = Policy(
     name="orphans_destroy",
     applies=lambda c: c.hierarchy == "destroy",
     order=26,
     calls={
-        "expand_one": """
-            if data._first_child_cells[row] != NIL:
-                return self._destroy_rows(np.array([row]))
-        """,
+        "settings": "_BY_ROW: ClassVar = False",
+        "expand_one": WITH_ITS_DESCENDANTS,
         "expand_many": "gone = self._with_descendants(gone)",
     },
 )

@@ -44,6 +44,10 @@ class Policy:
     columns: Callable[[Component], tuple[Column, ...]] = _no_columns
     calls: Mapping[str, Text] = field(default_factory=dict)
     """What it does at each step that concerns it; see `steps`."""
+    keyword: str = ""
+    """A parameter of `create` beside the fields."""
+    keyword_many: str = ""
+    """A parameter of `create_many` beside the fields."""
     raises: tuple[str, ...] = ()
     """What `create` may raise because of it, as lines of a docstring."""
     note: Text = ""
@@ -67,6 +71,11 @@ def for_one(text: str) -> Callable[[Component], str]:
     return lambda component: text if component.instances == "one" else ""
 
 
+def runs_callbacks(component: Component) -> bool:
+    """Return whether callbacks may run when rows go: its own, or those of entities that die."""
+    return component.release or component.hierarchy == "die"
+
+
 A_DEAD_ENTITY = "a dead entity had the same index"
 """Why rows of before are in the way where an entity's index says where its row is."""
 
@@ -78,7 +87,7 @@ def eviction(is_in_the_way: str, removal: str, why: str) -> Callable[[Component]
     """
 
     def text(component: Component) -> str:
-        if not component.release:
+        if not runs_callbacks(component):
             return f"if {is_in_the_way}:\n    {removal}  # {why}"
         return (
             f"if {is_in_the_way}:\n"

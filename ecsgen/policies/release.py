@@ -10,7 +10,10 @@ POLICY = Policy(
     state=("_released",),
     calls={
         "around": "with self._dispatch:",
-        "release_one": "self._release_row(row)",
+        "release_one": """
+            if not told and self._released.entries:
+                return self._destroy_told(row)
+        """,
         "release_many": "self._release(gone)",
     },
 )

@@ -28,6 +28,8 @@ class Step:
 
 STEPS = (
     Step("check_row", "accessors", "make sure that `row` is in use", may_raise=True),
+    Step("asked_one", "create", "leave it to others if more is asked for", may_raise=True),
+    Step("asked_many", "create_many", "leave it to others if more is asked for", may_raise=True),
     Step("admit_one", "create", "refuse what can't have a row; `_slot`: its index", may_raise=True),
     Step("reserve_one", "create", "allocate all that the row needs", may_raise=True),
     Step("evict_one", "create", "remove rows that are in the way", may_raise=True),
@@ -43,10 +45,10 @@ STEPS = (
     Step("settled_many", "_append_many", "bring the rows where they belong"),
     Step("expand_one", "_destroy_row", "let others go with the row"),
     Step("expand_many", "_destroy_rows", "let others go with the rows `gone`"),
-    Step("around", "_destroy_row, _destroy_rows", "what the rest of the method stands in"),
+    Step("release_one", "_destroy_row", "have callbacks told first; `told`: whether they are"),
     Step("plan_removal_one", "_destroy_row", "find out what is left; allocate"),
+    Step("around", "_destroy_rows", "what the rest of the method stands in"),
     Step("plan_removal", "_destroy_rows", "find out which rows move; allocate"),
-    Step("release_one", "_destroy_row", "tell callbacks"),
     Step("release_many", "_destroy_rows", "tell callbacks"),
     Step("plan_again", "_destroy_rows", "the same of what callbacks may change"),
     Step("removing_one", "_destroy_row", "forget the row, which is still readable"),
@@ -57,6 +59,7 @@ STEPS = (
     Step("moved_many", "_move_many", "the same of rows src[k] and dst[k]"),
     Step("vacated_one", "_destroy_row", "empty what is behind the last row now"),
     Step("vacated_many", "_destroy_rows", "the same of rows [data._n, n)"),
+    Step("removed_many", "_destroy_rows", "let others know, who may raise what callbacks raise"),
     Step("swapping", "_swap_over", "keep what the spare row holds"),
     Step("swapped", "_swap_over", "give the spare row back what it held"),
 )

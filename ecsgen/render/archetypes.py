@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ecsgen.model import Component, Project
 from ecsgen.model.chunks import chunk_rows
-from ecsgen.render.calls import call, collection
+from ecsgen.render.calls import collection, disjunction
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.quoting import WIDTH
@@ -30,7 +30,6 @@ def chunked_components(project: Project) -> tuple[Component, ...]:
 def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: int) -> str:
     """Return the module of the archetypes; `rows` with all components fit into a chunk."""
     names = [m.name for m in members]
-    bound = names[0] if len(names) == 1 else f'"{" | ".join(names)}"'
     given = ", ".join(f"{k}: {m.module}" for k, m in enumerate(members))
     line = f"        given = {{{given}}}"
     if len(line) > WIDTH:
@@ -44,7 +43,7 @@ def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: in
             chunk=chunk,
             imports_marker=MARKER,
             parts_line=collection("PARTS: Final = ", [f"{name}Data" for name in names], 0),
-            row_line=call("_Row = TypeVar", ['"_Row"', f"bound={bound}"], 0),
+            any_row_line=disjunction("_AnyRow: TypeAlias = ", names),
             given_line=line,
             summary=f"{rows} rows with all of them fit into a chunk.",
         )

@@ -10,6 +10,7 @@ from ecsgen.render.calls import call, collection
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
+from ecsgen.render.proxy_spelling import chunk_field_line
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.spelling import Spelling
 from ecsgen.render.split_spelling import SplitSpelling, ndindex, row_field
@@ -63,16 +64,6 @@ class ChunkedSpelling(ComponentSpelling):
         return "\n".join(["COLUMNS: Final = (", *lines, ")"])
 
     @property
-    def converters_lines(self) -> str:
-        """The constant of the fields' converters, by name."""
-        items = [f"{literal(f.name)}: {f.constant}" for f in self.fields]
-        head = "CONVERTERS: Final[Mapping[str, Field | ObjectField]] = "
-        line = f"{head}{{{', '.join(items)}}}"
-        if len(line) <= WIDTH:
-            return line
-        return "\n".join([f"{head}{{", *(f"    {item}," for item in items), "}"])
-
-    @property
     def checked_line(self) -> str:
         """The statement that returns the checked fields of one row."""
         return collection("return ", [f.name if f.is_object else f.local for f in self.fields], 8)
@@ -96,6 +87,11 @@ class ChunkedSpelling(ComponentSpelling):
             if field.is_nested and len(line) > WIDTH and line in lines:
                 lines[lines.index(line)] = _nested_lines(field, 12)
         return "\n".join(lines)
+
+    @property
+    def proxy_fields(self) -> list[str]:
+        """The statements that make the attributes of a proxy."""
+        return [chunk_field_line(spelling) for spelling in self.fields]
 
     @property
     def split_fields(self) -> list[SplitSpelling]:

@@ -30,6 +30,8 @@ def component_module(component: Component) -> str:
         words={"views": f", {literal_names(c.views)}" if c.views else ""},
         pieces={
             "again": lambda indent: call("return self.create", c.again, indent),
+            "made": lambda indent: call("_made = self.create", c.again, indent),
+            "created_below": lambda indent: c.created_below(indent),
             "move_row": lambda indent: c.move_lines("data", indent),
         },
     )

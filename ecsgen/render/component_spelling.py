@@ -10,8 +10,9 @@ from ecsgen.model import Base, Component
 from ecsgen.model.columns import field_columns
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
-from ecsgen.render.calls import collection, signature
+from ecsgen.render.calls import call, collection, created, keywords, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
+from ecsgen.render.proxy_spelling import accessor_lines, field_line
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.spelling import (
@@ -111,9 +112,24 @@ class ComponentSpelling:
         return self.owned and not self.fields
 
     @property
+    def has_create_many(self) -> bool:
+        """Whether its `create_many` is its own: that of other tags takes entities alone."""
+        return not self.is_tag or any(policy.keyword_many for policy in self._policies)
+
+    @property
     def is_packed(self) -> bool:
         """Whether rows move into holes."""
         return self.component.lookup != "direct"
+
+    @property
+    def infos_lines(self) -> str:
+        """The constant of what the schema says of each field."""
+        infos = [field.info_arguments for field in self.fields]
+        one = call("field_info", infos[0], 0)
+        if len(infos) == 1 and len(one) + len("FIELDS: Final = (,)") <= WIDTH:
+            return f"FIELDS: Final = ({one},)"
+        lines = [call("field_info", arguments, 4, ",") for arguments in infos]
+        return "\n".join(["FIELDS: Final = (", *lines, ")"])
 
     # --- classes ---------------------------------------------------------------------------------
 
@@ -156,6 +172,36 @@ class ComponentSpelling:
     def objects_line(self) -> str:
         """The statement that names the columns of objects."""
         return objects_line(self.objects)
+
+    # --- one row at a time ---------------------------------------------------------------------
+
+    @property
+    def proxy(self) -> str:
+        """The class of its rows with the fields as attributes."""
+        return f"{self.name}Ref"
+
+    @property
+    def proxy_base(self) -> str:
+        """The class of the runtime that this one inherits from."""
+        base = "EntityProxy" if self.owned else "IdProxy"
+        return self.aliases.get(base, base)
+
+    @property
+    def rows_note(self) -> str:
+        """What the docstring of `rows` says of changes meanwhile."""
+        if self.component.instances == "many":
+            return "A structural change ends the loop with StaleInstanceError."
+        return "Those that go before their turn are skipped."
+
+    @property
+    def proxy_fields(self) -> list[str]:
+        """The statements that make the attributes of a proxy."""
+        return [field_line(spelling, self.manager) for spelling in self.fields]
+
+    @property
+    def proxy_accessors(self) -> list[str]:
+        """The statements that make the accessors that take an entity, or an id."""
+        return accessor_lines(self.fields, self.owned)
 
     # --- sorting ---------------------------------------------------------------------------------
 
@@ -212,13 +258,17 @@ class ComponentSpelling:
     def head(self, method: str) -> str:
         """The lines that begin a method which takes an entity and a row's values."""
         whom = ["entity: Entity", "/"] if self.owned else []
-        return self._head(method, [*whom, *self.parameters], self.handle)
+        more = [policy.keyword for policy in self._policies if policy.keyword]
+        named = [*self.parameters, *(more if method == "create" else [])]
+        return self._head(method, [*whom, *keywords(named)], self.handle)
 
     @property
     def head_many(self) -> str:
         """The lines that begin `create_many`."""
         whom = ["entities: ArrayLike" if self.owned else "count: int", "/"]
-        return self._head("create_many", [*whom, *self.parameters_many], self.handles)
+        more = [policy.keyword_many for policy in self._policies if policy.keyword_many]
+        named = keywords([*self.parameters_many, *more])
+        return self._head("create_many", [*whom, *named], self.handles)
 
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
         if not self.fields:
@@ -229,14 +279,12 @@ class ComponentSpelling:
     @property
     def parameters(self) -> list[str]:
         """The fields as keyword parameters of one row's values."""
-        named = [f"{s.name}: {s.write_type} = {s.default}" for s in self.fields]
-        return ["*", *named] if named else []
+        return [f"{s.name}: {s.write_type} = {s.default}" for s in self.fields]
 
     @property
     def parameters_many(self) -> list[str]:
         """The fields as keyword parameters of columns."""
-        named = [f"{s.name}: {s.many_type} = {s.default}" for s in self.fields]
-        return ["*", *named] if named else []
+        return [f"{s.name}: {s.many_type} = {s.default}" for s in self.fields]
 
     @property
     def checked_fields(self) -> list[Spelling]:
@@ -256,9 +304,21 @@ class ComponentSpelling:
     @property
     def created_many(self) -> str:
         """The statement that ends `create_many`."""
-        given = [f'"{s.name}": {s.name}' for s in self.fields]
-        whom = "entities" if self.owned else "count"
-        return created(whom, given)
+        return created("_create_many", [self._whom], self._given, 8)
+
+    def created_below(self, indent: int) -> str:
+        """The same with parents."""
+        return created("_create_children", ["parents", self._whom], self._given, indent)
+
+    @property
+    def _whom(self) -> str:
+        """What many rows are created for, as `create_many` names it."""
+        return "entities" if self.owned else "count"
+
+    @property
+    def _given(self) -> list[str]:
+        """The items of the dict of the columns that `create_many` is given."""
+        return [f'"{s.name}": {s.name}' for s in self.fields]
 
     def default_of(self, column: Spelling) -> str:
         """A column's default: its field's constant, or the value for a part of a split field."""
@@ -286,18 +346,3 @@ class ComponentSpelling:
             for tag in spelling.column.tags:
                 groups.setdefault(tag, []).append(spelling)
         return groups
-
-
-def created(whom: str, given: list[str]) -> str:
-    """Return the call that creates many rows from a dict of columns, as black lays it out."""
-    line = f"        return self._create_many({whom}, {{{', '.join(given)}}})"
-    if len(line) <= WIDTH:
-        return line
-    inner = f"            {whom}, {{{', '.join(given)}}}"
-    if len(inner) <= WIDTH:
-        return f"        return self._create_many(\n{inner}\n        )"
-    columns = f"            {{{', '.join(given)}}},"
-    if len(columns) > WIDTH:
-        items = "".join(f"                {one},\n" for one in given)
-        columns = f"            {{\n{items}            }},"
-    return f"        return self._create_many(\n            {whom},\n{columns}\n        )"

@@ -21,8 +21,17 @@ STANDARD = {
     "Struct": "struct",
     **dict.fromkeys(
         (
-            *("Any", "ClassVar", "Final", "Literal", "NamedTuple", "Protocol", "TypeVar"),
-            *("TypedDict", "Unpack", "overload"),
+            *(
+                "Any",
+                "ClassVar",
+                "Final",
+                "Literal",
+                "NamedTuple",
+                "Never",
+                "Protocol",
+                "TypeAlias",
+            ),
+            *("TypeVar", "TypedDict", "Unpack", "overload"),
         ),
         "typing",
     ),

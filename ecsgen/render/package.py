@@ -32,6 +32,7 @@ EXPORTED = (
     "EcsError",
     "Entity",
     "EntityArray",
+    "FieldInfo",
     "HierarchyError",
     "Id",
     "Instance",

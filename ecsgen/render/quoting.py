@@ -37,6 +37,22 @@ def literal(value: Default) -> str:
     return repr(value)
 
 
+def split_literal(text: str, indent: int) -> str:
+    """Return text as a literal; what is too long for a line as one string per line."""
+    whole = literal(text)
+    if indent + len(whole) < WIDTH:
+        return whole
+    parts = textwrap.wrap(
+        text,
+        WIDTH // 2,
+        drop_whitespace=False,
+        replace_whitespace=False,
+        expand_tabs=False,
+        break_on_hyphens=False,
+    )
+    return f"\n{' ' * indent}".join(map(literal, parts))
+
+
 def _float(value: float) -> str:
     if math.isnan(value):
         return 'float("nan")'
@@ -46,8 +62,9 @@ def _float(value: float) -> str:
 
 
 def _quoted(value: str | bytes) -> str:
-    """Return the repr with double quotes unless that would need escapes."""
+    """Return the repr with double quotes unless that would need more escapes."""
     prefix, body = ("b", repr(value)[1:]) if isinstance(value, bytes) else ("", ascii(value))
-    if body.startswith("'") and '"' not in body:
-        body = f'"{body[1:-1]}"'
+    inner = body[1:-1]
+    if body.startswith("'") and inner.count('"') <= inner.count("'"):
+        body = '"' + inner.replace("\\'", "'").replace('"', '\\"') + '"'
     return prefix + body

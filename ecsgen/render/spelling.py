@@ -8,7 +8,7 @@ from typing import ClassVar
 from ecsgen.model import Base
 from ecsgen.render.calls import call, collection, display, signature
 from ecsgen.render.column_spelling import ColumnSpelling
-from ecsgen.render.quoting import literal
+from ecsgen.render.quoting import WIDTH, literal, split_literal
 
 WRITTEN_OUT = 4
 """Cells of up to this many elements are written one by one."""
@@ -63,6 +63,29 @@ class Spelling(ColumnSpelling):
             arguments = [self.constant, self._default_cell]
             lines.append(call(f"{self._default_word}: Final = word", arguments, 0))
         return "\n".join(lines)
+
+    @property
+    def row_default(self) -> str:
+        """The expression for the default as the accessor returns it."""
+        if self._type.base is Base.BYTES:
+            return f'{self.default}.ljust({self.nbytes}, b"\\0")'
+        return self.default
+
+    @property
+    def row_default_lines(self) -> str:
+        """The field in the class of rows."""
+        head = f"{self.name}: {self.read_type} = "
+        line = f"{head}{self.row_default}"
+        return line if len(line) + 4 <= WIDTH else f"{head}(\n        {self.row_default}\n    )"
+
+    @property
+    def info_arguments(self) -> list[str]:
+        """What the schema says of the field beside what its converter knows."""
+        unit = [literal(self.unit)] if self.unit else []
+        doc = split_literal(self.doc, 8) if self.doc else ""
+        docs = [doc if unit else f"doc={doc}"] if doc else []
+        tags = literal(self.column.tags)
+        return [self.constant, literal(self._type.text), self.row_default, tags, *unit, *docs]
 
     @property
     def _default_cell(self) -> str:
@@ -127,7 +150,7 @@ class Spelling(ColumnSpelling):
     @property
     def accessor_line(self) -> str:
         """The line that begins the accessor."""
-        return signature(self.name, ["self", "row: Instance", "/"], self.read_type, 4)
+        return signature(self.name, ["self", "row: int", "/"], self.read_type, 4)
 
     def checked_lines(self, indent: int) -> str:
         """The statements that convert the value for a new row; most leave it at the default."""

@@ -19,7 +19,7 @@ from ecsgen.schema.language import (
     HierarchySpec,
     PartitionSpec,
 )
-from ecsgen.schema.names import DERIVED_CLASSES, check_member, module_name
+from ecsgen.schema.names import DERIVED_CLASSES, OWN_ACCESSORS, check_member, module_name
 from ecsgen.schema.policies import check_policies, whole_lines
 from ecsgen.schema.programs import Refused, with_programs
 from ecsgen.schema.types import BadTypeError, Known, parse_type
@@ -40,6 +40,7 @@ def build_component(
     kernels, reductions = builder.methods()
     builder.claim_split_columns(fields)
     builder.claim_searches(fields)
+    builder.claim_accessors(fields)
     check_policies(draft, diagnostics)
     growth = spec.growth
     component = Component(
@@ -214,6 +215,13 @@ class _Builder:
                 for column in split_columns(field.name, field.type.shape):
                     what = f"a column of the split field {quote(field.name)}"
                     self._claims.claim(column, what, field.marks[""])
+
+    def claim_accessors(self, fields: tuple[Field, ...]) -> None:
+        for field in fields:
+            for method in (f"{field.name}_of", f"set_{field.name}_of"):
+                if method not in OWN_ACCESSORS:
+                    what = f"the accessor of {quote(field.name)} by entity"
+                    self._claims.claim(method, what, field.marks[""])
 
     def claim_searches(self, fields: tuple[Field, ...]) -> None:
         for field in fields:

@@ -115,8 +115,9 @@ class PartitionSpec(Strict):
 class HierarchySpec(Strict):
     """Parent, child and sibling links between instances."""
 
-    orphans: Literal["root", "destroy"] = Field(
-        description="What becomes of the children of a destroyed instance."
+    orphans: Literal["root", "destroy", "die"] = Field(
+        description="What becomes of the children of an instance that goes: they become roots, go "
+        "with it, descendants and all, or do so together with their entities."
     )
 
 

@@ -30,26 +30,27 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
         "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
         "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
-        "CapacityError BrokenManagerError StaleViewWarning Archetypes ArchetypeChunk"
+        "CapacityError BrokenManagerError StaleViewWarning FieldInfo Archetypes ArchetypeChunk "
+        "EntityView"
     ),
     "what its modules import": _words(
         "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
         "Generic INDEX_MASK IntEnum IntFlag Iterable Iterator Literal Mapping NDArray NamedTuple "
-        "NewType Optional Path Protocol Random Self Sequence Struct SupportsIndex TypeAlias "
+        "Never NewType Optional Path Protocol Random Self Sequence Struct SupportsIndex TypeAlias "
         "TypeVar TypedDict Union Unpack Warning"
     ),
     "constants of its modules": _words(
         "COLD_COLUMNS COLD_DEFAULT COLD_DEFAULTS COLD_ROW_BYTES COLD_STRUCT COLUMNS MANAGER "
-        "ROW_BYTES SORT_KEYS CONVERTERS CHUNK_BYTES PARTS"
+        "ROW_BYTES SORT_KEYS CONVERTERS FIELDS CHUNK_BYTES PARTS"
     ),
     "what their runtime defines": _words(
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FieldsT FloatField Group GroupMember GroupedColumns HandleField IdArray "
-        "GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
+        "FamilyLinks Field FloatField RowsByClass Group GroupMember GroupedColumns HandleField "
+        "IdArray GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
         "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
         "ONE_GENERATION OwnedRows "
         "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField "
-        "WORN_OUT FieldTable ColdRows Manager Planned"
+        "WORN_OUT FieldTable FrontColumns ColdRows Manager Planned"
     ),
     "what their runtime defines for archetypes": _words(
         "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
@@ -66,7 +67,12 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "QueryBlock QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch "
         "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
         "WORD_BITS WideSignedWorld WorldBase WorldManager "
-        "FixedParts UniqueQueryColumn"
+        "FixedParts UniqueQueryColumn BEFORE_AUGMENTED LOAD ReadCells Reader"
+    ),
+    "what their runtime defines for one row or entity at a time": _words(
+        "ArrayField CellView ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
+        "EntityProxy EntityViewBase EntityWorld RowsByClass IdProxy LateRow ManagedPart "
+        "ManagedProxy PLAIN ProxyField ProxyT RowField RowProxy AddedRows SeveralRows"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -80,7 +86,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
 RESERVED_CLASS_NAMES: Final = frozenset().union(*CLASS_GROUPS.values())
 
 # A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
-DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData", "Columns")
+DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData", "Columns", "Ref")
 
 # --- fields, and the kernels and reductions that become methods beside their accessors ------
 
@@ -88,13 +94,13 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "methods of managers": _words(
         "create create_many ensure lookup lookup_many require require_many has has_many destroy "
         "destroy_many remove remove_many entity entities row data capacity nbytes reserve "
-        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD"
+        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD FIELDS"
     ),
     "methods of policies": _words(
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
         "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
         "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
-        "children roots levels parent_many by_age"
+        "children roots levels parent_many parents by_age"
     ),
     "attributes of `data`": _words(
         "n allocated buffer entity tagged present active cold hot row rows slot"
@@ -107,8 +113,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "row_in_use rows_spanned unshared whole_count without_views worn_out"
     ),
     "functions that kernels call": _words(
-        "added as_integers averaged gather largest planes put_where rows_below rows_last scatter "
-        "smallest"
+        "added as_integers averaged largest planes put_rows put_where rows_below rows_last "
+        "smallest take_rows"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation newer older"),
     "decorators in generated code": _words("contextmanager overload property"),
@@ -117,6 +123,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "memoryview isinstance next iter zip"
     ),
 }
+# A field `id` has no accessor by entity: its name is that of a method.
+OWN_ACCESSORS: Final = frozenset(("id_of",))
 # Annotations in a class body would find the field's accessor instead of the class.
 RESERVED_FIELD_NAMES: Final = (
     frozenset().union(*FIELD_GROUPS.values()) | RESERVED_CLASS_NAMES | KEYWORDS
@@ -126,8 +134,9 @@ RESERVED_PREFIXES: Final = ("set_",)
 # --- what becomes an attribute of the world or a module -------------------------------------
 
 WORLD_NAMES: Final = _words(
-    "entities spawn destroy destroy_many gc collect components empty_entities signature "
-    "signatures archetypes self n np"
+    "entities spawn destroy destroy_many destroy_later flush gc collect components "
+    "empty_entities signature signatures archetypes create get MANAGERS QUERIES GROUPS BUNDLES "
+    "self n np"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 
@@ -137,7 +146,8 @@ MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     | frozenset(
         ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
     ),
-    "functions that the world calls": frozenset(("known_fields",)),
+    "methods of views of entities": frozenset(("add", "remove")),
+    "functions that the world calls": frozenset(("known_fields", "unknown_component")),
     "builtins that the world uses as well": FIELD_GROUPS["builtins that generated code uses"],
     "names of devices on Windows": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)

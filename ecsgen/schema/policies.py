@@ -7,7 +7,7 @@ from typing import Any, Final
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language import ComponentSpec, FieldSpec, GrowthSpec
+from ecsgen.schema.language import ComponentSpec, FieldSpec, GrowthSpec, HierarchySpec
 
 # (key, value): a value that the key has; OTHER is any value but the default, and False counts
 # only when it is written, since it contradicts what another key switches on.
@@ -32,6 +32,8 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
         if _holds(draft.spec, *left) and _holds(draft.spec, *right):
             report_contradiction(draft, left[0], right[0], diagnostics)
     spec = draft.spec
+    if isinstance(spec.hierarchy, HierarchySpec) and spec.hierarchy.orphans == "die":
+        _check_mortals(draft, diagnostics)
     if isinstance(spec.growth, GrowthSpec):
         if spec.capacity > whole_lines(spec.growth.reserve):
             report_contradiction(draft, "capacity", "growth", diagnostics)
@@ -53,6 +55,15 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
         if "rows" in kernel.model_fields_set and spec.partition == "off":
             message = "'rows' without a 'partition': all rows are the same"
             diagnostics.add("E402", message, draft.key("kernels", name, "rows"))
+
+
+def _check_mortals(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
+    """Report E401 for rows whose entities are to die, and that have none."""
+    if draft.spec.owner == "none":
+        owner = draft.key("owner")
+        message = f"'orphans: die' does not go with 'owner: none' on line {owner.line}"
+        hint = "use 'orphans: destroy', for these rows have no entities"
+        diagnostics.add("E401", message, draft.key("hierarchy", "orphans"), hint=hint)
 
 
 def whole_lines(rows: int) -> int:

@@ -182,7 +182,8 @@ def _default(field: FieldInfo) -> str:
 def _reserved() -> str:
     parts = [
         _groups("fields, kernels, reductions and arguments", names.FIELD_GROUPS),
-        "Nor can they be the name of a class below, of an enum, or begin with `set_`.\n",
+        "Nor can they be the name of a class below, of an enum, or begin with `set_`. Beside a "
+        "field `x`, `x_of` is taken.\n",
         _groups("components, enums and worlds", names.CLASS_GROUPS),
         "A component `Foo` also makes "
         + " and ".join(f"`Foo{suffix}`" for suffix in names.DERIVED_CLASSES)

@@ -22,6 +22,12 @@ def break_down(whole: Any) -> None:
         object.__setattr__(whole, "__class__", _broken(type(whole)))
 
 
+def break_since(manager: Any, version: int) -> None:
+    """Break a manager of which several rows were to come or go, if some did and others did not."""
+    if not is_broken(manager) and manager.data._version != version:
+        manager._break()
+
+
 def is_broken(whole: object) -> bool:
     """Return whether all calls of `whole` raise."""
     return _MARK in vars(type(whole))

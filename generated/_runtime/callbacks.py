@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 from weakref import WeakMethod
 
 from .handles import EntityArray
@@ -33,20 +33,17 @@ class Subscription:
             remove(self)
 
 
-class _Entry(Generic[_Argument]):
-    """One callback of a list, with the guard that may refuse the run."""
+class Entry:
+    """One callback of a list."""
 
-    __slots__ = ("callback", "guard", "subscription")
+    __slots__ = ("function", "is_active", "subscription")
 
     def __init__(
-        self,
-        subscription: Subscription,
-        callback: Callable[[], Callable[[_Argument], object] | None],
-        guard: Callable[[], Callable[[], object] | None] | None = None,
+        self, subscription: Subscription, function: Callable[[Any], object]
     ) -> None:
+        self.is_active = True
         self.subscription = subscription
-        self.callback = callback
-        self.guard = guard
+        self.function = function
 
 
 class Callbacks(Generic[_Argument]):
@@ -60,66 +57,35 @@ class Callbacks(Generic[_Argument]):
     __slots__ = ("entries",)
 
     def __init__(self) -> None:
-        self.entries: tuple[_Entry[_Argument], ...] = ()
+        self.entries: tuple[Entry, ...] = ()
 
     def add(self, callback: Callable[[_Argument], object]) -> Subscription:
         """Call `callback` from the next run on. Registered twice, it is called twice. O(k)."""
         if not callable(callback):
             raise TypeError(f"a callback must be callable, not {callback!r}")
-        return self._append(lambda: callback, None)
-
-    def add_weak(
-        self,
-        method: Callable[[_Argument], object],
-        guard: Callable[[], object] | None = None,
-    ) -> Subscription:
-        """The same for a bound method, without keeping its object alive.
-
-        `guard`, a bound method too, is asked by `check()`; it raises to refuse a run.
-        """
-        return self._append(
-            WeakMethod(method), None if guard is None else WeakMethod(guard)
-        )
-
-    def check(self) -> None:
-        """Ask every guard; what the first one raises passes through."""
-        for entry in self.entries:
-            guard = entry.guard() if entry.guard is not None else None
-            if guard is not None:
-                guard()
+        subscription = Subscription(self._remove)
+        self.entries = (*self.entries, Entry(subscription, callback))
+        return subscription
 
     def run(self, argument: _Argument, errors: list[BaseException]) -> None:
         """Call all of them; what they raise is appended to `errors` and stops nothing."""
-        for callback in self._live():
-            try:
-                callback(argument)
-            except BaseException as error:
-                errors.extend(_leaves(error))
-
-    def _live(self) -> Iterator[Callable[[_Argument], object]]:
         for entry in self.entries:
-            if not entry.subscription.active:
-                continue
-            callback = entry.callback()
-            if callback is None:
-                entry.subscription.cancel()
-            else:
-                yield callback
+            if entry.is_active:
+                self._tell(entry, argument, errors)
 
-    def _append(
-        self,
-        callback: Callable[[], Callable[[_Argument], object] | None],
-        guard: Callable[[], Callable[[], object] | None] | None,
-    ) -> Subscription:
-        subscription = Subscription(self._remove)
-        alive = tuple(entry for entry in self.entries if entry.callback() is not None)
-        self.entries = (*alive, _Entry(subscription, callback, guard))
-        return subscription
+    def _tell(
+        self, entry: Entry, argument: _Argument, errors: list[BaseException]
+    ) -> None:
+        try:
+            entry.function(argument)
+        except BaseException as error:
+            errors.extend(flattened(error))
 
     def _remove(self, subscription: Subscription) -> None:
-        self.entries = tuple(
-            e for e in self.entries if e.subscription is not subscription
-        )
+        for entry in self.entries:
+            if entry.subscription is subscription:
+                entry.is_active = False
+        self.entries = tuple(entry for entry in self.entries if entry.is_active)
 
 
 class Dispatch:
@@ -132,11 +98,13 @@ class Dispatch:
     group as its context.
     """
 
-    __slots__ = ("_drain", "depth", "errors", "queue")
+    __slots__ = ("_drain", "depth", "errors", "queue", "running")
 
     def __init__(self, drain: Callable[[EntityArray], object] | None = None) -> None:
         self._drain = None if drain is None else WeakMethod(drain)
         self.depth = 0
+        self.running = 0
+        """How many callbacks are at work, each called by the one before."""
         self.errors: list[BaseException] = []
         self.queue: deque[EntityArray] = deque()
 
@@ -166,7 +134,16 @@ class Dispatch:
             # Cycles through tracebacks would keep the frames of managers, with their views.
             del group
 
+    def run_all(self, callbacks: Callbacks[_Argument], argument: _Argument) -> None:
+        """Call all of them, and keep what they raise."""
+        self.running += 1
+        try:
+            callbacks.run(argument, self.errors)
+        finally:
+            self.running -= 1
+
     def _empty_queue(self) -> None:
+        """Destroy what is queued, in order, and what is queued meanwhile."""
         while self.queue:
             batch = self.queue.popleft()
             drain = None if self._drain is None else self._drain()
@@ -175,10 +152,10 @@ class Dispatch:
             try:
                 drain(batch)
             except BaseException as error:
-                self.errors.extend(_leaves(error))
+                self.errors.extend(flattened(error))
 
 
-def _leaves(error: BaseException) -> list[BaseException]:
+def flattened(error: BaseException) -> list[BaseException]:
     """The exceptions in a group and its subgroups, in order; any other exception alone."""
     found: list[BaseException] = []
     pending = [error]

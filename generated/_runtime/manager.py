@@ -10,18 +10,21 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from .broken import break_down
+from .broken import break_down, break_since
 from .callbacks import Dispatch
 from .columns.buffers import Column
+from .columns.field_info import FieldInfo
 from .columns.rows import Rows
 from .convert.base import FieldTable
-from .errors import StructureLockedError
+from .errors import StaleInstanceError, StructureLockedError
 from .fast import speed_up
+from .few import FEW_GONE, few_numbers
 from .handles import Columns, EntityArray, Instance, RowArray
+from .html_tables import manager_table
 from .parts import FixedParts
-from .per_class import copy_methods
-from .placement.rows import distinct, locked
-from .state import numbers_of
+from .per_class import copy_methods, per_class
+from .placement.rows import distinct, locked, unused
+from .reprs import count_text, holder_repr
 
 
 class Manager(FixedParts, ABC):
@@ -35,13 +38,23 @@ class Manager(FixedParts, ABC):
 
     LAYOUT: ClassVar[tuple[Column, ...]]
     """Where each column lies in the buffer."""
+    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
+    """What the schema says of each field, in its order."""
     _ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
-    _FIELDS: ClassVar[FieldTable] = {}
+    _CONVERTERS: ClassVar[FieldTable] = {}
     _PARTS: ClassVar[tuple[str, ...]] = ("data",)
-    _NUMBERS: ClassVar[tuple[str, ...]] = ()
+    _BY_ROW: ClassVar[bool] = True
+    """Whether several rows may come or go one by one, for one leaves the others where they are, or
+    takes the last one's place."""
+    _SINGLY: ClassVar[bool] = True
+    """Whether a row can be created of whatever values fit their fields."""
     _RELEASES: ClassVar[bool] = False
-    """Whether callbacks are told of rows about to go."""
+    """Whether callbacks run when rows go."""
+    _KILLS: ClassVar[bool] = False
+    """Whether entities die when rows go."""
+    _IS_LIST: ClassVar[bool] = False
+    """Whether an entity may have several instances."""
     _locks: int
     data: Rows
 
@@ -57,16 +70,23 @@ class Manager(FixedParts, ABC):
         self._start()
         self._attach()
 
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    def __repr__(self) -> str:
+        return holder_repr(self, count_text(len(self), "row"))
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        return manager_table(self)
+
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
-        numbers = {name: getattr(self, name) for name in numbers_of(type(self))}
-        return {"data": self.data, "numbers": numbers}
+        return {"data": self.data}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._locks = 0
         self.data = state["data"]
-        for name, number in state["numbers"].items():
-            setattr(self, name, number)
         self._attach()
 
     @property
@@ -117,8 +137,10 @@ class Manager(FixedParts, ABC):
         """
         if self._locks:
             raise self._locked()
-        given = self._rows_given(rows)
-        self._destroy_rows(distinct(given, self.data._n, type(self).__name__))
+        few = few_numbers(rows)
+        if not few or not self._destroy_few(few):
+            given = self._rows_given(rows)
+            self._destroy_rows(distinct(given, self.data._n, type(self).__name__))
 
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
@@ -137,6 +159,10 @@ class Manager(FixedParts, ABC):
     @abstractmethod
     def _row(self, row: object) -> Instance:
         """Return a row that is in use, or raise StaleInstanceError."""
+
+    def _unused(self, row: int) -> StaleInstanceError:
+        """Return the error of a row that is not in use."""
+        return unused(row, self.data._n, type(self).__name__)
 
     @abstractmethod
     def _rows_given(self, rows: ArrayLike) -> RowArray:
@@ -182,7 +208,7 @@ class Manager(FixedParts, ABC):
         buffer = self.data._buffer
         return {
             name: field.many(given.get(name, default), count, buffer)
-            for name, (field, default) in self._FIELDS.items()
+            for name, (field, default) in self._CONVERTERS.items()
         }
 
     @property
@@ -196,6 +222,46 @@ class Manager(FixedParts, ABC):
         if self._locks:
             raise self._locked()
         return columns
+
+    @per_class
+    def _has_room(self, count: int) -> bool:
+        """Return whether so many more rows surely need no memory."""
+        data = self.data
+        return data._rows_for(count) <= data._allocated
+
+    def _destroy_few(self, rows: list[int]) -> bool:
+        """Remove a few rows, the last one first, and return True, if that is plain.
+
+        It is if it leaves the others where the bulk way does: the last ones in the holes, in
+        ascending order.
+        """
+        if len(rows) > FEW_GONE or not self._BY_ROW or self._is_watched:
+            return False
+        data, ordered = self.data, sorted(rows, reverse=True)
+        used = self._used_cells()
+        before = end = data._n
+        kept = end - len(rows)
+        for row in ordered:
+            if row == end - 1 >= 0:
+                end = row
+            elif not 0 <= row < kept or row == before:
+                return False
+            if used is not None and not used[row]:
+                return False
+            before = row
+        version = data._version
+        try:
+            for row in ordered:
+                self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
+        except BaseException:
+            break_since(self, version)
+            raise
+        data._version = version + 1
+        return True
+
+    def _used_cells(self) -> memoryview[Any] | None:
+        """Return what is not 0 where a row is in use, if there are holes."""
+        return None
 
     def _own(self, columns: Columns) -> Columns:
         """Return checked columns that no later step of a creation can change."""

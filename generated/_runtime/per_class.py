@@ -31,10 +31,10 @@ def copy_methods(owner: type[Any]) -> None:
     for name, method in found.items():
         is_marked = isinstance(method, FunctionType) and hasattr(method, _MARK)
         if is_marked and name not in vars(owner):
-            setattr(owner, name, _copied(method))
+            setattr(owner, name, with_own_code(method))
 
 
-def _copied(method: FunctionType) -> FunctionType:
+def with_own_code(method: FunctionType) -> FunctionType:
     """Return a function with code of its own; `super()` in it means what it did."""
     copy = FunctionType(
         method.__code__.replace(),

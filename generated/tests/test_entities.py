@@ -212,6 +212,19 @@ def test_a_repeat_among_few_is_refused() -> None:
     assert list(em) == es
 
 
+def test_repeated_entities_may_die_once() -> None:
+    em = EntityManager()
+    es = em.create_many(min(6, entities.INDEX_COUNT)).tolist()
+    died: list[list[int]] = []
+    em.on_destroy(lambda gone: died.append(gone.tolist()))
+    with pytest.raises(StaleEntityError, match="not alive"):
+        em.destroy_many([es[1], es[1], 0], repeats=True)
+    em.destroy_many([es[1], es[0], es[1]], repeats=True)
+    assert died == [[es[1], es[0]]]
+    em.destroy_many(es[2:], repeats=True)
+    assert len(em) == 0
+
+
 @pytest.mark.parametrize("as_many", [False, True])
 def test_many_indices_wait_in_order(as_many: bool) -> None:
     if entities.INDEX_COUNT < 400 or entities.GENERATION_BITS < 4:
@@ -335,20 +348,23 @@ class _Guard:
     """What managers have that destroy their rows together with the entity."""
 
     def __init__(self) -> None:
-        self.refuses = True
+        self._locks = 1
         self.heard: list[list[int]] = []
 
-    def before(self) -> None:
-        if self.refuses:
+    def _before_destroy(self) -> None:
+        if self._locks:
             raise StructureLockedError("not now")
 
-    def after(self, gone: Any) -> None:
+    def _entities_destroyed(self, gone: Any) -> None:
         self.heard.append(gone.tolist())
+
+    def remove(self, gone: int) -> None:
+        self.heard.append([gone])
 
 
 def test_nobody_dies_while_a_manager_refuses() -> None:
     em, guard = EntityManager(), _Guard()
-    em._attach(guard.before, guard.after)
+    em._attach(guard, _Guard.remove)
     es = em.create_many(2)
     for call, given in ((em.destroy, es[0]), (em.destroy_many, es)):
         with pytest.raises(StructureLockedError):
@@ -359,13 +375,13 @@ def test_nobody_dies_while_a_manager_refuses() -> None:
 
 def test_nobody_queued_dies_while_a_manager_refuses() -> None:
     em, guard = EntityManager(), _Guard()
-    em._attach(guard.before, guard.after)
+    em._attach(guard, _Guard.remove)
     first, second = em.create_many(2).tolist()
-    guard.refuses = False
+    guard._locks = 0
 
     def refuse(gone: Any) -> None:
         em.destroy(second)
-        guard.refuses = True
+        guard._locks = 1
 
     em.on_destroy(refuse)
     with pytest.raises(ExceptionGroup) as caught:

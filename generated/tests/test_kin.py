@@ -14,6 +14,7 @@ from ._support.policies import (
     one,
     orphans_root,
     owned,
+    owned_children,
     packed,
     sparse,
 )
@@ -36,6 +37,7 @@ under_test = subject.Subject(
 
 
 class TestKin(
+    owned_children.Cases,
     gc.Cases,
     sparse.Cases,
     doubling.Cases,
@@ -50,6 +52,7 @@ class TestKin(
 
 
 class _Machine(
+    owned_children.Rules,
     gc.Rules,
     sparse.Rules,
     doubling.Rules,

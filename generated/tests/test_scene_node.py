@@ -15,6 +15,7 @@ from ._support.policies import (
     one,
     orphans_destroy,
     owned,
+    owned_children,
     owned_release,
     packed,
     release,
@@ -63,6 +64,7 @@ under_test = subject.Subject(
 
 
 class TestSceneNode(
+    owned_children.Cases,
     callback.Cases,
     owned_release.Cases,
     sparse.Cases,
@@ -79,6 +81,7 @@ class TestSceneNode(
 
 
 class _Machine(
+    owned_children.Rules,
     callback.Rules,
     owned_release.Rules,
     sparse.Rules,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import ActorsGroup, BodiesGroup, Signature
+from .. import ActorsGroup, BodiesGroup, EntityView, Signature
 from .. import Game as _Game
 from . import (
     test_ai_state,
@@ -36,6 +36,7 @@ from ._support.world import (
     bundles,
     chunk_kernels,
     chunk_queries,
+    entity_view,
     groups,
     queries,
     signature,
@@ -154,6 +155,13 @@ class TestSignature(signature.Cases):
     world = Game
     signature = Signature
     subjects: ClassVar = SUBJECTS
+
+
+class TestEntityView(entity_view.Cases):
+    world = Game
+    view = EntityView
+    subjects: ClassVar = SUBJECTS
+    unowned: ClassVar = UNOWNED
 
 
 class TestBundles(bundles.Cases):

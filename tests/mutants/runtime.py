@@ -60,6 +60,11 @@ GROUPS = (
             "shrinking moved nothing", r"(self\._allocate\(capacity\)\n +return) True", r"\1 False"
         ),
         Mutant("saved numbers are not set", r"setattr\(self, name, number\)", "pass"),
+        Mutant("saving loses the version", r'= \("_n", "_version"\)', '= ("_n",)'),
+        Mutant(
+            "saving loses how many rows are in use", r'= \("_n", "_version"\)', '= ("_version",)'
+        ),
+        Mutant("clearing spares the last row", r"return np\.arange\(self\._n\)$", r"\g<0>[:-1]"),
         Mutant("saved rows are not loaded", r"load_rows\(.*\)$", "pass"),
         Mutant("saving loses the capacity", r'state\["allocated"\]\)', "64)"),
         Mutant("owners can be overwritten", r"column\.flags\.writeable = False", "pass"),
@@ -95,7 +100,7 @@ GROUPS = (
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant(
             "the row behind the last is accepted",
-            r"if 0 <= number < data\._n:",
+            r"if 0 <= number < manager\.data\._n:",
             "if 0 <= number <= data._n:",
         ),
         Mutant(
@@ -109,6 +114,7 @@ GROUPS = (
             r"np\.flatnonzero\(tail\) \+ kept",
             "np.flatnonzero(tail)[::-1] + kept",
         ),
+        Mutant("the last one that stays does not move", r"if kept == 0:", "if kept <= 1:"),
         Mutant(
             "orders that are no permutation", r"len\(given\) != n or not seen\.all\(\)", "False"
         ),
@@ -121,16 +127,25 @@ GROUPS = (
         Mutant("none is the last one", r"np\.where\(rows == NIL, rows, moved\)", "moved"),
     ),
     module(
+        "_runtime/per_class.py",
+        ("test_point_mass.py", "test_sound_source.py"),
+        Mutant("a base's method hides a policy's", r"in reversed\((owner\.__mro__)\)", r"in \1"),
+        Mutant("copies know no defaults", r"method\.__defaults__", "None"),
+        Mutant("methods are not marked", r"setattr\(method, _MARK, True\)", "pass"),
+        Mutant("copies share their code", r"method\.__code__\.replace\(\)", "method.__code__"),
+        Mutant("copies have no annotations", r"copy\.__annotations__ = .*", "pass"),
+    ),
+    module(
         "_runtime/callbacks.py",
         ("test_entities.py", "test_texture.py", "test_skinned_mesh.py"),
         Mutant(
             "failing callbacks stop the others",
-            r"(self\.)?errors\.extend\(_leaves\(error\)\)",
+            r"(self\.)?errors\.extend\(flattened\(error\)\)",
             "raise",
         ),
         Mutant("failures are forgotten", r"raise group$", "pass"),
         Mutant("the queued are forgotten", r"self\._empty_queue\(\)$", "pass"),
-        Mutant("a cancelled callback runs", r"if not entry\.subscription\.active:", "if False:"),
+        Mutant("a cancelled callback runs", r"if entry\.is_active:", "if True:"),
     ),
     module(
         "_runtime/convert/numbers.py",

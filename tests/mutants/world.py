@@ -8,8 +8,8 @@ GROUPS = (
         ("test_world.py",),
         Mutant(
             "a manager has entities of its own",
-            r"Manager\(self\.entities\)",
-            "Manager(EntityManager())",
+            r"Manager\)\(self\.entities\)",
+            "Manager)(EntityManager())",
         ),
         Mutant("a manager is not among all", r"^ +\w+: self\.\w+,\n", ""),
         Mutant("a manager does not collect", r"^ {12}self\.\w+,\n", ""),
@@ -18,7 +18,7 @@ GROUPS = (
     module(
         "_runtime/world/base.py",
         ("test_world.py",),
-        Mutant("fields that there are not", r"known_fields\(row, fields\)", "fields"),
+        Mutant("fields that there are not", r"given_columns\(.*\)$", "fields"),
         Mutant("arguments count as held views", r"tuple\(borrowed\)", "()"),
         Mutant("a failing spawn leaves rows", r"manager\.remove_many\(entities\)", "pass"),
         Mutant("a failing spawn uses handles", r"self\.entities\._uncreate\(entities\)", "pass"),
@@ -36,7 +36,18 @@ GROUPS = (
         ),
         Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
         Mutant("components that it does not have", r" if holder\.has\(entity\)\)", ")"),
+        Mutant("a collection does not flush", r"self\.flush\(\)", "pass"),
         Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
+    ),
+    module(
+        "_runtime/world/later.py",
+        ("test_world.py",),
+        Mutant("what is noted is forgotten", r"self\._noted\.append\(note\)", "pass"),
+        Mutant("the first note is forgotten", r"self\._noted = \[note\]", "self._noted = []"),
+        Mutant("the dead are meant", r"handles\[alive\]", "handles"),
+        Mutant("each note is a death", r"without_repeats\((.*)\)$", r"\1"),
+        Mutant("nobody dies", r"self\.entities\.destroy_many\(doomed\)", "pass"),
+        Mutant("nobody is counted", r"return len\(doomed\)", "return 0"),
     ),
     module(
         "_runtime/world/spawning.py",

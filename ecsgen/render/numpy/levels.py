@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ecsgen.model.programs import OWN, PARENT, FieldValue
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.calls import call
+from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.numpy.method import KernelMethod
 from ecsgen.render.numpy.values import Slot
@@ -14,15 +14,31 @@ from ecsgen.render.quoting import literal
 class LevelMethod(KernelMethod):
     """The method of such a kernel. All fields are working memory of a block."""
 
+    made = "LevelBlocks"
+
     @property
     def names(self) -> list[str]:
-        return ["_rows", "_parents", *(slot.name for slot in self.slots)]
+        cells = [self._cells(slot.name) for slot in self._gathered_into]
+        return ["_rows", "_parents", *cells, *(slot.name for slot in self.slots)]
 
     @property
     def slots(self) -> list[Slot]:
+        return [*self._gathered_into, *super().slots]
+
+    @property
+    def _gathered_into(self) -> list[Slot]:
+        """Where fields are gathered."""
         values = [self._views.value(field) for field in self.fields]
-        seen = [Slot(v.text, v.scalar, v.shape, v.layout) for v in values]
-        return [*seen, *super().slots]
+        return [Slot(v.text, v.scalar, v.shape, v.layout) for v in values]
+
+    @property
+    def _whole(self) -> list[FieldValue]:
+        """The columns, once for fields of rows and of their parents."""
+        return [*dict.fromkeys(FieldValue(f.type, f.name) for f in self.fields)]
+
+    def _cells(self, name: str) -> str:
+        """The name of what a field is gathered into, item by item."""
+        return f"_{name.removeprefix('_')}_cells"
 
     @property
     def constants(self) -> list[str]:
@@ -31,25 +47,31 @@ class LevelMethod(KernelMethod):
 
     @property
     def before_loop(self) -> list[str]:
-        """Views of whole columns, once for fields of rows and of their parents."""
-        fields = dict.fromkeys(FieldValue(f.type, f.name) for f in self.fields)
-        return [f"_all_{f.name} = {self._views.column(f, 'data')}" for f in fields]
+        """The items of whole columns."""
+        names = ", ".join(f"_all_{field.name}" for field in self._whole)
+        only = len(self._whole) == 1
+        return [f"({names},) = _blocks.columns" if only else f"{names} = _blocks.columns"]
 
     @property
     def beginning(self) -> list[str]:
         """Rows and their parents' rows are gathered."""
         gathered = [f for f in self.fields if f.owner == OWN and self.is_gathered(f)]
-        lines = [f"gather(_all_{f.name}, _rows, {f.name})" for f in gathered]
+        lines = [self._taken(f.name, "_rows", f.name) for f in gathered]
         roots = [f"    _parent_{f.name}[...] = {self._above_roots(f)[0]}" for f in self._of_parents]
         others = [
-            f"    gather(_all_{f.name}, _parents, _parent_{f.name})" for f in self._of_parents
+            f"    {self._taken(f.name, '_parents', f'_parent_{f.name}')}" for f in self._of_parents
         ]
         return [*lines, "if _parents is None:", *roots, "else:", *others]
 
     @property
     def ending(self) -> list[str]:
         """What was written goes back."""
-        return [f"scatter(_all_{name}, _rows, {name})" for name in self._program.writes]
+        return [
+            f"put_rows(_all_{name}, _rows, {self._cells(name)})" for name in self._program.writes
+        ]
+
+    def _taken(self, column: str, rows: str, into: str) -> str:
+        return f"take_rows(_all_{column}, {rows}, {self._cells(into)})"
 
     @property
     def _of_parents(self) -> list[FieldValue]:
@@ -86,7 +108,11 @@ class LevelMethod(KernelMethod):
 
     @property
     def cut_body(self) -> list[str]:
+        columns = [self._views.column(field, "self") for field in self._whole]
+        arguments = ["levels", "self._parent_column", "version", "columns", "working"]
+        arguments.append(str(len(self._gathered_into)))
         return [
+            for_macro(collection("columns = ", columns, 8)),
             self.working,
-            "    blocks = LevelBlocks(levels, self._parent_column, version, working)",
+            for_macro(call("blocks = LevelBlocks", arguments, 8)),
         ]

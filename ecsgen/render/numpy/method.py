@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from ecsgen.model import Component, Kernel
 from ecsgen.model.programs import Cast, Expression, FieldValue, Operation, walk
@@ -122,6 +123,9 @@ class KernelMethod(Method):
     def cut_call(self) -> str:
         """The statement that has the blocks cut."""
         return f"        _blocks = data._{self.name}_blocks()"
+
+    made: ClassVar[str] = "Blocks"
+    """The class of the blocks."""
 
     @property
     def cut_parameters(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from ecsgen import world_features
 from ecsgen.model import Component, Project, World
-from ecsgen.render.calls import collection
+from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.quoting import literal
@@ -110,6 +110,38 @@ class Parts:
         managers = [member.module for member in (*self.components, *self.unowned)]
         names = [literal(name) for name in ("entities", *managers, *self.attributes)]
         return collection("_PARTS: ClassVar = ", names, 4)
+
+    @property
+    def names_lines(self) -> str:
+        """The statements that name what the world has, by kind, where there is any of it."""
+        world = self.world
+        kinds = {
+            "MANAGERS": [member.module for member in (*self.components, *self.unowned)],
+            "QUERIES": [query.name for query in world.queries],
+            "GROUPS": [name for name, _ in world.groups],
+            "BUNDLES": [f"spawn_{name}" for name, _ in world.bundles],
+        }
+        return "\n".join(
+            collection(f"{kind}: ClassVar = ", [literal(name) for name in names], 4)
+            for kind, names in kinds.items()
+            if names
+        )
+
+    @property
+    def kinds_lines(self) -> str:
+        """The statement that names the class of each manager."""
+        members = [*self.components, *self.unowned]
+        entries = "".join(f'        "{m.module}": {m.name}Manager,\n' for m in members)
+        return (
+            f"    _KINDS: ClassVar = {{\n{entries}    }}"
+            if entries
+            else "    _KINDS: ClassVar = {}"
+        )
+
+    def made_line(self, member: Member, arguments: str) -> str:
+        """The statement that makes a manager."""
+        head = f"self.{member.module} = self._kind({member.name}Manager)"
+        return call(head, [arguments] if arguments else [], 8)
 
     @property
     def collecting_lines(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ecsgen.model import Component, Project, Query
-from ecsgen.render.calls import collection
+from ecsgen.render.calls import call, collection
 from ecsgen.render.quoting import literal
 from ecsgen.render.wording import inner
 from ecsgen.schema.names import query_classes
@@ -79,6 +79,18 @@ class QuerySpelling:
     def optional(self) -> list[Part]:
         """The components that they may have."""
         return [self.parts[name] for name in self.query.optional]
+
+    @property
+    def columns(self) -> list[str]:
+        """The classes of the columns that its entities have, or may have."""
+        return [f"{part.name}Columns" for part in (*self.all, *self.optional)]
+
+    @property
+    def columns_lines(self) -> str:
+        """The constant with these classes, and the type of their instances."""
+        declared = call("_columns: tuple", self.columns, 4)
+        head, _, types = declared.partition("(")
+        return f"{collection('_COLUMNS: ClassVar = ', self.columns, 4)}\n{head}[{types[:-1]}]"
 
     @property
     def members(self) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..broken import is_broken
-from ..columns.field_names import known_fields
+from ..columns.field_names import GivenRows, fields_given, given_columns
 from ..entities.arrays import as_entities
 from ..errors import DuplicateInstanceError
 from ..handles import Entity, EntityArray, RowClass
@@ -106,11 +106,13 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
             raise
         return entities
 
-    def _add(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
-        number = self._number(component)
+    def _add(
+        self, entity: Entity, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
+    ) -> None:
+        number, named = self._named(given, fields)
         part = self._table.parts[number]
         try:
-            known = known_fields(part._ROW, fields)
+            known = fields_given(part._ROW, named)
             values = part._one(**known)  # first: they may run code
         except Exception:
             self._addable(entity, number)
@@ -130,13 +132,28 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
             raise duplicate_instance(self._name(number), entity)
         return entity
 
+    def _named(
+        self, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
+    ) -> tuple[int, GivenRows]:
+        """Return which component is given, by its class or by a row, with its values."""
+        if not isinstance(given, tuple):
+            return self._number(given), fields
+        number = self._number(type(given))
+        if fields:
+            name = self._name(number)
+            raise TypeError(f"a row of {name} has all fields; name some with the class")
+        return number, given
+
     def _add_many(
-        self, given: ArrayLike, component: RowClass, fields: dict[str, Any]
+        self,
+        es: ArrayLike,
+        given: RowClass | tuple[Any, ...],
+        fields: dict[str, Any],
     ) -> None:
-        number = self._number(component)
-        entities = _own(as_entities(given))
+        number, row = self._named(given, fields)
+        entities = _own(as_entities(es))
         try:
-            columns = self._converted(number, len(entities), fields)
+            columns = self._converted(number, len(entities), row)
         except Exception:
             self._addable_many(entities, number)
             raise
@@ -160,10 +177,11 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         return self._table.parts[number]._ROW.__name__
 
     def _converted(
-        self, number: int, count: int, fields: Mapping[str, Any]
+        self, number: int, count: int, given: GivenRows
     ) -> tuple[NDArray[Any], ...]:
         part = self._table.parts[number]
-        arrays = part._many(count, **known_fields(part._ROW, fields))
+        columns = given_columns(part._ROW, given, part._CONVERTERS, count)
+        arrays = part._many(count, **columns)
         return tuple(_own(array) for array in arrays)
 
     def _append(
@@ -181,11 +199,15 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         return sum(1 << number for number in numbers)
 
     def _attach(self) -> None:
-        self._entities._attach(self._before_destroy, self._entities_destroyed)
+        self._entities._attach(self, type(self)._entity_destroyed)
 
     def _before_destroy(self) -> None:
         """Refuse the destruction of entities while the archetypes are locked."""
         self._refuse_locked()
+
+    def _entity_destroyed(self, entity: Entity) -> None:
+        """Remove the row of an entity that has just died."""
+        self._version += self._table.drop(entity)
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
         """Remove the rows of entities that have just died, if need be one after the other."""

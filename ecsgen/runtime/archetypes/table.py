@@ -234,7 +234,8 @@ class ArchetypeTable:
 
         Rows of one archetype keep their order. `columns` are the new component's.
         """
-        self._admit_many(entities)
+        if self._admit_many(entities):  # others have filled the holes
+            places = self.places.get_many(entities)
         moves = [
             (self._source(number), which, positions)
             for number, which, positions in by_archetype(places)
@@ -358,10 +359,10 @@ class ArchetypeTable:
         start = np.uint64(number << POSITION_BITS)
         self.places.set_many(entities, positions.view(np.uint64) + start)
 
-    def _admit_many(self, entities: EntityArray) -> None:
+    def _admit_many(self, entities: EntityArray) -> int:
+        """Let entities have rows: dead ones of the same indices lose theirs; how many went."""
         others = self.places.cover_many(entities)
-        if len(others):
-            self.drop_many(others)
+        return self.drop_many(others) if len(others) else 0
 
     def _source(self, number: int) -> Archetype:
         is_nowhere = number == NOWHERE >> POSITION_BITS

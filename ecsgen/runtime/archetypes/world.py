@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..columns.field_names import GivenRows
+from ..convert.base import check_values
 from ..entities.arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement.rows import first_present
-from ..world.base import WorldBase
+from ..world.entities import EntityWorld, RowsByClass, columns_of
 from ..world.signatures import ComponentHolder
 from ..world.spawning import SpawnPart
 from .places import NOWHERE
@@ -23,6 +25,8 @@ class ArchetypeHolder:
     """Knows who has one component, as managers do of theirs."""
 
     __slots__ = ("_component", "_store")
+
+    _IS_LIST: ClassVar = False
 
     def __init__(self, store: ArchetypeStore[Any], component: RowClass) -> None:
         self._store = store
@@ -36,6 +40,24 @@ class ArchetypeHolder:
         """Return which of k entities have the component, shape (k,); O(k)."""
         return self._store.has_many(entities, self._component)
 
+    def remove(self, entity: Entity, /) -> int:
+        """Take the component from an entity, if it has it; return how many went. O(columns)."""
+        if not self.has(entity):
+            return 0
+        self._store.remove(entity, self._component)
+        return 1
+
+    def _copy_of(self, entity: Entity, /) -> Any:
+        return self._store._get(entity, self._component) if self.has(entity) else None
+
+    def _copies_of(self, entity: Entity, /) -> Iterator[Any]:
+        return iter([self._copy_of(entity)])
+
+    def _check_row(self, row: tuple[Any, ...], /) -> None:
+        store = self._store
+        part = store._table.parts[store._number(self._component)]
+        check_values(part._CONVERTERS, row)
+
 
 class SpawnedRows:
     """Checked rows of some components for entities that are about to be created."""
@@ -46,7 +68,7 @@ class SpawnedRows:
         self,
         store: ArchetypeStore[Any],
         count: int,
-        given: Mapping[RowClass, Mapping[str, Any]],
+        given: Mapping[RowClass, GivenRows],
         is_watched: bool,
     ) -> None:
         self._store = store
@@ -83,7 +105,56 @@ class SpawnedRows:
         self._store._append(self._bits, entities, self._columns)
 
 
-class ArchetypeWorld(WorldBase):
+class AddedRows:
+    """Rows of some components for one entity, which may have others."""
+
+    __slots__ = ("_rows", "_store")
+
+    def __init__(
+        self, store: ArchetypeStore[Any], rows: Sequence[tuple[Any, ...]]
+    ) -> None:
+        self._store = store
+        self._rows = rows
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Take the components away again."""
+        for row in self._rows:
+            self._store.remove_many(entities, type(row))
+        return len(self._rows)
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None:
+        """Raise if nothing may change; room is made by component."""
+        self._store._refuse_locked()
+
+    def _evict_many(self, entities: EntityArray, /) -> int:
+        return 0
+
+    def _admit_many(self, entities: EntityArray, /) -> None:
+        """Raise if the entity has one of the components."""
+        for row in self._rows:
+            self._store._addable(int(entities[0]), self._store._number(type(row)))
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
+        store, entity = self._store, Entity(int(entities[0]))
+        added: list[RowClass] = []
+        try:
+            for row in self._rows:
+                store._add(entity, type(row), _fields_of(row))
+                added.append(type(row))
+        except BaseException:
+            for component in added:
+                store.remove(entity, component)
+            raise
+
+
+def _fields_of(row: tuple[Any, ...]) -> dict[str, Any]:
+    names: tuple[str, ...] = row._fields  # type: ignore[attr-defined]  # a NamedTuple
+    return dict(zip(names, row, strict=True))
+
+
+class ArchetypeWorld(EntityWorld):
     """A world some of whose components live in chunks."""
 
     __slots__ = ("_chunked", "_store")
@@ -97,12 +168,16 @@ class ArchetypeWorld(WorldBase):
         self._store = store
         self._chunked = {row: ArchetypeHolder(store, row) for row in store._numbers}
 
+    def _holders(self) -> Iterator[tuple[str, int, object]]:
+        yield from super()._holders()
+        for component in self._chunked:
+            name = component.__module__.rpartition(".")[2]  # as chunks call it
+            yield name, self._store._count(component), self._store
+
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         return chain(super()._members(), self._chunked.items())
 
-    def _checked(
-        self, n: int, given: Mapping[RowClass, Mapping[str, Any]]
-    ) -> list[SpawnPart]:
+    def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
         chunked = {row: given[row] for row in given if row in self._chunked}
         managed = {row: given[row] for row in given if row not in self._chunked}
         parts = super()._checked(n, managed)
@@ -110,6 +185,35 @@ class ArchetypeWorld(WorldBase):
             rows = SpawnedRows(self._store, n, chunked, self._is_watched(managed))
             parts.append((rows, {}))
         return parts
+
+    def _holder(self, component: RowClass) -> Any:
+        return self._chunked.get(component) or super()._holder(component)
+
+    def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
+        chunked, managed = self._parted(given)
+        parts = super()._new_parts(managed)
+        if chunked:
+            columns = {kind: columns_of(kind, rows) for kind, rows in chunked.items()}
+            is_watched = self._is_watched(managed)
+            parts.append((SpawnedRows(self._store, 1, columns, is_watched), {}))
+        return parts
+
+    def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
+        chunked, managed = self._parted(given)
+        parts = super()._old_parts(managed)
+        if not chunked:
+            return parts
+        rows = [row for (row,) in chunked.values()]
+        return [
+            (AddedRows(self._store, rows), {}),
+            *parts,
+        ]  # first, for it may still fail
+
+    def _parted(self, given: RowsByClass) -> tuple[RowsByClass, RowsByClass]:
+        """Return the rows that go to chunks, and the others."""
+        chunked = {kind: given[kind] for kind in given if kind in self._chunked}
+        managed = {kind: given[kind] for kind in given if kind not in self._chunked}
+        return chunked, managed
 
     def _take_back(self, entities: EntityArray) -> None:
         try:

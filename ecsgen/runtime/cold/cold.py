@@ -206,7 +206,10 @@ class Indirect(Packed):
     ) -> None:
         super()._reserve_rows(count, columns, borrowed)
         cold = self.data._cold
-        cold._make_room(count_differing(columns, cold.DEFAULTS, count), borrowed)
+        wanted = count_differing(columns, cold.DEFAULTS, count)
+        # no more than there will be rows: those that make way leave theirs
+        wanted = min(wanted, self.data._rows_for(count) - cold._n)
+        cold._make_room(wanted, borrowed)
 
     def _column(self, name: str) -> NDArray[Any]:
         """Return a scalar field's value in each row, defaults included; O(n)."""

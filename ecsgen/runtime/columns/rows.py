@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import Entity, EntityArray, RowArray
+from ..html_tables import columns_table
 from ..per_class import copy_methods
+from ..reprs import columns_repr
 from ..state import NO_SLOTS, numbers_of
 from .buffers import (
     Column,
@@ -22,6 +24,7 @@ from .buffers import (
     warn_if_viewed,
     whole_rows,
 )
+from .field_info import FieldInfo
 
 
 class Rows(ABC):
@@ -35,6 +38,7 @@ class Rows(ABC):
 
     MANAGER: ClassVar[str]
     LAYOUT: ClassVar[tuple[Column, ...]]
+    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
     ROW_BYTES: ClassVar[int]
     OBJECTS: ClassVar[tuple[str, ...]] = ()
     """The attributes of columns of Python objects, which lie beside the buffer."""
@@ -59,6 +63,13 @@ class Rows(ABC):
         self._lie_in(self._new_buffer(capacity), capacity)
         for name in self.OBJECTS:
             setattr(self, name, self._new_objects(capacity))
+
+    def __repr__(self) -> str:
+        return columns_repr(self, self._n)
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        return columns_table(self, self._n)
 
     @property
     def n(self) -> int:

@@ -6,7 +6,8 @@ bulk call. A field class says how to check one element (`cell`) and a typed arra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from enum import IntEnum, IntFlag
 from operator import index
 from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
 
@@ -21,6 +22,22 @@ _IMMUTABLE: Final = frozenset((bool, int, float))
 class Converter(Protocol):
     """What turns the values of a field into what its column stores."""
 
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def enum(self) -> type[IntEnum | IntFlag] | None: ...
+
+    def one(self, value: Any) -> Any: ...
+
+    def same(self, value: Any, rows: int) -> Any: ...
+
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
     ) -> NDArray[Any]: ...
@@ -28,6 +45,12 @@ class Converter(Protocol):
 
 FieldTable: TypeAlias = Mapping[str, tuple[Converter, Any]]
 """The converter and the default of each field."""
+
+
+def check_values(fields: FieldTable, row: Iterable[Any]) -> None:
+    """Raise what a creation would if a value, one for each field, does not fit it."""
+    for (field, _), value in zip(fields.values(), row, strict=True):
+        field.one(value)
 
 
 class Field:
@@ -45,6 +68,8 @@ class Field:
 
     _kinds: ClassVar[str] = ""
     """The dtype kinds of arrays that `_cast` takes."""
+    takes_all: ClassVar[bool] = False
+    """Whether any array of the column's dtype has values that the field holds."""
 
     def __init__(
         self, name: str, dtype: str, shape: tuple[int, ...], wanted: str
@@ -60,6 +85,11 @@ class Field:
         self._checked: tuple[object, Any] = (self, None)  # a value, and its cell
         self._wanted_many = f"{name}: wanted shape ({rows}{'' if shape else ','})"
 
+    @property
+    def enum(self) -> type[IntEnum | IntFlag] | None:
+        """The enum that its values are members of, if they are."""
+        return None
+
     def cell(self, value: Any) -> Any:
         """Return one element as the builtin that the column's memoryview stores unchanged; O(1)."""
         raise NotImplementedError
@@ -73,6 +103,11 @@ class Field:
             TypeError, ValueError, OverflowError: the value is not one that the field holds.
         """
         return self.cell(value)
+
+    def same(self, value: Any, rows: int) -> Any:
+        """Return one value for all of so many rows as `many` takes it; raises what `one` raises."""
+        self.one(value)
+        return value
 
     def many(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None

@@ -44,6 +44,7 @@ class BoolField(Field):
     __slots__ = ()
 
     _kinds: ClassVar[str] = "b"
+    takes_all: ClassVar[bool] = True
 
     def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> BoolField:
         return super().__new__(_ShapedBoolField if shape else cls)
@@ -75,6 +76,7 @@ class IntField(Field):
     __slots__ = ("_high", "_low")
 
     _kinds: ClassVar[str] = "iu"
+    takes_all: ClassVar[bool] = True
 
     def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> IntField:
         return super().__new__(_ShapedIntField if shape else cls)
@@ -137,6 +139,7 @@ class FloatField(Field):
     __slots__ = ("_limit", "_low")
 
     _kinds: ClassVar[str] = "fiu"
+    takes_all: ClassVar[bool] = True
 
     def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> FloatField:
         shaped = _FLOATS_BY_SHAPE.get(shape, _ShapedFloatField)

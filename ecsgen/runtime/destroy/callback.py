@@ -15,7 +15,7 @@ class Callback(Owned):
 
     def _attach(self) -> None:
         super()._attach()
-        self._entities._attach(self._before_destroy, self._entities_destroyed)
+        self._entities._attach(self, type(self).remove)
 
     def _before_destroy(self) -> None:
         """Refuse the destruction of entities while the manager is locked."""

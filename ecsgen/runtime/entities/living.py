@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityError, StaleEntityError
 from ..handles import Entity, EntityArray
+from ..reprs import bytes_text, count_text
 from .arrays import are_held, as_entities
 from .layout import INDEX_BITS, INDEX_COUNT, INDEX_MASK, ONE_GENERATION
 from .queue import IndexQueue
+from .shown import shown_entity
 
 
 class LivingEntities:
@@ -80,7 +82,9 @@ class LivingEntities:
         if not alive.all():
             position = int(alive.argmin())
             e = np.asarray(es, object)[position]
-            raise StaleEntityError(f"entity {e} at position {position} is not alive")
+            raise StaleEntityError(
+                f"entity {shown_entity(e)} at position {position} is not alive"
+            )
         return handles
 
     def index(self, e: SupportsIndex) -> int:
@@ -98,6 +102,12 @@ class LivingEntities:
         alive = (handles & 1).astype(np.bool_)
         alive[::2] ^= True
         return handles[alive]
+
+    def __repr__(self) -> str:
+        living = (
+            f"{count_text(len(self), 'entity', 'entities')}, room for {self._n_cells}"
+        )
+        return f"<{type(self).__name__}: {living}, {bytes_text(self.nbytes)}>"
 
     def __len__(self) -> int:
         return self._n_used - self._free.count - self._n_retired
@@ -129,7 +139,7 @@ class LivingEntities:
 
 def dead_entity(e: int) -> StaleEntityError:
     """Return what is raised for an entity that is not alive."""
-    return StaleEntityError(f"entity {e} is not alive")
+    return StaleEntityError(f"entity {shown_entity(e)} is not alive")
 
 
 def _empty_cells(n: int) -> EntityArray:

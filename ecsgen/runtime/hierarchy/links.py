@@ -7,7 +7,7 @@ parent's `first` cell. A root has the parent NIL and is a chain of its own.
 from __future__ import annotations
 
 from operator import index
-from typing import Any, Final, NamedTuple, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,11 @@ from ..errors import HierarchyError
 from ..handles import NIL, RowArray
 from ..instances.chains import ROUNDS, Links, Rewiring, chain_rows, joined, linked
 from ..placement.moves import NO_ROWS, Moves, Write
-from ..placement.rows import integers, unused
+from ..placement.rows import integers
 from .trees import below, own_ancestor
+
+if TYPE_CHECKING:
+    from ..manager import Manager
 
 _MANY: Final = 16
 """For more than one row in 16 a pass over all rows is cheaper than following links."""
@@ -44,7 +47,7 @@ def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
     return given
 
 
-def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowArray:
+def parents_given(given: NDArray[Any], count: int, manager: Manager) -> RowArray:
     """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
 
     Raises:
@@ -52,10 +55,11 @@ def parents_given(given: NDArray[Any], count: int, n: int, manager: str) -> RowA
         StaleInstanceError: one of them is neither NIL nor a row in use.
     """
     if given.ndim and len(given) != count:
-        raise ValueError(f"{manager}: {len(given)} parents for {count} rows")
-    wrong = ((given < 0) | (given >= n)) & (given != NIL)
+        name = type(manager).__name__
+        raise ValueError(f"{name}: {len(given)} parents for {count} rows")
+    wrong = ((given < 0) | (given >= manager.data._n)) & (given != NIL)
     if wrong.any():
-        raise unused(int(given.flat[wrong.argmax()]), n, manager)
+        raise manager._unused(int(given.flat[wrong.argmax()]))
     return np.broadcast_to(given.astype(np.intp, copy=False), count)
 
 
@@ -134,8 +138,8 @@ def moved_family(
     has_parent = owners != NIL
     if len(gone):
         above = links.parents[gone]
-        left = gone[(above != NIL) & ~_among(above, gone, n)]
-        has_parent &= ~_among(owners, gone, n)
+        left = gone[(above != NIL) & ~among(above, gone, n)]
+        has_parent &= ~among(owners, gone, n)
     chains = Rewiring(links.nexts, links.previous, moves, left, n)
     owners, siblings, places = owners[has_parent], src[has_parent], dst[has_parent]
     is_first, is_last = chains.follow(siblings, places)
@@ -144,14 +148,13 @@ def moved_family(
     writes = [
         *_children_told(links, chains, moves, n),
         (links.parents, places, parents),
-        (links.first, dst, chains.after(links.first[src])),
         *_left_parents(links, chains, left),
         (links.first, parents[is_first], places[is_first]),
         (links.previous, heads, places[is_last]),
         *roots(links, dst[~has_parent]),
     ]
     if len(orphans):
-        staying = orphans[~_among(orphans, gone, n)]
+        staying = orphans[~among(orphans, gone, n)]
         writes += roots(links, chains.after(staying))
     return writes
 
@@ -160,7 +163,7 @@ def children_of(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
     """Return all children of ascending rows, ascending; O(children), at most O(n)."""
     parents = links.parents[:n]
     if len(rows) * _MANY > n:
-        return np.flatnonzero(_among(parents, rows, n))
+        return np.flatnonzero(among(parents, rows, n))
     return chain_rows(links.nexts, parents, rows, links.first[rows].astype(np.intp))
 
 
@@ -179,7 +182,7 @@ def with_descendants(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
     found = [rows]
     for _ in range(ROUNDS):
         # a row that is in `rows` itself has sent its children already
-        new = here[~_among(here, rows, n)].astype(np.intp)
+        new = here[~among(here, rows, n)].astype(np.intp)
         found.append(new)
         here = np.concatenate((links.nexts[here], links.first[new]))
         here = here[here != NIL]
@@ -191,17 +194,17 @@ def with_descendants(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
 def _children_told(
     links: FamilyLinks, chains: Rewiring, moves: Moves, n: int
 ) -> list[Write]:
-    """Plan to tell the children of rows that move where their parents are."""
+    """Plan to tell the children of rows that move where their parents are.
+
+    What is written to those that move or go themselves does not matter: all rows that others move
+    to are told of their parents later.
+    """
     src, dst = moves
     found = _children_with_parents(links, src, dst) if len(dst) * _MANY <= n else None
     if found is None:
         return [(links.parents, slice(0, n), chains.after(links.parents[:n]))]
     children, parents = found
-    children = chains.after(
-        children
-    )  # for one that goes, a sibling, whose parent it is, too
-    staying = children != NIL
-    return [(links.parents, children[staying], parents[staying])]
+    return [(links.parents, children, parents)]
 
 
 def _children_with_parents(
@@ -225,8 +228,8 @@ def _children_with_parents(
     return np.concatenate(children), np.concatenate(parents)
 
 
-def _among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
-    """Return which of `rows` (NIL is none) are in `ascending`, rows below n."""
+def among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
+    """Return which of `rows` (NIL is none) are in `ascending`, rows below n; O(k log k)."""
     if (len(rows) + len(ascending)) * _MANY > n:
         mask = np.zeros(n + 1, np.bool_)
         mask[ascending] = True

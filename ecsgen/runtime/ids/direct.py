@@ -52,7 +52,7 @@ class DirectIds(IdCalls, Direct):
     data: DirectIdRows
 
     @per_class
-    def id_of(self, row: Instance, /) -> Id:
+    def id_of(self, row: int, /) -> Id:
         """Return the stable id of a row: `generation << 32 | row`; O(1)."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):

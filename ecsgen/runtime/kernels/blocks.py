@@ -53,19 +53,23 @@ class Blocks:
 class LevelBlocks(Blocks):
     """Rows of a hierarchy with their parents, from the roots down, and working memory.
 
-    A block has the rows of one level, their parents (None for roots) and its memory.
+    A block has the rows of one level, their parents (None for roots), the items of that memory
+    which takes fields, and its memory, which begins with these.
     """
 
-    __slots__ = ()
+    __slots__ = ("columns",)
 
     def __init__(
         self,
         levels: Sequence[RowArray],
         parents: NDArray[Any],
         stamp: int,
+        columns: Sequence[NDArray[Any]],
         working: Sequence[Cells],
+        fields: int,
     ) -> None:
         self.stamp = stamp
+        self.columns = [row_cells(column) for column in columns]
         size = block_rows(working_bytes(working))
         size = min(size, max((len(level) for level in levels), default=0))
         memory = [working_memory(cells, size) for cells in working]
@@ -76,8 +80,9 @@ class LevelBlocks(Blocks):
                 rows = level[start : start + size]
                 above = parents[rows].astype(np.intp) if depth else None
                 self.nbytes += rows.nbytes if depth else 0
-                views = (array[..., : len(rows)] for array in memory)
-                self.views.append((rows, above, *views))
+                views = [array[..., : len(rows)] for array in memory]
+                cells = (row_cells(view) for view in views[:fields])
+                self.views.append((rows, above, *cells, *views))
 
 
 def working_bytes(working: Sequence[Cells]) -> int:
@@ -153,16 +158,6 @@ def as_integers(values: Any, dtype: Any) -> NDArray[Any]:
 def rows_below(levels: tuple[RowArray, ...], bound: int) -> tuple[RowArray, ...]:
     """Return the rows of each level that are less than a bound: the active ones."""
     return tuple(level[level < bound] for level in levels)
-
-
-def gather(source: NDArray[Any], rows: RowArray, out: NDArray[Any]) -> None:
-    """Copy rows of a column into a block; rows are last in both."""
-    take_rows(row_cells(source), rows, row_cells(out))
-
-
-def scatter(target: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
-    """Copy a block over rows of a column; rows are last in both."""
-    put_rows(row_cells(target), rows, row_cells(values))
 
 
 def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:

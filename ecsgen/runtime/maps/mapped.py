@@ -17,7 +17,7 @@ class Mapped(Packed, Owned):
     __slots__ = NO_SLOTS
 
     @per_class
-    def entity(self, row: Instance, /) -> Entity:
+    def entity(self, row: int, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:

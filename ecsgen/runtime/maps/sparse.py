@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..columns.buffers import cells, whole_rows
 from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
+from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..per_class import per_class
 from ..state import NO_SLOTS
@@ -50,16 +51,20 @@ class Sparse(Mapped):
             raise self._locked()
         if type(entity) is not int:
             entity = Entity(index(entity))
-        try:
-            row = self._sparse_cells[entity & INDEX_MASK]
-        except IndexError:
+        rows, slot = self._sparse_cells, entity & INDEX_MASK
+        if slot >= len(rows):  # an exception would cost ten times as much
             return 0
+        row = rows[slot]
         if row == NIL or self.data._entity_cells[row] != entity:
             return 0
         return self._destroy_row(row)
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        few = few_numbers(entities)
+        if few is not None:
+            lookup = self.lookup
+            return np.array([lookup(entity) for entity in few], np.intp)  # type: ignore[arg-type]  # a call takes time
         given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
@@ -104,6 +109,10 @@ class Sparse(Mapped):
     def _evict(self, row: Instance) -> None:
         """Remove the rows of a dead entity, of which this is the first."""
         self._destroy_rows(self._rows_with(row))
+
+    def _is_new(self, entity: int) -> bool:
+        rows, slot = self._sparse_cells, entity & INDEX_MASK
+        return slot >= len(rows) or rows[slot] == NIL
 
     def _are_new(self, entities: EntityArray) -> bool:
         if self.data._n == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,7 +71,7 @@ class Direct(One):
         return iter(owners[owners != NULL_ENTITY].tolist())
 
     @per_class
-    def entity(self, row: Instance, /) -> Entity:
+    def entity(self, row: int, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
@@ -109,7 +109,7 @@ class Direct(One):
         return direct_lookup(data._entity_column[: data._n], given, INDEX_MASK)
 
     @per_class
-    def destroy(self, row: Instance, /) -> None:
+    def destroy(self, row: int, /) -> None:
         """Remove one instance; O(1). Nothing moves.
 
         Raises:
@@ -121,7 +121,7 @@ class Direct(One):
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
-        self._destroy_row(row)
+        self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
 
     @per_class
     def _end_below(self, row: int) -> int:
@@ -153,10 +153,10 @@ class Direct(One):
         return last_owner(owners)
 
     def _row(self, row: object) -> Instance:
-        return Instance(present_row(row, self.data, type(self).__name__))
+        return Instance(present_row(row, self))
 
     def _rows_given(self, rows: ArrayLike) -> RowArray:
-        return present_rows(rows, self.data, type(self).__name__)
+        return present_rows(rows, self)
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         alive = self._entities.alive_many(owners)
@@ -169,6 +169,17 @@ class Direct(One):
         needed = rows_spanned(entities, INDEX_MASK)
         if needed > data._allocated:
             data._grow(needed, borrowed)
+
+    def _used_cells(self) -> memoryview[Any]:
+        return self.data._entity_cells
+
+    def _has_room(self, count: int) -> bool:
+        return self._entities._n_used + count <= self.data._allocated
+
+    def _is_new(self, entity: int) -> bool:
+        data = self.data
+        row = entity & INDEX_MASK
+        return row >= data._n or data._entity_cells[row] == NULL_ENTITY
 
     def _are_new(self, entities: EntityArray) -> bool:
         return bool(indices(entities, INDEX_MASK).min() >= self.data._n)
@@ -185,22 +196,22 @@ class Direct(One):
         return self._destroy_rows(np.sort(dead))
 
 
-def present_row(row: object, data: OwnedRows, manager: str) -> int:
+def present_row(row: object, manager: Direct) -> int:
     """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
-    number = row_in_use(row, data, manager)
-    if data._entity_column[number] == 0:
+    number = row_in_use(row, manager)
+    if manager.data._entity_column[number] == 0:
         raise StaleInstanceError(
-            f"{manager}: row {number} is not in use: its entity has no instance"
+            f"{type(manager).__name__}: row {number} is not in use: its entity has no instance"
         )
     return number
 
 
-def present_rows(rows: ArrayLike, data: OwnedRows, manager: str) -> RowArray:
+def present_rows(rows: ArrayLike, manager: Direct) -> RowArray:
     """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
-    given = rows_in_use(rows, data, manager)
-    holes = data._entity_column[given] == 0
+    given = rows_in_use(rows, manager)
+    holes = manager.data._entity_column[given] == 0
     if holes.any():
-        present_row(int(given[holes.argmax()]), data, manager)
+        present_row(int(given[holes.argmax()]), manager)
     return given
 
 

@@ -31,6 +31,7 @@ class Partition(Bounded):
     """A manager whose rows are active or not."""
 
     __slots__ = NO_SLOTS
+    _BY_ROW: ClassVar[bool] = False
     data: PartitionedRows
 
     @property
@@ -39,7 +40,7 @@ class Partition(Bounded):
         return self.data._n_active
 
     @per_class
-    def is_active(self, row: Instance, /) -> bool:
+    def is_active(self, row: int, /) -> bool:
         """Return whether a row is active; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -47,7 +48,7 @@ class Partition(Bounded):
         return row < data._n_active
 
     @per_class
-    def activate(self, row: Instance, /) -> Instance:
+    def activate(self, row: int, /) -> Instance:
         """Let a row be active and return where it is now; O(1), one swap or none."""
         if self._locks:
             raise self._locked()
@@ -56,11 +57,11 @@ class Partition(Bounded):
             row = self._row(row)
         bound = Instance(data._n_active)
         if row < bound:
-            return row
-        return self._swap_across(row, bound, bound + 1)
+            return row  # type: ignore[return-value]  # an Instance takes time
+        return self._swap_across(Instance(row), bound, bound + 1)
 
     @per_class
-    def deactivate(self, row: Instance, /) -> Instance:
+    def deactivate(self, row: int, /) -> Instance:
         """Let a row be inactive and return where it is now; O(1), one swap or none."""
         if self._locks:
             raise self._locked()
@@ -69,8 +70,8 @@ class Partition(Bounded):
             row = self._row(row)
         last = Instance(data._n_active - 1)
         if row > last:
-            return row
-        return self._swap_across(row, last, last)
+            return row  # type: ignore[return-value]  # an Instance takes time
+        return self._swap_across(Instance(row), last, last)
 
     def activate_many(self, rows: ArrayLike, /) -> RowArray:
         """Let k rows, or a mask's, be active; return where they are, in the order given; O(k).

@@ -114,11 +114,15 @@ class Ring(Packed):
     """A manager with at most so many instances: creating more removes the oldest first."""
 
     __slots__ = NO_SLOTS
+    _BY_ROW: ClassVar[bool] = False
     data: RingRows
 
     def by_age(self) -> RowArray:
         """Return all rows in the order of their creation, the oldest first; O(n)."""
         return self.data._oldest_rows(self.data._n)
+
+    def _has_room(self, count: int) -> bool:
+        return count <= self.data._RING and super()._has_room(count)
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         most = self.data._RING

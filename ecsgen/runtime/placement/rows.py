@@ -8,12 +8,12 @@ ascending survivors.
 from __future__ import annotations
 
 from operator import index
-from typing import Any, SupportsIndex, TypeGuard
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.rows import Rows
+from ..entities.shown import shown_entity
 from ..errors import (
     DuplicateInstanceError,
     MissingInstanceError,
@@ -22,6 +22,9 @@ from ..errors import (
 )
 from ..handles import NIL, EntityArray, RowArray
 from .moves import NO_ROWS
+
+if TYPE_CHECKING:
+    from ..manager import Manager
 
 _DENSE = 16
 """Sets of more than one row in 16 are checked through a mask, smaller ones by sorting."""
@@ -32,12 +35,12 @@ def is_integer(value: object) -> TypeGuard[SupportsIndex]:
     return hasattr(value, "__index__")
 
 
-def row_in_use(row: object, data: Rows, manager: str) -> int:
+def row_in_use(row: object, manager: Manager) -> int:
     """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
     number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
-    if 0 <= number < data._n:
+    if 0 <= number < manager.data._n:
         return number
-    raise unused(number, data._n, manager)
+    raise manager._unused(number)
 
 
 def unused(number: int, n: int, manager: str) -> StaleInstanceError:
@@ -47,7 +50,7 @@ def unused(number: int, n: int, manager: str) -> StaleInstanceError:
     return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")
 
 
-def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
+def rows_in_use(rows: ArrayLike, manager: Manager) -> RowArray:
     """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
 
     A view is copied: it may be one of a column that is going to move. The number of rows is asked
@@ -58,17 +61,18 @@ def rows_in_use(rows: ArrayLike, data: Rows, manager: str) -> RowArray:
         ValueError: a mask of another length, or more than one dimension.
         StaleInstanceError: a row is not in use.
     """
-    given = integers(rows, manager, "rows")
-    n = data._n
+    name = type(manager).__name__
+    given = integers(rows, name, "rows")
+    n = manager.data._n
     if given.dtype == np.bool_:
         if len(given) != n:
-            raise ValueError(f"{manager}: a mask of length {len(given)} for {n} rows")
+            raise ValueError(f"{name}: a mask of length {len(given)} for {n} rows")
         return np.flatnonzero(given)
     if len(given) == 0:
         return np.empty(0, np.intp)
     wrong = (given < 0) | (given >= n)
     if wrong.any():
-        raise unused(int(given[wrong.argmax()]), n, manager)
+        raise manager._unused(int(given[wrong.argmax()]))
     return given.astype(np.intp, copy=given.base is not None)
 
 
@@ -192,13 +196,15 @@ def locked(manager: str) -> StructureLockedError:
 
 def missing(manager: str, entity: SupportsIndex) -> MissingInstanceError:
     """Return the error of an entity without the component."""
-    return MissingInstanceError(f"{manager}: entity {index(entity):#x} has no instance")
+    return MissingInstanceError(
+        f"{manager}: entity {shown_entity(entity)} has no instance"
+    )
 
 
 def duplicate_instance(manager: str, entity: SupportsIndex) -> DuplicateInstanceError:
     """Return the error of a second instance where one is allowed."""
     return DuplicateInstanceError(
-        f"{manager}: entity {index(entity):#x} has an instance already"
+        f"{manager}: entity {shown_entity(entity)} has an instance already"
     )
 
 
@@ -230,5 +236,5 @@ def first_repeated(manager: str, entities: EntityArray) -> None:
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(again):
         raise DuplicateInstanceError(
-            f"{manager}: entity {int(again[0]):#x} is given twice"
+            f"{manager}: entity {shown_entity(again[0])} is given twice"
         )

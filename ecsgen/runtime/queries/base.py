@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from functools import partial
-from typing import Any, Generic, TypeVar
+from itertools import chain, repeat
+from typing import Any, Final, Generic, TypeVar
 
 from numpy.typing import NDArray
 
+from ..html_tables import query_table
+
 RowsT = TypeVar("RowsT", bound=tuple[Any, ...])
 RowT = TypeVar("RowT", bound=tuple[Any, ...])
+
+
+_AT_ONCE: Final = 1024
+"""Rows that a loop makes ahead."""
 
 
 class QueryBase(ABC, Generic[RowsT, RowT]):
@@ -23,9 +29,16 @@ class QueryBase(ABC, Generic[RowsT, RowT]):
     _ROW: type[RowT]
 
     def __iter__(self) -> Iterator[RowT]:
-        """Iterate over entities and rows as they are now."""
-        columns = (array.tolist() for array in self._arrays())
-        return map(partial(tuple.__new__, self._ROW), zip(*columns, strict=True))
+        """Iterate over entities and their rows.
+
+        A structural change of a manager and the death of an entity end the loop: the next
+        step raises RuntimeError. Iterate over `list(query)` to change something meanwhile.
+        """
+        return self._while_unchanged(self._tuples())
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last entities, for notebooks; costs what `rows` does."""
+        return query_table(self)
 
     def rows(self) -> RowsT:
         """Return the entities, and the row of each in every manager; kept till a change."""
@@ -34,3 +47,26 @@ class QueryBase(ABC, Generic[RowsT, RowT]):
     @abstractmethod
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and their rows, read-only and of equal length."""
+
+    def _tuples(self) -> Iterator[RowT]:
+        """Iterate over entities and rows, of which some are made at a time."""
+        arrays = self._arrays()
+        rows = chain.from_iterable(
+            zip(*(array[k : k + _AT_ONCE].tolist() for array in arrays), strict=True)
+            for k in range(0, len(arrays[0]), _AT_ONCE)
+        )
+        make: Any = tuple.__new__  # what the class's `_make` calls
+        return map(make, repeat(self._ROW), rows)
+
+    @abstractmethod
+    def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
+        """Yield rows of this very state, and raise RuntimeError after a change."""
+
+
+def changed_in_loop() -> RuntimeError:
+    """Return the error of a loop whose rows may not be where they were."""
+    return RuntimeError(
+        "something changed while a query was iterated: a component was added or removed, "
+        "rows were moved, or an entity died; "
+        "iterate over list(query), or collect what to change and change it after the loop"
+    )

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Self, TypeVar, overload
+from sys import _getframe
+from types import FrameType
+from typing import Any, Final, Generic, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import is_same_view, items, put_cells
 from ..handles import NIL, RowArray
+from ..reprs import list_text
 from .join import QueryJoin
+from .reading import BEFORE_AUGMENTED, LOAD, ReadCells, Reader, is_operand, reader
 
 _Cell = TypeVar("_Cell", bound=np.generic)
+
+_LARGE: Final = 1 << 14
+"""Bytes that take longer to copy than to find out whether they need to be."""
 
 
 class QueryColumns:
     """The columns of one component in the rows of a query: one cell per entity.
 
-    A column is a view where the rows follow each other, else a copy: assign to it to write.
+    What is read from a column is a read-only copy; assign to it to write.
     """
 
     __slots__ = ("_join", "_place")
@@ -26,12 +33,17 @@ class QueryColumns:
         self._join = join
         self._place = place
 
+    def __repr__(self) -> str:
+        fields = vars(type(self)).items()
+        names = list_text(name for name, one in fields if isinstance(one, QueryColumn))
+        return f"<{type(self).__name__}: {names}>"
+
 
 class QueryColumn(Generic[_Cell]):
     """A field among `QueryColumns`; where an optional component is absent, its default.
 
-    Reading gives a view where the rows follow each other, otherwise a copy: so changes
-    are written by assigning (`=`, `+=`). What is assigned is checked as everywhere.
+    Reading gives a read-only copy; changes are written by assigning (`=`, `+=`). What is
+    assigned is checked as everywhere.
     """
 
     __slots__ = ("_attribute", "_default", "_field", "_name")
@@ -51,18 +63,51 @@ class QueryColumn(Generic[_Cell]):
     def __get__(
         self, view: QueryColumns | None, owner: type[Any]
     ) -> Self | NDArray[_Cell]:
-        return self if view is None else self._read(view)
+        if view is None:
+            return self
+        frame = _getframe(1)
+        code, at = frame.f_code.co_code, frame.f_lasti
+        if code[at] == LOAD and code[at - 2] not in BEFORE_AUGMENTED:
+            cells = self._read(view, frame)  # most readers, without a call to tell
+        else:
+            who = reader(frame)
+            if who is Reader.AUGMENTED:
+                return self._own(view)
+            cells = self._read(view)
+            if who is Reader.UNKNOWN:
+                cells = cells.view(ReadCells)
+        cells.setflags(False)  # type: ignore[call-arg]  # `write`, in half the time
+        return cells
 
-    def _read(self, view: QueryColumns) -> NDArray[_Cell]:
-        """Return the cells of the rows."""
-        member = view._join.member(view._place)
-        data = view._join.manager(view._place).data
-        column: NDArray[_Cell] = getattr(data, self._attribute)
+    def _own(self, view: QueryColumns) -> NDArray[_Cell]:
+        """Return cells to write to before they are assigned: if possible, those of the rows."""
+        rows = view._join.match().rows[view._place]
+        if isinstance(rows, slice) and self._field.takes_all:
+            column: NDArray[_Cell] = getattr(
+                view._join.data[view._place], self._attribute
+            )
+            return column[rows]
+        return self._read(view)
+
+    def _read(
+        self, view: QueryColumns, frame: FrameType | None = None
+    ) -> NDArray[_Cell]:
+        """Return the cells: a copy, unless the reader's frame shows that none is needed."""
+        join, place = view._join, view._place
+        member = join.match().members[place]
+        column: NDArray[_Cell] = getattr(join.data[place], self._attribute)
         rows = member.rows
         if isinstance(rows, slice):
-            return column[rows]
-        if not member.has_nil:
-            return member.gather(column)
+            cells = column[rows]
+            if frame is not None and cells.nbytes > _LARGE and is_operand(frame):
+                return cells
+            return cells.copy()
+        if member.has_nil:
+            return self._with_defaults(column, rows)
+        return member.gather(column)
+
+    def _with_defaults(self, column: NDArray[_Cell], rows: RowArray) -> NDArray[_Cell]:
+        """Return the cells of the rows, and the field's default where there is none."""
         absent = rows == NIL
         cells = np.empty((len(rows), *column.shape[1:]), column.dtype)
         cells[...] = self._field.many(self._default, len(rows))
@@ -70,8 +115,8 @@ class QueryColumn(Generic[_Cell]):
         return cells
 
     def __set__(self, view: QueryColumns, values: object) -> None:
-        member = view._join.member(view._place)
-        data = view._join.manager(view._place).data
+        member = view._join.match().members[view._place]
+        data = view._join.data[view._place]
         column = getattr(data, self._attribute)
         rows = member.rows
         if isinstance(rows, slice):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..handles import EntityArray, RowArray
@@ -12,7 +14,7 @@ from .rows import QueryRows
 class QueryMatch:
     """The entities that fulfil the conditions, and their rows by member."""
 
-    __slots__ = ("_numbers", "count", "entities", "members", "rows", "walked")
+    __slots__ = ("_numbers", "count", "entities", "members", "rows", "tuples", "walked")
 
     def __init__(
         self,
@@ -28,6 +30,8 @@ class QueryMatch:
         self.rows: list[RowsOrSlice] = [member.rows for member in members]
         self.entities = entities
         """Only where no component is required: otherwise they are the owners of rows."""
+        self.tuples: list[Any] | None = None
+        """What a loop over few entities goes through, once there was one."""
         self._numbers: dict[int, RowArray] = {}
 
     def numbers(self, place: int) -> RowArray:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
 
 from numpy.typing import NDArray
 
+from ..reprs import count_text
 from .base import QueryBase, RowsT, RowT
+from .columns import QueryColumns
 from .join import QueryJoin
 from .members import QueriedEntities, QueryMember
+
+_KEPT: Final = 4096
+"""So many entities' rows are kept as tuples: making one takes longer than a loop's step."""
 
 
 class QueriedRows(QueryBase[RowsT, RowT]):
@@ -18,7 +24,11 @@ class QueriedRows(QueryBase[RowsT, RowT]):
     of the smallest manager) per component, otherwise O(components).
     """
 
-    __slots__ = ("_join",)
+    __slots__ = ("_columns", "_join")
+
+    _COLUMNS: ClassVar[tuple[type[QueryColumns], ...]] = ()
+    """Of the required components, then of the optional ones."""
+    _columns: tuple[Any, ...]
 
     def __init__(
         self,
@@ -29,6 +39,18 @@ class QueriedRows(QueryBase[RowsT, RowT]):
         optional: tuple[QueryMember, ...] = (),
     ) -> None:
         self._join = QueryJoin(entities, required, any_of, none_of, optional)
+        self._columns = tuple(
+            columns(self._join, place) for place, columns in enumerate(self._COLUMNS)
+        )
+
+    def __repr__(self) -> str:
+        """Show how many entities there are if that is known, or may be; O(components)."""
+        count = self._join.known()
+        if count is None:
+            found = f"up to {count_text(self._join.bound(), 'entity', 'entities')}"
+        else:
+            found = count_text(count, "entity", "entities")
+        return f"<{type(self).__name__}: {found}; {self._join.conditions()}>"
 
     def __len__(self) -> int:
         """Return how many entities there are."""
@@ -36,3 +58,14 @@ class QueriedRows(QueryBase[RowsT, RowT]):
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self._join.arrays()
+
+    def _tuples(self) -> Iterator[RowT]:
+        found = self._join.match()
+        if found.count > _KEPT:
+            return super()._tuples()
+        if found.tuples is None:
+            found.tuples = list(super()._tuples())
+        return iter(found.tuples)
+
+    def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
+        return self._join.while_unchanged(rows)

@@ -1,4 +1,4 @@
-"""Unique fields in a query's rows: what is read is read-only, what is assigned is checked."""
+"""Unique fields in a query's rows: what is assigned is checked before any of it is written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.unique import read_only
 from ..handles import NIL
 from .columns import QueryColumn, QueryColumns
 from .rows import as_array
@@ -20,12 +19,12 @@ class UniqueQueryColumn(QueryColumn[_Cell]):
 
     __slots__ = ()
 
-    def _read(self, view: QueryColumns) -> NDArray[_Cell]:
-        return read_only(super()._read(view))
+    def _own(self, view: QueryColumns) -> NDArray[_Cell]:
+        return self._read(view)
 
     def __set__(self, view: QueryColumns, values: object) -> None:
-        member = view._join.member(view._place)
-        data = view._join.manager(view._place).data
+        member = view._join.match().members[view._place]
+        data = view._join.data[view._place]
         rows = as_array(member.rows)
         given = self._field.many(values, len(rows), data._buffer)
         cells = np.broadcast_to(given, len(rows))

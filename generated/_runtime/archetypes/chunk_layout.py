@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import CACHE_LINE, Column
+from ..columns.field_info import FieldInfo
 from ..columns.field_names import known_fields
-from ..convert.base import Field
-from ..convert.objects import ObjectField
+from ..convert.base import FieldTable
+from ..html_tables import columns_table
+from ..reprs import columns_repr
 
 _OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
 
@@ -31,9 +33,12 @@ class ChunkColumns:
     __slots__ = ("_rows",)
 
     _ROW: ClassVar[type[tuple[Any, ...]]]
-    _FIELDS: ClassVar[Mapping[str, Field | ObjectField]]
+    _CONVERTERS: ClassVar[FieldTable] = {}
     LAYOUT: ClassVar[tuple[Column, ...]]
+    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
+    """What the schema says of each field, in its order."""
 
+    _rows: RowCount
     _one: ClassVar[Callable[..., tuple[Any, ...]]]
     """Checks the fields of one new row."""
 
@@ -43,11 +48,18 @@ class ChunkColumns:
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return columns_repr(self, self._rows.n)
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        return columns_table(self, self._rows.n)
+
     @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Check values for some fields of a row."""
         known = known_fields(cls._ROW, fields).items()
-        return {name: cls._FIELDS[name].one(value) for name, value in known}
+        return {name: cls._CONVERTERS[name][0].one(value) for name, value in known}
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
         """Write what `_one` returned to a row."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..columns.buffers import CACHE_LINE, cells, items
 from ..handles import EntityArray
+from ..reprs import count_text, list_text
 from .chunk_layout import ChunkColumns, ChunkLayout, ChunkPlace, RowCount
 
 
@@ -69,6 +70,11 @@ class ChunkBase:
             item if item.dtype.kind in "SVO" else cells(item) for item in self._items
         ]
         self._parts = ChunkParts(layout, self._rows, columns)
+
+    def __repr__(self) -> str:
+        rows = f"{count_text(self._rows.n, 'row')}, room for {self._layout.capacity}"
+        names = list_text(row.__name__ for row in self.components)
+        return f"<{type(self).__name__}: {rows}, of {names}>"
 
     def __len__(self) -> int:
         """Return the number of rows; O(1)."""

@@ -11,10 +11,12 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..callbacks import Subscription
 from ..entities.arrays import as_entities
 from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import locked, missing
+from ..proxies.chunks import chunk_proxy
+from ..proxies.proxy import ProxyT
+from ..reprs import bytes_text, count_text
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase
 from .rows import Archetype
@@ -35,7 +37,7 @@ class LiveEntities(Protocol):
 
     def _uncreate(self, es: EntityArray) -> None: ...
 
-    def _attach(self, before: Any, after: Any) -> Subscription: ...
+    def _attach(self, follower: Any, remove: Any) -> None: ...
 
 
 class ArchetypeView(Generic[ChunkT]):
@@ -68,6 +70,12 @@ class ArchetypeView(Generic[ChunkT]):
         self._kept: dict[str, Any] = {}
         """By kernel: a KeptOfChunks."""
         self._attach()
+
+    def __repr__(self) -> str:
+        """Show how many rows there are; O(archetypes)."""
+        chunks = sum(len(archetype.used()) for archetype in self._table.archetypes)
+        rows = f"{count_text(len(self), 'row')} in {count_text(chunks, 'chunk')}"
+        return f"<{type(self).__name__}: {rows}, {bytes_text(self.nbytes)}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
@@ -168,6 +176,11 @@ class ArchetypeView(Generic[ChunkT]):
         archetype, _ = self._table.of(index(entity))
         return tuple(part._ROW for part in archetype.layout.components.values())
 
+    def _count(self, component: RowClass) -> int:
+        """Return how many rows have a component; O(archetypes)."""
+        number = self._number(component)
+        return sum(each.n for each in self._table.archetypes if each.has(number))
+
     def _number(self, component: RowClass) -> int:
         try:
             return self._numbers[component]
@@ -190,6 +203,10 @@ class ArchetypeView(Generic[ChunkT]):
             raise missing(component.__name__, entity)
         chunk, row = archetype.at(position)
         return chunk._parts[number], row
+
+    def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
+        """Return a proxy of a live entity's row; MissingInstanceError without one. O(1)."""
+        return chunk_proxy(kind, self, entity)
 
     def _get(self, entity: Entity, component: RowClass) -> Any:
         columns, row = self._find(entity, component)

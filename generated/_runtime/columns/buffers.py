@@ -166,6 +166,7 @@ def is_same_view(column: NDArray[Any], values: object) -> bool:
     """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
     return (
         isinstance(values, np.ndarray)
+        and values.base is column.base  # refutes most in a tenth of the others' time
         and values.dtype == column.dtype
         and values.shape == column.shape
         and values.__array_interface__["data"] == column.__array_interface__["data"]

@@ -228,6 +228,8 @@ class Unique(Manager):
     """A manager that finds rows by the values of some fields, of which no two are the same."""
 
     __slots__ = NO_SLOTS
+    _BY_ROW: ClassVar[bool] = False
+    _SINGLY: ClassVar[bool] = False
     _DISPLACES: ClassVar[bool] = False
     """Whether a dead entity's rows go before another of its index gets one."""
     data: UniqueRows
@@ -260,7 +262,7 @@ class Unique(Manager):
             owner = np.array([entity], np.uint64)
             index.check_taken([key], lambda rows: self._displaced(rows, owner))
 
-    def _set_value(self, name: str, row: Instance, value: Any) -> None:
+    def _set_value(self, name: str, row: int, value: Any) -> None:
         """Write a checked value to a row in use, or raise DuplicateValueError; O(1)."""
         index = self.data._indexes[name]
         key = index.key(value)

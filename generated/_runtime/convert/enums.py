@@ -46,6 +46,10 @@ class EnumField(Field):
         self._sorted: NDArray[Any] = np.array(numbers, self.dtype)
         self._has_gaps = len(numbers) <= numbers[-1]
 
+    @property
+    def enum(self) -> type[IntEnum | IntFlag]:
+        return self._enum
+
     def cell(self, value: Any) -> Any:
         if type(value) is self._enum:
             number = value._value_

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 
 from ..callbacks import Callbacks, Subscription
-from ..handles import Columns, RowArray
+from ..handles import Columns, Instance, RowArray
 from ..manager import Manager
-from ..per_class import per_class
 from ..state import NO_SLOTS
 
 
@@ -55,12 +55,19 @@ class Release(Manager):
         shown.flags.writeable = False
         self._lock()
         try:
-            self._released.run(shown, self._dispatch.errors)
+            self._dispatch.run_all(self._released, shown)
         finally:
             self._unlock()
 
-    @per_class
-    def _release_row(self, row: int) -> None:
-        """Tell the callbacks of a row about to go."""
-        if self._released.entries:
+    def _destroy_told(self, row: Instance) -> int:
+        """Remove a row of which the callbacks are told first."""
+        with self._dispatch:
             self._release(np.array([row]))
+            return self._destroy_row(row, told=True)
+
+    @abstractmethod
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
+        """Remove a row that is known to be in use and return how many went.
+
+        `told`: whether the callbacks know of it.
+        """

@@ -100,6 +100,12 @@ def all_different(indices: NDArray[np.integer[Any]], bound: int) -> bool:
     return int(np.count_nonzero(seen)) == k
 
 
+def without_repeats(es: EntityArray) -> EntityArray:
+    """Each of the handles once, where it occurs first. O(k log k)."""
+    _, first = np.unique(es, return_index=True)
+    return es if len(first) == len(es) else es[np.sort(first)]
+
+
 def first_repeat(values: NDArray[Any]) -> int:
     """The position of the first value that occurred before; `len(values)` if none does.
     O(k log k)."""

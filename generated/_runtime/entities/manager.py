@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..broken import break_down
-from ..callbacks import Callbacks, Dispatch, Subscription
+from ..callbacks import Dispatch, Subscription
 from ..errors import CapacityError, StaleEntityError
 from ..fast import speed_up
 from ..handles import Entity, EntityArray
-from .arrays import all_different, are_held, first_repeat
+from .arrays import all_different, are_held, first_repeat, without_repeats
+from .deaths import Deaths, Follower, Remove, only
 from .layout import (
     GENERATION_BITS,
     INDEX_BITS,
@@ -30,6 +31,7 @@ from .layout import (
     ONE_GENERATION,
 )
 from .living import LivingEntities, dead_entity
+from .shown import shown_entity
 
 
 class EntityManager(LivingEntities):
@@ -50,7 +52,7 @@ class EntityManager(LivingEntities):
     def __init__(self) -> None:
         super().__init__()
         self.dispatch = Dispatch(self._destroy_queued)
-        self._callbacks: Callbacks[EntityArray] = Callbacks()
+        self._callbacks = Deaths()
 
     def create(self) -> Entity:
         """Create an entity. O(1) amortised.
@@ -131,8 +133,12 @@ class EntityManager(LivingEntities):
         if not is_alive:
             raise dead_entity(e)
         if self.dispatch.depth or self._callbacks.entries:
-            self._destroy_announced(np.array([e], np.uint64))
-            return
+            self._destroy_one(Entity(e), index)
+        else:
+            self._free_index(e, index)
+
+    def _free_index(self, e: int, index: int) -> None:
+        """Let a live entity be dead."""
         if e >= LAST_GENERATION:
             self._n_retired += 1
             self._cells[index] = index ^ 1
@@ -146,18 +152,20 @@ class EntityManager(LivingEntities):
             break_down(self)
             raise
 
-    def destroy_many(self, es: ArrayLike) -> None:
+    def destroy_many(self, es: ArrayLike, *, repeats: bool = False) -> None:
         """Destroy all, or none if one is dead or given twice. O(k), plus the callbacks.
 
+        With `repeats`, entities may be given more than once and die once: O(k log k).
         Raises what `destroy` does; StaleEntityError for a repeated entity, too.
         """
         es = self.require_many(es)
         ascending = bool((es[1:] > es[:-1]).all())
         if not ascending and not all_different(_indices(es), self._n_used):
-            position = first_repeat(es)
-            raise StaleEntityError(
-                f"entity {es[position]} at position {position} is repeated"
-            )
+            if not repeats:
+                position = first_repeat(es)
+                e = shown_entity(es[position])
+                raise StaleEntityError(f"entity {e} at position {position} is repeated")
+            es = without_repeats(es)
         if len(es) and (self.dispatch.depth or self._callbacks.entries):
             self._destroy_announced(es.copy())
         else:
@@ -170,16 +178,15 @@ class EntityManager(LivingEntities):
     @property
     def _deaths(self) -> int:
         """How many entities died since this object was made or loaded: a version."""
-        return self._free.pushed + self._n_retired
+        free = self._free
+        return free._head + free.count + self._n_retired  # `pushed`, at half the price
 
-    def _attach(
-        self, before: Callable[[], object], after: Callable[[EntityArray], object]
-    ) -> Subscription:
-        """Register two methods of a component manager, without keeping it alive.
+    def _attach(self, follower: Follower, remove: Remove) -> None:
+        """Tell a component manager of deaths, without keeping it alive.
 
-        `before()` may raise, then no entity dies; `after` is an `on_destroy` callback.
+        `remove`, its method, removes the rows of one entity.
         """
-        return self._callbacks.add_weak(after, before)
+        self._callbacks.follow(follower, remove)
 
     def _uncreate(self, es: EntityArray) -> None:
         """Take back what `create_many` gave, as if it had never been alive. O(k).
@@ -202,6 +209,21 @@ class EntityManager(LivingEntities):
             break_down(self)
             raise
 
+    def _destroy_one(self, e: Entity, index: int) -> None:
+        """Destroy a live entity and tell the callbacks; inside of a callback, later."""
+        dispatch = self.dispatch
+        if dispatch.depth:
+            dispatch.queue.append(only(e))
+            return
+        self._callbacks.check()
+        with dispatch:
+            self._free_index(e, index)
+            dispatch.running += 1
+            try:
+                self._callbacks.run_one(e, dispatch.errors)
+            finally:
+                dispatch.running -= 1
+
     def _destroy_announced(self, es: EntityArray) -> None:
         """Destroy live entities and tell the callbacks; inside of a callback, later."""
         es.flags.writeable = False  # the callbacks share it
@@ -211,17 +233,25 @@ class EntityManager(LivingEntities):
         self._callbacks.check()
         with self.dispatch as dispatch:
             self._kill(es)
-            self._callbacks.run(es, dispatch.errors)
+            dispatch.run_all(self._callbacks, es)
 
     def _destroy_queued(self, es: EntityArray) -> None:
         """Destroy a queued batch, except what an earlier one has destroyed."""
+        try:
+            died = self._kill_living(es)
+        except MemoryError:
+            died = self._kill_living(es)  # what the first attempt held is free again
+        if len(died):
+            self.dispatch.run_all(self._callbacks, died)
+
+    def _kill_living(self, es: EntityArray) -> EntityArray:
+        """Kill those that are alive, if nobody refuses, and return them, read-only."""
         es = es[are_held(self._handles, es, INDEX_MASK)]
-        if not len(es):
-            return
-        es.flags.writeable = False
-        self._callbacks.check()
-        self._kill(es)
-        self._callbacks.run(es, self.dispatch.errors)
+        if len(es):
+            es.flags.writeable = False
+            self._callbacks.check()
+            self._kill(es)
+        return es
 
     def _kill(self, es: EntityArray) -> None:
         indices = freed = _indices(es)

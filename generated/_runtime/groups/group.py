@@ -20,6 +20,7 @@ from ..parts import not_replaced
 from ..placement.moves import Planned
 from ..placement.rows import integers, is_integer, locked, permutation
 from ..placement.sorting import sort_order
+from ..reprs import count_text, list_text
 
 
 class GroupedColumns(Protocol):
@@ -90,6 +91,10 @@ class Group:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (*self._members.values(), self.n)
+
+    def __repr__(self) -> str:
+        count = count_text(self.n, "entity", "entities")
+        return f"<{type(self).__name__}: {count} with {list_text(self._members)}>"
 
     @property
     def n(self) -> int:

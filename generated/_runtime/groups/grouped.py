@@ -64,6 +64,7 @@ class Grouped(Bounded, Owned):
 
     __slots__ = NO_SLOTS
     GROUP: ClassVar[str]
+    _BY_ROW: ClassVar[bool] = False
     data: GroupedRows
     _others: tuple[GroupMember, ...]
     _holds: int

@@ -19,7 +19,7 @@ from ..instances.chains import ROUNDS, walk
 from ..per_class import per_class
 from ..placement.moves import NO_ROWS, Planned, put
 from ..placement.packed import Packed
-from ..placement.rows import distinct, unused
+from ..placement.rows import distinct
 from ..state import NO_SLOTS
 from .links import (
     FamilyLinks,
@@ -73,7 +73,7 @@ class Hierarchy(Packed):
     _levels: LevelCache
 
     @per_class
-    def parent(self, row: Instance, /) -> Instance:
+    def parent(self, row: int, /) -> Instance:
         """Return the row's parent, or NIL for a root; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -81,7 +81,7 @@ class Hierarchy(Packed):
         return data._parent_cells[row]
 
     @per_class
-    def first_child(self, row: Instance, /) -> Instance:
+    def first_child(self, row: int, /) -> Instance:
         """Return the child that was attached first, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -89,7 +89,7 @@ class Hierarchy(Packed):
         return data._first_child_cells[row]
 
     @per_class
-    def next_sibling(self, row: Instance, /) -> Instance:
+    def next_sibling(self, row: int, /) -> Instance:
         """Return the same parent's child that was attached after this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -97,7 +97,7 @@ class Hierarchy(Packed):
         return data._next_sibling_cells[row]
 
     @per_class
-    def previous_sibling(self, row: Instance, /) -> Instance:
+    def previous_sibling(self, row: int, /) -> Instance:
         """Return the same parent's child that was attached before this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -106,7 +106,7 @@ class Hierarchy(Packed):
         return NIL if data._next_sibling_cells[before] == NIL else before
 
     @per_class
-    def children(self, row: Instance, /) -> RowArray:
+    def children(self, row: int, /) -> RowArray:
         """Return the row's children in order of attachment, shape (k,); O(k)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -125,7 +125,7 @@ class Hierarchy(Packed):
         return self._levels.levels(self.data.parent, self.data._version)
 
     @per_class
-    def set_parent(self, row: Instance, parent: Instance, /) -> None:
+    def set_parent(self, row: int, parent: int, /) -> None:
         """Attach a row as a parent's last child, or make it a root with NIL; O(1).
 
         No row moves. A row with children costs O(depth of the parent). Nothing changes if
@@ -142,8 +142,9 @@ class Hierarchy(Packed):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
+        row = Instance(row)
         if parent != NIL and not 0 <= parent < data._n:
-            raise unused(parent, data._n, type(self).__name__)
+            raise self._unused(parent)
         parents = data._parent_cells
         if parents[row] == parent:
             return
@@ -179,7 +180,7 @@ class Hierarchy(Packed):
         given = self._rows_given(rows)
         n = data._n
         distinct(given, n, name)
-        wanted = parents_given(numbers, len(given), n, name)
+        wanted = parents_given(numbers, len(given), self)
         changed = data._parent_column[given] != wanted
         given, wanted = given[changed], wanted[changed]
         if len(given) == 0:

@@ -185,7 +185,7 @@ class Ids(IdCalls, Packed):
     data: IdRows
 
     @per_class
-    def id_of(self, row: Instance, /) -> Id:
+    def id_of(self, row: int, /) -> Id:
         """Return the stable id of a row: `generation << 32 | slot`; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:

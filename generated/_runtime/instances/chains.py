@@ -168,7 +168,10 @@ class Rewiring:
     def follow(
         self, src: RowArray, dst: RowArray
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Let moved rows and their neighbours know each other; return which are first and last."""
+        """Let neighbours know where rows went; return which of these are first and last.
+
+        What rows know themselves goes with them; their neighbours tell them if these move or go.
+        """
         after, before = self._nexts[src], self._previous[src]
         is_first = self._nexts[before] == NIL
         is_last = after == NIL
@@ -176,8 +179,6 @@ class Rewiring:
         inner = ~is_first & (before != NIL)
         followed = after != NIL
         self.writes += (
-            (self._nexts, dst, after),
-            (self._previous, dst, before),
             (self._nexts, before[inner], dst[inner]),
             (self._previous, after[followed], dst[followed]),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,8 @@ from ..handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..maps.mapped import Mapped
 from ..per_class import per_class
 from ..placement.moves import NO_ROWS, Planned, Write, put
+from ..proxies.making import standing
+from ..proxies.proxy import ProxyT
 from ..state import NO_SLOTS
 from .chains import (
     Redirect,
@@ -58,6 +60,7 @@ class Many(Mapped):
     """A manager with any number of instances per entity."""
 
     __slots__ = NO_SLOTS
+    _IS_LIST: ClassVar = True
     data: LinkedRows
 
     @per_class
@@ -78,7 +81,7 @@ class Many(Mapped):
         return self.lookup(entity)
 
     @per_class
-    def next(self, row: Instance, /) -> Instance:
+    def next(self, row: int, /) -> Instance:
         """Return the same entity's row that was created after this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -86,7 +89,7 @@ class Many(Mapped):
         return data._next_cells[row]
 
     @per_class
-    def previous(self, row: Instance, /) -> Instance:
+    def previous(self, row: int, /) -> Instance:
         """Return the same entity's row that was created before this one, or NIL; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -112,6 +115,13 @@ class Many(Mapped):
         data = self.data
         owners = data._entity_column[: data._n]
         return chain_lengths(data._next_column, owners, given, self.lookup_many(given))
+
+    def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
+        """Iterate over proxies of the present rows until a structural change; O(n)."""
+        return standing(kind, self, self.data._used_rows().tolist())
+
+    def _copies_of(self, entity: Entity) -> Iterator[Any]:
+        return map(self.row, self.instances(entity))
 
     @per_class
     def _rows_from(self, first: int) -> RowArray:

@@ -15,6 +15,12 @@ class One(Owned):
 
     __slots__ = NO_SLOTS
 
+    def _single_rows(self, entities: list[int]) -> list[int] | None:
+        lookup = self.lookup
+        rows = {lookup(entity) for entity in entities}  # type: ignore[arg-type]
+        rows.discard(NIL)
+        return [*rows]
+
     def _rows_with(self, row: Instance) -> RowArray:
         return np.array([row])
 

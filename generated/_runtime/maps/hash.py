@@ -68,6 +68,9 @@ class Hash(Mapped):
         self._rows = dict(self._rows)
 
     @per_class
+    def _is_new(self, entity: int) -> bool:
+        return entity not in self._rows
+
     def _enter(self, entity: Entity, row: Instance) -> None:
         self._rows[entity] = row
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..broken import break_since
 from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
+from ..convert.base import check_values
 from ..entities.arrays import as_entities
 from ..entities.manager import EntityManager
-from ..errors import EcsError
+from ..entities.shown import entity_name
+from ..errors import EcsError, StaleInstanceError
+from ..few import FEW_GONE, few_numbers, few_values
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import per_class
 from ..placement.rows import first_missing, has_row, is_integer, missing
+from ..proxies.making import following, new_proxy
+from ..proxies.proxy import ProxyT
 from ..state import NO_SLOTS
 
 
@@ -58,9 +64,18 @@ class Owned(Manager):
     def _dispatch(self) -> Dispatch:
         return self._entities.dispatch
 
+    @property
+    @abstractmethod
+    def create(self) -> Callable[..., Instance]:
+        """Give an entity an instance and return its row; O(1)."""
+
     @abstractmethod
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+
+    @abstractmethod
+    def row(self, row: int, /) -> Any:
+        """Return a copy of a row; O(1)."""
 
     @abstractmethod
     def remove(self, entity: Entity, /) -> int:
@@ -102,6 +117,51 @@ class Owned(Manager):
         first_missing(type(self).__name__, given, rows)
         return rows
 
+    def _unused(self, row: int) -> StaleInstanceError:
+        error = super()._unused(row)
+        if row == NIL or not self._entities.alive(row):
+            return error
+        entity = entity_name(row)
+        return StaleInstanceError(
+            f"{error}; that is the entity {entity}; lookup(entity) gives its row"
+        )
+
+    @per_class
+    def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        row = self.lookup(entity)
+        if row == NIL:
+            raise missing(type(self).__name__, entity)
+        proxy = new_proxy(kind)  # set here: a function for it would cost as much again
+        proxy._manager = self
+        proxy._owner = entity
+        proxy._row = row
+        proxy._version = self.data._version
+        return proxy
+
+    def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
+        """Iterate over proxies of the present rows, which follow their entities; O(n)."""
+        data = self.data
+        rows = data._used_rows()
+        owners = data._entity_column[rows].tolist()
+        return following(kind, self, self.lookup, owners, rows.tolist())
+
+    def _check_row(self, row: tuple[Any, ...]) -> None:
+        """Raise if a value of a row does not fit its field."""
+        check_values(self._CONVERTERS, row)
+
+    def _copies_of(self, entity: Entity) -> Iterator[Any]:
+        """Iterate over copies of the entity's rows."""
+        row = self.lookup(entity)
+        return map(self.row, [] if row == NIL else self._rows_with(row).tolist())
+
+    def _copy_of(self, entity: Entity) -> Any:
+        """Return a copy of the entity's row, or None; O(1)."""
+        row = self.lookup(entity)
+        return None if row == NIL else self.row(row)
+
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
         return np.flatnonzero(~self._entities.alive_many(owners))
@@ -122,10 +182,24 @@ class Owned(Manager):
         """Remove all instances of k entities and return how many went; O(k + that number)."""
         if self._locks:
             raise self._locked()
+        few = few_numbers(entities)
+        is_few = few is not None and len(few) <= FEW_GONE
+        rows = self._single_rows(few) if few and is_few else None
+        if rows and self._destroy_few(rows):
+            return len(rows)
         return self._destroy_rows(self._rows_of_many(as_entities(entities)))
+
+    def _single_rows(self, entities: list[int]) -> list[int] | None:
+        """Return the rows of a few entities that have one at most."""
+        return None
 
     def _create_many(self, entities: ArrayLike, given: Mapping[str, Any]) -> RowArray:
         """Give each of k entities an instance of these fields; O(k)."""
+        few = few_numbers(entities)
+        if few:
+            rows = self._create_few(few, given)
+            if rows is not None:
+                return rows
         handles = as_entities(entities)
         try:
             columns = self._convert(len(handles), given)
@@ -144,6 +218,39 @@ class Owned(Manager):
             with self._dispatch:
                 return self._replace(handles, columns)
         return self._replace(handles, columns)
+
+    def _create_few(
+        self, entities: list[int], given: Mapping[str, Any]
+    ) -> RowArray | None:
+        """Create a few plain rows one by one; None if something is not that plain.
+
+        None may be in another's way, for that would move the rows of those before it.
+        """
+        count = len(entities)
+        if self._locks or not self._BY_ROW or self._is_watched:
+            return None
+        if not self._has_room(count) or len(set(entities)) < count:
+            return None
+        fields = few_values(self._CONVERTERS, given, count)
+        if fields is None:
+            return None
+        alive = self._entities.alive
+        for entity in entities:
+            if not alive(entity) or not self._is_new(entity):
+                return None
+        version, rows = self.data._version, np.empty(count, np.intp)
+        try:
+            for number, values in enumerate(fields):
+                rows[number] = self.create(entities[number], **values)
+        except BaseException:
+            break_since(self, version)
+            raise
+        self.data._version = version + 1
+        return rows
+
+    @abstractmethod
+    def _is_new(self, entity: int) -> bool:
+        """Return whether nothing has the index of a live entity."""
 
     def _replace(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Append rows once those of dead entities are out of the way; a change that is counted

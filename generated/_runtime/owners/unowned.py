@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import index
 from typing import Any, SupportsIndex
 
 import numpy as np
 
+from ..broken import break_since
 from ..callbacks import Dispatch
 from ..errors import EcsError
+from ..few import FEW, few_values
 from ..handles import NIL, Columns, Id, IdArray
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
+from ..proxies.making import following, new_proxy
+from ..proxies.proxy import ProxyT, resolved
 from ..state import NO_SLOTS
 
 
@@ -39,6 +43,22 @@ class Unowned(IdCalls):
         """Return whether an id has an instance; O(1)."""
         return is_integer(id) and self.resolve(Id(index(id))) != NIL
 
+    def _proxy(self, kind: type[ProxyT], id: Id) -> ProxyT:
+        """Return a proxy of the row of an id, or raise StaleIdError; O(1)."""
+        id = Id(index(id))
+        proxy = new_proxy(kind)
+        proxy._manager = self
+        proxy._owner = id
+        proxy._row = resolved(self, id)
+        proxy._version = self.data._version
+        return proxy
+
+    def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
+        """Iterate over proxies of the present rows, which follow their ids; O(n)."""
+        rows = self.data._used_rows()
+        ids = self.id_of_many(rows).tolist()
+        return following(kind, self, self.resolve, ids, rows.tolist())
+
     @abstractmethod
     def _append_many(self, count: int, columns: Columns) -> IdArray:
         """Add rows of checked columns, for which there is room."""
@@ -46,6 +66,10 @@ class Unowned(IdCalls):
     def _create_many(self, count: SupportsIndex, given: Mapping[str, Any]) -> IdArray:
         """Add `count` instances of these fields; O(count)."""
         count = whole_count(type(self).__name__, count)
+        if 0 < count <= FEW:
+            ids = self._create_few(count, given)
+            if ids is not None:
+                return ids
         columns = self._convert(count, given)
         if self._locks:
             raise self._locked()
@@ -58,6 +82,31 @@ class Unowned(IdCalls):
             with self._dispatch:
                 return self._replace(count, columns)
         return self._replace(count, columns)
+
+    def _create_few(self, count: int, given: Mapping[str, Any]) -> IdArray | None:
+        """Create a few plain instances one by one; None if something is not that plain."""
+        if self._locks or not self._BY_ROW or self._is_watched:
+            return None
+        fields = (
+            few_values(self._CONVERTERS, given, count)
+            if self._has_room(count)
+            else None
+        )
+        if fields is None:
+            return None
+        version = self.data._version
+        try:
+            ids = np.array([self.create(**values) for values in fields], np.uint64)
+        except BaseException:
+            break_since(self, version)
+            raise
+        self.data._version = version + 1
+        return ids
+
+    @property
+    @abstractmethod
+    def create(self) -> Callable[..., Id]:
+        """Add an instance and return its id; O(1)."""
 
     def _replace(self, count: int, columns: Columns) -> IdArray:
         """Append rows once those that are too many are gone; these cannot be taken back, so then

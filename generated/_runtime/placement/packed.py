@@ -28,7 +28,7 @@ class Packed(Manager):
         return self.data._n
 
     @per_class
-    def destroy(self, row: Instance, /) -> None:
+    def destroy(self, row: int, /) -> None:
         """Remove one instance; O(1). The last row moves into its place.
 
         With a partition or a group, so does the last row of its part. In a hierarchy, its
@@ -42,7 +42,7 @@ class Packed(Manager):
             raise self._locked()
         if type(row) is not int or not 0 <= row < self.data._n:
             row = self._row(row)
-        self._destroy_row(row)
+        self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
 
     def sort(self, key: str | ArrayLike, /) -> None:
         """Sort the rows by a scalar field, by name, or by a key, one value per row.
@@ -88,10 +88,10 @@ class Packed(Manager):
         return ()
 
     def _row(self, row: object) -> Instance:
-        return Instance(row_in_use(row, self.data, type(self).__name__))
+        return Instance(row_in_use(row, self))
 
     def _rows_given(self, rows: ArrayLike) -> RowArray:
-        return rows_in_use(rows, self.data, type(self).__name__)
+        return rows_in_use(rows, self)
 
     def _check_sortable(self) -> None:
         """Raise if something else orders the rows."""

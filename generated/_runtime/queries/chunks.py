@@ -10,7 +10,8 @@ import numpy as np
 from ..archetypes.rows import Archetype
 from ..archetypes.view import ArchetypeView, ChunkT
 from ..handles import EntityArray, RowClass
-from .base import QueryBase, RowsT, RowT
+from ..reprs import count_text, query_text
+from .base import QueryBase, RowsT, RowT, changed_in_loop
 
 
 class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
@@ -39,6 +40,13 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
         """Pickle and copy without what is kept."""
         return type(self), (self._store,)
 
+    def __repr__(self) -> str:
+        """Show how many entities there are; O(matching archetypes)."""
+        clauses = (self._ALL, self._ANY, self._NONE)
+        asked = query_text(*([row.__name__ for row in rows] for rows in clauses))
+        count = count_text(len(self), "entity", "entities")
+        return f"<{type(self).__name__}: {count}; {asked}>"
+
     def __len__(self) -> int:
         """Return how many entities there are; O(matching archetypes)."""
         return sum(archetype.n for archetype in self._archetypes())
@@ -56,6 +64,15 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     def _arrays(self) -> tuple[EntityArray]:
         return (self._owners(),)
+
+    def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
+        store, version = self._store, self._version
+        for row in rows:
+            if store._version != version:
+                raise changed_in_loop()
+            yield row
+        if store._version != version:
+            raise changed_in_loop()
 
     def _owners(self) -> EntityArray:
         """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""

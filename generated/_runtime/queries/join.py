@@ -9,12 +9,14 @@ creation are views, not copies.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import NIL, EntityArray
+from ..reprs import query_text
+from .base import changed_in_loop
 from .block import QueryBlock
 from .match import QueryMatch
 from .members import (
@@ -32,6 +34,8 @@ from .rows import (
     sample_rows,
 )
 
+_RowT = TypeVar("_RowT")
+
 _JOINED: Final = 65_536
 """Candidates per step of a join: numpy's calls take no time, and the step fits a cache."""
 
@@ -40,6 +44,17 @@ _SCATTERED: Final = 16_384
 
 _ALIKE: Final = 3
 """How many times as large as the smallest manager another one may be to be walked instead."""
+
+
+class _Unchanged:
+    """Stands for the columns of a member that there is not."""
+
+    __slots__ = ()
+
+    _version: Final = 0
+
+
+_UNCHANGED: Final = _Unchanged()
 
 
 class QueryJoin:
@@ -57,6 +72,7 @@ class QueryJoin:
         "_required",
         "_result",
         "_state",
+        "data",
     )
 
     def __init__(
@@ -74,9 +90,11 @@ class QueryJoin:
         self._optional = optional
         self._members = (*required, *optional, *any_of, *none_of)
         self._living = QueryLiving(entities, self._members)
-        self._state: list[int] = []
+        self._state = -1
+        self.data: tuple[Any, ...] = ()
+        """The `data` of each member's manager; known as soon as there is a match."""
         self._arrays: tuple[NDArray[Any], ...] | None = None
-        self._result: QueryMatch | None = None
+        self._result = QueryMatch(0, -1, [], None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
@@ -92,6 +110,30 @@ class QueryJoin:
         """Return how many entities there are."""
         return self.match().count
 
+    def known(self) -> int | None:
+        """Return how many entities there are if that is known without a join; O(components)."""
+        return self._result.count if self._changes() == self._state else None
+
+    def bound(self) -> int:
+        """Return how many entities there can be at most; O(components)."""
+        sizes = [len(member.manager) for member in self._required]
+        others = [len(member.manager) for member in self._any_of]
+        return min([*sizes, sum(others)] if others else sizes, default=0)
+
+    def conditions(self) -> str:
+        """Return who matches, in words."""
+        return query_text(
+            *(
+                [member.manager.data.MANAGER.removesuffix("Manager") for member in part]
+                for part in (
+                    self._required,
+                    self._any_of,
+                    self._none_of,
+                    self._optional,
+                )
+            )
+        )
+
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""
         found = self.match()
@@ -102,25 +144,52 @@ class QueryJoin:
                 array.flags.writeable = False
         return self._arrays
 
-    def member(self, place: int) -> QueryRows:
-        """Return the rows of a member: the required ones come first, then the optional."""
-        return self.match().members[place]
-
-    def manager(self, place: int) -> Any:
-        """Return the manager of a member."""
-        return self._members[place].manager
-
     def match(self) -> QueryMatch:
         """Return who matches: the same object until a manager changes or an entity dies.
 
-        Joins again if that happened; O(components) otherwise.
+        Joins again if that happened; O(components) otherwise. The members of the match are the
+        required ones, then the optional.
         """
-        state = [member.manager.data._version for member in self._members]
-        state.append(self._entities._deaths)
-        if self._result is None or state != self._state:
-            self._result = self._arrays = None
-            self._result = self._join()
-            self._state = state
+        entities = self._entities
+        free = entities._free
+        # `_changes`, without the time that calls take:
+        state = free._head + free.count + entities._n_retired
+        for data in self.data:
+            state += data._version
+        return self._result if state == self._state else self._match_again()
+
+    def while_unchanged(self, rows: Iterator[_RowT]) -> Iterator[_RowT]:
+        """Yield rows of the match, and raise RuntimeError at the first step after a change."""
+        entities, start = self._entities, self._state
+        free = entities._free
+        # A loop over two or three members would take as long as all the rest of a step.
+        one, two, three = (*self.data, _UNCHANGED, _UNCHANGED)[:3]
+        others = self.data[3:]
+        for row in rows:
+            state = free._head + free.count + entities._n_retired
+            state += one._version + two._version + three._version
+            if others:
+                for data in others:
+                    state += data._version
+            if state != start:
+                raise changed_in_loop()
+            yield row
+        if self._changes() != start:
+            raise changed_in_loop()
+
+    def _changes(self) -> int:
+        """Return how many changes and deaths there were: a sum of what never goes down."""
+        versions: int = sum(data._version for data in self.data)
+        return self._entities._deaths + versions
+
+    def _match_again(self) -> QueryMatch:
+        self._state = -1  # in case that there is no memory for a match
+        self._arrays = None
+        self._result = QueryMatch(0, -1, [], None)
+        self.data = tuple(member.manager.data for member in self._members)
+        state = self._changes()
+        self._result = self._join()
+        self._state = state
         return self._result
 
     def _owners(self, found: QueryMatch) -> EntityArray:

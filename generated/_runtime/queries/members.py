@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.layout import INDEX_MASK
+from ..entities.queue import IndexQueue
 from ..handles import EntityArray, RowArray
 from ..instances.chains import first_rows
 from ..maps.sparse import indices
@@ -32,6 +33,12 @@ class QueriedManager(Protocol):
 
 class QueriedEntities(Protocol):
     """What a query needs of the entity manager."""
+
+    @property
+    def _free(self) -> IndexQueue: ...
+
+    @property
+    def _n_retired(self) -> int: ...
 
     @property
     def _deaths(self) -> int: ...

@@ -64,8 +64,12 @@ class QueryRows:
 
     def gather(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the cells of these rows, a copy; O(k)."""
-        order = self.order(column.strides[0])
         rows = as_array(self.rows)
+        if (
+            len(rows) * column.strides[0] < _NEAR
+        ):  # as `order` says, without its questions
+            return column.take(rows, 0)
+        order = self.order(column.strides[0])
         if order is None:
             return column.take(rows, axis=0)
         cells = np.empty((len(rows), *column.shape[1:]), column.dtype)

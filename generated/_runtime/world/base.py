@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import index
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ..columns.field_names import known_fields
-from ..entities.manager import EntityManager
+from ..columns.field_names import GivenRows, given_columns, values_given
+from ..convert.base import FieldTable
 from ..errors import BrokenManagerError
+from ..few import FEW, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
-from ..parts import FixedParts
+from ..html_tables import world_table
+from ..reprs import count_text, list_text
+from .later import LaterDeaths
+from .own import own_managers
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
 
-SpawnFields: TypeAlias = Mapping[RowClass, Mapping[str, Any] | None]
-"""The columns of each component that is given, by field; None for the others."""
+_ManagerT = TypeVar("_ManagerT")
+
+SpawnFields: TypeAlias = Mapping[RowClass, GivenRows | None]
+"""The columns of each component that is given, or one row for all; None for the others."""
+
+
+NewRows: TypeAlias = tuple[Callable[..., object], Sequence[Mapping[str, Any]] | None]
+"""What creates a row, and the fields of each; None for the defaults."""
 
 
 class WorldManager(SpawnStore, ComponentHolder, Protocol):
     """What a world needs of a manager."""
+
+    _CONVERTERS: ClassVar[FieldTable]
+
+    @property
+    def create(self) -> Callable[..., object]: ...
+
+    _RELEASES: ClassVar[bool]
+    _SINGLY: ClassVar[bool]
+    _locks: int
+
+    def _has_room(self, count: int, /) -> bool: ...
 
     @property
     def _is_watched(self) -> bool: ...
@@ -33,20 +55,59 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
 class CollectingManager(Protocol):
     """What a world needs of a manager that collects."""
 
+    _KILLS: ClassVar[bool]
+
     def gc(self) -> int: ...
 
     def collect(self) -> int: ...
 
 
-class WorldBase(FixedParts):
+class WorldBase(LaterDeaths):
     """All entities, and the managers of their components."""
 
     __slots__ = ("_collecting", "_managers")
 
-    entities: EntityManager
+    MANAGERS: ClassVar[tuple[str, ...]] = ()
+    """The attributes that are managers; the next ones likewise."""
+    QUERIES: ClassVar[tuple[str, ...]] = ()
+    GROUPS: ClassVar[tuple[str, ...]] = ()
+    BUNDLES: ClassVar[tuple[str, ...]] = ()
+    """The methods that spawn bundles."""
+    _KINDS: ClassVar[Mapping[str, type[Any]]] = {}
+    """The class of each manager, by the attribute that it is."""
+    _OWN: ClassVar[Mapping[type[Any], type[Any]]] = {}
+    """The subclasses that stand for some of them."""
     _managers: dict[RowClass, WorldManager]
     """Those whose rows belong to entities, by row class."""
     _collecting: tuple[CollectingManager, ...]
+
+    def __init_subclass__(
+        cls, managers: Mapping[str, type[Any]] | None = None, **options: Any
+    ) -> None:
+        """Let classes of one's own stand for managers: `class Mine(World, managers={…})`.
+
+        Raises:
+            TypeError: no such component, or not a subclass of its manager.
+        """
+        super().__init_subclass__(**options)
+        if managers is not None:
+            cls._OWN = {**cls._OWN, **own_managers(cls.__name__, cls._KINDS, managers)}
+
+    def _kind(self, manager: type[_ManagerT]) -> type[_ManagerT]:
+        """Return the class that stands for a manager's."""
+        return self._OWN.get(manager, manager)
+
+    def __repr__(self) -> str:
+        """Show how many entities there are, and rows of each component; O(components)."""
+        rows = list_text(
+            f"{name} {count}" for name, count, _ in self._holders() if count
+        )
+        living = count_text(len(self.entities), "entity", "entities")
+        return f"<{type(self).__name__}: {living}{f'; {rows}' if rows else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last components, for notebooks."""
+        return world_table(self)
 
     def spawn(self, n: int) -> EntityArray:
         """Create n entities; O(n). CapacityError when fewer indices are left."""
@@ -56,9 +117,9 @@ class WorldBase(FixedParts):
         """Destroy an entity, as `entities.destroy` does."""
         self.entities.destroy(entity)
 
-    def destroy_many(self, entities: ArrayLike, /) -> None:
+    def destroy_many(self, entities: ArrayLike, /, *, repeats: bool = False) -> None:
         """Destroy k entities, as `entities.destroy_many` does."""
-        self.entities.destroy_many(entities)
+        self.entities.destroy_many(entities, repeats=repeats)
 
     def gc(self) -> int:
         """Let every manager that collects lazily pick a few rows of dead entities.
@@ -71,10 +132,32 @@ class WorldBase(FixedParts):
     def collect(self) -> int:
         """Remove all rows of dead entities in managers that collect; O(their rows).
 
-        Returns how many rows went. Managers with `destroy: manual` are left alone.
+        First those die that `destroy_later` noted. Returns how many rows went. Managers
+        with `destroy: manual` are left alone.
         """
-        with self.entities.dispatch:
-            return sum(manager.collect() for manager in self._collecting)
+        failed: Sequence[BaseException] = ()
+        try:
+            self.flush()
+        except (
+            BaseExceptionGroup
+        ) as group:  # of callbacks: all the others did their part
+            failed = group.exceptions
+        with self.entities.dispatch as dispatch:
+            dispatch.errors.extend(failed)
+            gone = self._swept()
+            while dispatch.depth == 1 and dispatch.queue and self._kills:
+                dispatch._empty_queue()
+                gone += self._swept()
+        return gone
+
+    @property
+    def _kills(self) -> bool:
+        """Whether entities die of a collection, so that there is more to collect."""
+        return any(manager._KILLS for manager in self._collecting)
+
+    def _swept(self) -> int:
+        """Let all managers that collect do so once, and return how many rows went."""
+        return sum(manager.collect() for manager in self._collecting)
 
     def components(self, entity: Entity, /) -> tuple[type[Any], ...]:
         """Return the row classes of the components that the entity has; O(components).
@@ -90,6 +173,12 @@ class WorldBase(FixedParts):
             entities = entities[~holder.has_many(entities)]
         return entities
 
+    def _holders(self) -> Iterator[tuple[str, int, object]]:
+        """Yield each component: its name in the world, how many rows, and who has them."""
+        for name in self.MANAGERS:
+            manager = getattr(self, name)
+            yield name, len(manager), manager
+
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         """Return each row class with what knows who has the component, in order of bits."""
         return self._managers.items()
@@ -102,8 +191,18 @@ class WorldBase(FixedParts):
         chosen = {row: fields for row, fields in given.items() if fields is not None}
         if not chosen:
             return self.entities.create_many(n)
+        if n <= FEW:
+            few = self._few(n, chosen)
+            if few is not None:
+                return self._spawn_few(n, few)
         parts = self._checked(n, chosen)
-        borrowed = [value for fields in chosen.values() for value in fields.values()]
+        borrowed = [value for given in chosen.values() for value in values_given(given)]
+        return self._spawn_parts(n, parts, borrowed)
+
+    def _spawn_parts(
+        self, n: int, parts: Sequence[SpawnPart], borrowed: Iterable[object]
+    ) -> EntityArray:
+        """Create n entities with checked rows. `borrowed`: the caller's arguments."""
         entities = self.entities.create_many(n)
         if n == 0:
             return entities
@@ -115,16 +214,53 @@ class WorldBase(FixedParts):
                 raise
         return entities
 
-    def _checked(
-        self, n: int, given: Mapping[RowClass, Mapping[str, Any]]
-    ) -> list[SpawnPart]:
+    def _few(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[NewRows] | None:
+        """Return what creates the rows of a few new entities, if that is plain."""
+        parts: list[NewRows] = []
+        for row, fields in given.items():
+            manager = self._managers.get(row)
+            if manager is None or manager._locks or not manager._SINGLY:
+                return None
+            if type(fields) is not dict:
+                return None
+            if not manager._has_room(n):  # without room for all, nothing begins
+                return None
+            if manager._RELEASES and manager._is_watched:
+                return None
+            rows = None
+            if fields:
+                rows = few_values(manager._CONVERTERS, fields, n)
+                if rows is None:
+                    return None
+            parts.append((manager.create, rows))
+        return parts
+
+    def _spawn_few(self, n: int, parts: list[NewRows]) -> EntityArray:
+        """Create n entities with rows each, one by one; if that fails, take all back."""
+        entities: list[Entity] = []
+        try:
+            for number in range(n):
+                entity = self.entities.create()
+                entities.append(entity)
+                for create, rows in parts:
+                    if rows is None:
+                        create(entity)
+                    else:
+                        create(entity, **rows[number])
+        except BaseException:
+            self._take_back(np.array(entities, np.uint64))
+            raise
+        return np.array(entities, np.uint64)
+
+    def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
         """Return what is to take the rows of n new entities, with checked columns."""
         parts: list[SpawnPart] = []
         is_watched = self._is_watched(given)
         for row, fields in given.items():
             manager = self._managers[row]
-            columns = manager._checked(n, known_fields(row, fields))
-            parts.append((manager, own_columns(columns, is_watched)))
+            columns = given_columns(row, fields, manager._CONVERTERS, n)
+            checked = manager._checked(n, columns)
+            parts.append((manager, own_columns(checked, is_watched)))
         return parts
 
     def _is_watched(self, rows: Iterable[RowClass]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..handles import Columns, EntityArray
@@ -24,6 +25,37 @@ class SpawnStore(Protocol):
     def _admit_many(self, entities: EntityArray, /) -> None: ...
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> object: ...
+
+
+class SeveralRows:
+    """Gives each entity several rows of one component."""
+
+    __slots__ = ("_count", "_store")
+
+    def __init__(self, store: SpawnStore, count: int) -> None:
+        self._store = store
+        self._count = count
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Remove all rows of the entities."""
+        return self._store.remove_many(entities)
+
+    def _each(self, entities: EntityArray) -> EntityArray:
+        return np.repeat(entities, self._count)
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None:
+        self._store._make_room(self._each(entities), columns, borrowed)
+
+    def _evict_many(self, entities: EntityArray, /) -> int:
+        return self._store._evict_many(self._each(entities))
+
+    def _admit_many(self, entities: EntityArray, /) -> None:
+        self._store._admit_many(self._each(entities))
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> object:
+        return self._store._append_many(self._each(entities), columns)
 
 
 SpawnPart: TypeAlias = tuple[SpawnStore, Columns]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from . import memory, structure, values
+from . import memory, proxies, reflection, structure, values
 
 
-class Cases(memory.Cases, structure.Cases, values.Cases):
-    """Memory, structure and values."""
+class Cases(
+    memory.Cases, proxies.Cases, reflection.Cases, structure.Cases, values.Cases
+):
+    """Memory, proxies, what components say of themselves, structure and values."""

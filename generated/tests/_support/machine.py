@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from hypothesis.stateful import (
 
 from .fields import Field
 from .package import NIL, StaleInstanceError, StructureLockedError
+from .proxies import Followed
 from .subject import Subject, same
 
 SETTINGS = settings(
@@ -69,6 +71,7 @@ class Machine(RuleBasedStateMachine):
         self.manager: Any = self.made()
         self.table: list[Record | None] = []  # by row; None is a hole
         self.version = 0
+        self.proxies = Followed()
         self.watch()
 
     # --- what policies say ---------------------------------------------------------
@@ -136,6 +139,10 @@ class Machine(RuleBasedStateMachine):
         self.close(gone)
         self.version += 1
         return len(gone)
+
+    def held(self) -> AbstractContextManager[None]:
+        """Return what lets deaths wait that follow from a change, until the change is done."""
+        return nullcontext()
 
     def join(self, records: list[Record]) -> list[int]:
         """Add rows to the model and return where they are."""
@@ -291,6 +298,12 @@ class Machine(RuleBasedStateMachine):
                     call()
 
     # --- what must hold ------------------------------------------------------------
+
+    @invariant()
+    def proxies_follow_their_rows(self) -> None:
+        rows = self.used()
+        self.proxies.check(self.manager, [self.at(row).owner for row in rows[-2:]])
+        assert [proxy.row for proxy in self.manager.rows()] == rows
 
     @invariant()
     def rows_agree(self) -> None:

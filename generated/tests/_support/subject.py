@@ -67,6 +67,11 @@ class Subject:
             yield
 
     @property
+    def every(self) -> tuple[Field, ...]:
+        """All fields, in any order."""
+        return self.fields
+
+    @property
     def whole(self) -> list[Field]:
         """The fields that are one column of `data`."""
         apart = {*self.split, *self.indirect}

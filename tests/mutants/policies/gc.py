@@ -17,6 +17,7 @@ GROUPS = (
         Mutant(
             "the generator given is not used", r"self\._rng if rng is None else rng", "self._rng"
         ),
+        Mutant("holes are picked", r"owner == NULL_ENTITY or ", ""),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("a failing callback ends the picks", r"with self\._dispatch:", "if True:"),
     ),

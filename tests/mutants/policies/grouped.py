@@ -8,6 +8,12 @@ GROUPS = (
     managers(
         "grouped",
         Mutant("mates do not let one leave", r"member\._leave_group\(row\)", "pass"),
+        Mutant("mates do not let many leave", r"^( +)leave\(\)$", r"\1pass"),
+        Mutant(
+            "mates let go whom they do not know",
+            r"leaving = gone\[: np\.searchsorted\(gone, bound\)\]",
+            "leaving = gone",
+        ),
         Mutant(
             "who has all does not join",
             r"row = self\._join_group\(row, entity\)",
@@ -65,6 +71,27 @@ GROUPS = (
             r"if not self\._others:\n +return super.*",
             "return columns",
         ),
+        Mutant("mates do not let many enter", r"^( +)enter\(\)$", r"\1pass"),
+        Mutant(
+            "where rows joined is not told",
+            r"Remap\(src, dst, data\._n \+ len\(rows\)\)\(rows\)",
+            "rows",
+        ),
+        Mutant(
+            "the first rows join", r"joined_at\(rows\[chosen\], ", "joined_at(rows[: len(chosen)], "
+        ),
+        Mutant("all new rows join", r"^( +)len\(chosen\),$", r"\1len(rows),"),
+        Mutant(
+            "many stay where they are",
+            r"self\._move_many\(src, dst, (?:moves|self\._plan_moves\(src, dst\))\)",
+            "pass",
+        ),
+        Mutant(
+            "rows enter in an order of their own",
+            r"joined_at\(rows, self",
+            "joined_at(rows[::-1], self",
+        ),
+        Mutant("a change is not counted", r"self\.data\._version \+= 1$", "pass"),
         Mutant("mates go on when one breaks", r"break_down\(member(?:\.data)?\)", "pass"),
     ),
 )

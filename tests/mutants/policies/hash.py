@@ -19,5 +19,12 @@ GROUPS = (
         Mutant("the map does not forget many", r"^( +)forget\(.*\)", r"\1pass"),
         Mutant("the map takes no memory", r" \+ dict_bytes\(self\._rows\)", ""),
         Mutant("saving loses the map", r'dict\(state\["rows"\]\)', "{}"),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant(
+            "who has none loses one",
+            r"return 0 if row == NIL else self\._destroy",
+            "return self._destroy",
+        ),
+        Mutant("what is no handle has no row", r"if type\(entity\) is not int:", "if False:"),
     ),
 )

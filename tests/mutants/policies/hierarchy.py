@@ -71,6 +71,76 @@ GROUPS = (
         "_runtime/hierarchy/links.py",
         KIN,
         Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
+        Mutant(
+            "parents of rows that move are not seen", r"\(owners, (links\.first\[src\])", r"(\1"
+        ),
+        Mutant(
+            "children of rows that move are not seen", r"(\(owners, )links\.first\[src\], ", r"\1"
+        ),
+        Mutant("parents of rows that go are not seen", r", links\.parents\[gone\]\)", ")"),
+        Mutant("roots that move are others' siblings", r"return roots\(links, dst\)", "return []"),
+        Mutant(
+            "parents that go are told who leaves them",
+            r"gone\[\(above != NIL\) & .*\]",
+            "gone[above != NIL]",
+        ),
+        Mutant("rows keep parents that go", r"^( +)has_parent &= .*", r"\1pass"),
+        Mutant(
+            "rows that move do not know where their parents go",
+            r"^ +\(links\.parents, places, .*\),\n",
+            "",
+        ),
+        Mutant(
+            "one child is told that its parent moves",
+            r"\[\(links\.parents, children, parents\)\]",
+            "[(links.parents, children[:1], parents[:1])]",
+        ),
+        Mutant(
+            "rows that go stay among their siblings",
+            r"^ +\*_left_parents\(links, chains, left\),\n",
+            "",
+        ),
+        Mutant("moved first children are not known", r"^ +\(links\.first, parents.*\),\n", ""),
+        Mutant("moved last children are not known", r"^ +\(links\.previous, heads.*\),\n", ""),
+        Mutant(
+            "roots that move in bulk are others' siblings", r"^ +\*roots\(links, dst\[.*\),\n", ""
+        ),
+        Mutant(
+            "children are not told that their parents move", r"^ +\*_children_told\(.*\),\n", ""
+        ),
+        Mutant(
+            "parents that move are told in their old places",
+            r"\(links\.first, chains\.moved\(owners\), heads\)",
+            "(links.first, owners, heads)",
+        ),
+        Mutant(
+            "rows stay with their former parents",
+            r"writes = \[\*_left_parents\(.*\)\]",
+            "writes = []",
+        ),
+        Mutant("first children are not known", r", \(links\.first, owners\[alone\], .*\)\]", "]"),
+        Mutant(
+            "children join those that leave", r"heads = chains\.after\(before\)", "heads = before"
+        ),
+        Mutant("children do not join others", r"writes \+= joined\(.*\)", "pass"),
+        Mutant("rows become no roots", r"writes \+= roots\(links, rows\[rooted\]\)", "pass"),
+    ),
+    module(
+        "_runtime/hierarchy/hierarchy.py",
+        KIN,
+        Mutant(
+            "all but one count as all", r"len\(gone\) == data\._n:", "len(gone) >= data._n - 1:"
+        ),
+        Mutant("moves are planned and not made", r", partial\(put, writes\)\)", ",)"),
+    ),
+    module(
+        "_runtime/placement/packed.py",
+        KIN,
+        Mutant(
+            "families are not told of a sort",
+            r"moves = self\._plan_moves\(src, dst\)",
+            "moves = ()",
+        ),
     ),
     module(
         "_runtime/hierarchy/trees.py",

@@ -33,6 +33,33 @@ GROUPS = (
             r"(_cold_row_cells\[cold\._row_cells\[place\]\] = )place",
             r"\1last",
         ),
+        Mutant(
+            "the owners of moved cold rows look at their old places",
+            r"(\[removal\.owners\] = )removal\.dst",
+            r"\1removal.src",
+        ),
+        Mutant("moved cold rows lose their values", r"cold\._move_rows\(.*\)", "pass"),
+        Mutant(
+            "rows without cold rows lose one",
+            r"places = np\.sort\(places\[places != NIL\]\)",
+            "places = np.sort(places)",
+        ),
+        Mutant(
+            "cold rows go in the order of rows", r"np\.sort\((places\[places != NIL\])\)", r"\1"
+        ),
+        Mutant(
+            "cold rows of many belong to others",
+            r"owners = rows\[new\.which\]",
+            "owners = rows[: len(new.which)]",
+        ),
+        Mutant(
+            "many are not told of their cold rows", r"self\._cold_row_column\[owners\] = .*", "pass"
+        ),
+        Mutant(
+            "cold rows of many belong to nobody",
+            r"cold\._row_column\[new\.places\] = owners",
+            "pass",
+        ),
         Mutant("cold rows never come back", r"cold\._n = last$", "cold._n = last + 1"),
         Mutant("cold rows of many never come back", r"cold\._n = n - .*", "pass"),
         Mutant(
@@ -42,7 +69,7 @@ GROUPS = (
         ),
         Mutant("a cold row has its predecessor's values", r"cold\._reset\(place\)", "pass"),
         Mutant("there is no room for a cold row", r"cold\._make_room\(1, borrowed\)", "pass"),
-        Mutant("there is no room for cold rows", r"cold\._make_room\(count_.*", "pass"),
+        Mutant("there is no room for cold rows", r"cold\._make_room\(wanted, .*", "pass"),
         Mutant(
             "it grows a cold row too late",
             r"needed > self\._allocated",

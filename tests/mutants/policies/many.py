@@ -30,6 +30,75 @@ GROUPS = (
         Mutant("the only row is not recognised", r"if before == row:", "if False:"),
         Mutant("the map is not told of first rows", r"^( +)self\._enter(_many)?\(.*\)", r"\1pass"),
         Mutant("the map keeps empty lists", r"^( +)self\._forget(_many)?\(.*\)", r"\1pass"),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant(
+            "only the first goes with its entity",
+            r"if .*:  # the only one\n +return self",
+            r"if True:\n            return self",
+        ),
+        Mutant("new rows do not join the old", r"^( +)writes \+= joined\(.*\)", r"\1pass"),
+        Mutant(
+            "new rows come first",
+            r"owners\[new\], first\[new\]",
+            "owners, first",
+        ),
+        Mutant(
+            "all but one count as all", r"len\(gone\) == data\._n:", "len(gone) >= data._n - 1:"
+        ),
+        Mutant(
+            "the map keeps the lists when all rows go",
+            r"gone\[:0\], left\)",
+            "gone[:0], left[:0])",
+        ),
+        Mutant(
+            "who goes counts as alone",
+            r" and \(previous\[gone\] == gone\)\.all\(\)",
+            "",
+        ),
+        Mutant(
+            "who moves counts as alone",
+            r"\(previous\[src\] == src\)\.all\(\) and ",
+            "",
+        ),
+        Mutant(
+            "who moves alone looks back at its old place", r"= \[\(previous, dst, dst\)\]", "= []"
+        ),
+        Mutant(
+            "the map is not told of the only ones", r"owners\[src\], dst, ", "owners[:0], dst[:0], "
+        ),
+        Mutant("the map keeps the only ones", r"dst, owners\[gone\]\)", "dst, owners[:0])"),
+        Mutant(
+            "first rows are not told that the last moved",
+            r"^( +)chains\.writes\.append\(.*\)",
+            r"\1pass",
+        ),
+        Mutant(
+            "the map is not told where first rows went",
+            r"= owners\[src\[is_first\]\], dst\[is_first\], ",
+            "= owners[:0], dst[:0], ",
+        ),
+        Mutant("the map keeps lists that end", r"losing\[heads == NIL\]", "losing[:0]"),
+        Mutant(
+            "the map is not told of new first rows",
+            r"losing\[kept\]\)\)\n( +first = .*), heads\[kept\]\)\)",
+            r"losing[:0]))\n\1, heads[:0]))",
+        ),
+    ),
+    module(
+        "_runtime/instances/many.py",
+        ("test_contact.py",),
+        Mutant(
+            "new rows join lists where they were",
+            r"moved\(heads\), moved\((previous\[heads\])\)",
+            r"heads, \1",
+        ),
+    ),
+    module(
+        "_runtime/placement/packed.py",
+        LISTS,
+        Mutant(
+            "lists are not told of a sort", r"moves = self\._plan_moves\(src, dst\)", "moves = ()"
+        ),
     ),
     module(
         "_runtime/instances/chains.py",
@@ -45,6 +114,48 @@ GROUPS = (
             "long lists are counted to the limit",
             r"^    counts\[active\] = ordered\b",
             "    ordered",
+        ),
+        Mutant("new rows are not chained", r"^ +\(nexts, (?:ordered|last).*\),\n", ""),
+        Mutant(
+            "new rows are not chained backwards", r"^ +\(previous, (?:ordered|first).*\),\n", ""
+        ),
+        Mutant("the last row does not lead on", r"\[\(nexts, tails, first\), ", "["),
+        Mutant("new rows do not lead back", r"\(previous, first, tails\), ", ""),
+        Mutant("a list's last row is forgotten", r", \(previous, heads, last\)\]", "]"),
+        Mutant("nothing leads to somewhere", r"self\._table\[n\] = NIL.*", "pass"),
+        Mutant(
+            "rows that stay are redirected",
+            r"np\.where\(self\._keys\[place\] == rows, (.*), rows\)",
+            r"\1",
+        ),
+        Mutant("redirections are in any order", r"np\.argsort\(keys\)", "np.arange(len(keys))"),
+        Mutant("those before moved rows do not know", r"^ +\(self\._nexts, .*\),\n", ""),
+        Mutant("those after moved rows do not know", r"^ +\(self\._previous, .*\),\n", ""),
+        Mutant("lists become circles", r"inner = ~is_first & ", "inner = "),
+        Mutant(
+            "moved rows keep neighbours that go",
+            r"= self\.after\(after\), self\.before\(before\)",
+            "= self.moved(after), self.moved(before)",
+        ),
+        Mutant(
+            "a last row that goes is kept",
+            r"last = self\.before\(",
+            "last = self.moved(",
+        ),
+        Mutant(
+            "lists are not closed",
+            r"^( +)self\.writes\.append\(\(self\._previous, first.*",
+            r"\1pass",
+        ),
+        Mutant(
+            "gaps are not bridged",
+            r"^( +)self\.writes\.append\(\((?:nexts|previous), .*",
+            r"\1pass",
+        ),
+        Mutant(
+            "bridges lead to where rows were",
+            r"^( +)after, before = self\.moved\(.*",
+            r"\1pass",
         ),
     ),
 )

@@ -8,6 +8,20 @@ GROUPS = (
         Mutant("objects are kept", r"^( +)data\._\w+_column\[.*\] = None", r"\1pass"),
     ),
     module(
+        "_runtime/convert/objects.py",
+        ("test_skinned_mesh.py",),
+        Mutant("lists of any length", r"if len\(value\) != rows:", "if False:"),
+        Mutant(
+            "a list of another length is one object", r"if len\(value\) != rows:", "if not rows:"
+        ),
+        Mutant(
+            "tuples are one per row",
+            r"isinstance\(value, list\)",
+            "isinstance(value, (list, tuple))",
+        ),
+        Mutant("arrays are one for all", r" and value\.ndim > 0", " and False"),
+    ),
+    module(
         "_runtime/columns/rows.py",
         ("test_skinned_mesh.py",),
         Mutant("objects do not count as memory", r" \+ objects$", ""),

@@ -17,6 +17,10 @@ GROUPS = (
             r"np\.unique\(rows\[rows != NIL\]\)",
             "np.sort(rows[rows != NIL])",
         ),
-        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant(
+            "who is new is looked for, who is not is let in",
+            r"and not self\._are_new\(",
+            "and self._are_new(",
+        ),
     ),
 )

@@ -26,7 +26,7 @@ GROUPS = (
         ),
         Mutant(
             "rows that go already send their children again",
-            r"here\[~_among\(here, rows, n\)\]",
+            r"here\[~among\(here, rows, n\)\]",
             "here",
         ),
     ),

@@ -20,5 +20,22 @@ GROUPS = (
             r"data\._(next|previous)_sibling_cells\[child\] = (NIL|child)$",
             "pass",
         ),
+        Mutant(
+            "the children of rows that go are not looked for",
+            r"= self\._orphans\(gone\) if .*",
+            "= gone[:0]",
+        ),
+    ),
+    module(
+        "_runtime/hierarchy/links.py",
+        ("test_kin.py",),
+        Mutant("nobody linked means no orphans", r"if not len\(orphans\) and ", "if "),
+        Mutant("orphans keep their parents", r"^( +)writes \+= roots\(links, chains.*", r"\1pass"),
+        Mutant("orphans that go are roots", r"staying = orphans\[.*\]", "staying = orphans"),
+    ),
+    module(
+        "_runtime/hierarchy/links.py",
+        ("test_crew.py",),
+        Mutant("orphans are roots in their old places", r"chains\.after\(staying\)", "staying"),
     ),
 )

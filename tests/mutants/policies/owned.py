@@ -44,7 +44,27 @@ GROUPS = (
     ),
     module(
         "_runtime/owners/owned.py",
+        ("test_ticket.py",),
+        Mutant(
+            "who drives others out gets nothing",
+            r"(# again.*\n.*\n +)return self\._append_many\(.*\)",
+            r"\1return entities.view(np.intp)",
+        ),
+        Mutant(
+            "what callbacks of the dead took is taken twice",
+            r"(# again.*\n +)self\._make_room\(.*\)",
+            r"\1pass",
+        ),
+        Mutant("what callbacks did breaks it", r"except EcsError:", "except KeyError:"),
+    ),
+    module(
+        "_runtime/owners/owned.py",
         ("test_particle.py", "test_status_effect.py"),
+        Mutant(
+            "dead entities of the same indices stay",
+            r"if not self\._evict_many\(entities\):",
+            "if True:",
+        ),
         Mutant(
             "entities are a column that moves",
             r"if (?:self\._RELEASES or )?np\.may_share_memory\(entities, .*\):",

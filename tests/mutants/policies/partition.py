@@ -34,8 +34,12 @@ GROUPS = (
     module(
         "_runtime/placement/partition.py",
         PARTED,
-        Mutant("activation forgets the bound", r"(row, bound, bound) \+ 1\)", r"\1)"),
-        Mutant("deactivation forgets the bound", r"\(row, last, last\)", "(row, last, last + 1)"),
+        Mutant("activation forgets the bound", r"(Instance\(row\), bound, bound) \+ 1\)", r"\1)"),
+        Mutant(
+            "deactivation forgets the bound",
+            r"\(Instance\(row\), last, last\)",
+            "(Instance(row), last, last + 1)",
+        ),
         Mutant(
             "sorting crosses the bound",
             r"parts_sorted\(keys, self\.data\._n_active\)",
@@ -65,6 +69,12 @@ GROUPS = (
             "a swap of a full buffer is half a swap",
             r"np\.array\(\[one, other\]\), np\.array\(\[other, one\]\)",
             "np.array([one]), np.array([other])",
+        ),
+        Mutant("a swap over no spare row", r"if data\._n < data\._allocated or ", "if True or "),
+        Mutant(
+            "lists are not told of a swap of a full buffer",
+            r"return src, dst, self\._plan_moves\(src, dst\)",
+            "return src, dst, ()",
         ),
         Mutant(
             "a swap uses the last row",

@@ -8,11 +8,7 @@ GROUPS = (
     managers(
         "release",
         Mutant("rows go unannounced", r"^( +)self\._release(?:_row)?\(.*\)", r"\1pass"),
-        Mutant(
-            "failures stop a removal",
-            r"with self\._dispatch:(?=\n +self\._release(?:_row)?\()",
-            "if True:",
-        ),
+        Mutant("rows go before they are announced", r"if not told and .*:", "if False:"),
         Mutant(
             "a creation goes on with what callbacks changed",
             # Where rows go with their entity, none is in the way.
@@ -24,6 +20,7 @@ GROUPS = (
     module(
         "_runtime/destroy/release.py",
         ANNOUNCED,
+        Mutant("failures stop a removal", r"with self\._dispatch:", "if True:"),
         Mutant("it is not locked meanwhile", r"self\._lock\(\)", "self._locks += 0"),
         Mutant("it is locked ever after", r"self\._unlock\(\)", "pass"),
         Mutant(
@@ -38,7 +35,7 @@ GROUPS = (
         ),
         Mutant("rows shown can be overwritten", r"shown\.flags\.writeable = False", "pass"),
         Mutant("the rows that go become read-only", r"rows\.copy\(\)", "rows[:]; rows = shown"),
-        Mutant("rows are shown to nobody", r"self\._released\.run\(.*\)", "pass"),
+        Mutant("rows are shown to nobody", r"self\._dispatch\.run_all\(.*\)", "pass"),
         Mutant("a row is shown to nobody", r"self\._release\(np\.array\(\[row\]\)\)", "pass"),
         Mutant(
             "callbacks change what is going to be created",

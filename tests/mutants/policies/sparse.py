@@ -37,5 +37,20 @@ GROUPS = (
             r"np\.unique\(found\[found != entities\[used\]\]\)",
             "np.unique(found)",
         ),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+        Mutant(
+            "an index behind the map is an error",
+            r"(except IndexError:\n +)return (?:0|NIL)",
+            r"\1raise",
+        ),
+        Mutant("one new index makes all new", r"\(heads == NIL\)\.all\(\)", "(heads == NIL).any()"),
+        Mutant("all entities are new", r"return bool\(\(heads == NIL\)\.all\(\)\)", "return True"),
+        Mutant("indices behind the map are an error", r', mode="clip"\)(?=\n +return bool)', ")"),
+        Mutant("nobody looks for the dead", r"self\._evict_dead\(entities\) \+ ", ""),
+    ),
+    module(
+        "_runtime/maps/sparse.py",
+        ("test_footprint.py",),
+        Mutant("many find no room in a ring", r" \+ super\(\)\._evict_many\(entities\)", ""),
     ),
 )

@@ -21,6 +21,9 @@ GROUPS = (
     module(
         "_runtime/columns/unique.py",
         ("test_berth.py", "test_texture.py"),
+        Mutant("new rows repeat a value", r"if len\(set\(keys\)\) < len\(keys\):", "if False:"),
+        Mutant("one value for all is no repeat", r"min\(count, 2\)", "min(count, 1)"),
+        Mutant("new rows are not checked", r"^( +)index\.check_new\(.*\)", r"\1pass"),
         Mutant("written rows repeat a value", r"if len\(found\) < len\(keys\):", "if False:"),
         Mutant("a value of another row is taken", r"if stays\.any\(\):", "if False:"),
         Mutant("NaN is found", r"if key == key:", "if True:"),

@@ -55,6 +55,13 @@ GROUPS = (
             r"self\._pool\.give\(self\.chunks\.pop\(\)\)",
             "self.chunks.pop()",
         ),
+        Mutant("archetypes: holes stay", r"(in cut\.targets:\n +)chunk\._items.*", r"\1pass"),
+        Mutant(
+            "archetypes: holes are filled out of order",
+            r"fill\(gone, self\.n\)",
+            "(fill(gone, self.n)[0][::-1], fill(gone, self.n)[1])",
+        ),
+        Mutant("archetypes: rows that go still count", r"self\.n = cut\.kept", "pass"),
         Mutant("archetypes: a chunk does not shrink", r"chunk\._rows\.n = rows\.start", "pass"),
     ),
     module(
@@ -62,6 +69,30 @@ GROUPS = (
         ("test_archetypes.py",),
         Mutant(
             "archetypes: a row that moved is not found", r"self\.places\.set\(moved, .*\)", "pass"
+        ),
+        Mutant(
+            "archetypes: rows that moved are not found",
+            r"self\.settle\((?:number, cut\.moved|move\.target).*\)",
+            "pass",
+        ),
+        Mutant("archetypes: rows lose the rest", r"target\.paste\(column, start, items\)", "pass"),
+        Mutant(
+            "archetypes: rows stay as well", r"self\._cut_out\((?:source|archetype), .*\)", "pass"
+        ),
+        Mutant("archetypes: rows that go are found", r"self\.places\.forget_many\(.*\)", "pass"),
+        Mutant("archetypes: a row that goes is found", r"self\.places\.forget\(entity\)", "pass"),
+        Mutant("archetypes: the dead keep a row", r"self\.drop\(other\)", "pass"),
+        Mutant("archetypes: the dead keep their rows", r"self\.drop_many\(others\) if", "0 if"),
+        Mutant(
+            "archetypes: rows are looked for where they were",
+            r"places = self\.places\.get_many\(entities\)(?=\n +moves)",
+            "pass",
+        ),
+        Mutant("archetypes: clearing spares the last", r"np\.arange\(a\.n\)", "np.arange(a.n - 1)"),
+        Mutant(
+            "archetypes: new values are written to all",
+            r"self\._write\(target, start, columns\)",
+            "self._write(target, 0, columns)",
         ),
         Mutant("archetypes: a row loses the rest", r"chunk\._cells\[there\]\[row\] = .*", "pass"),
         Mutant("archetypes: `any` is ignored", r"\(not any or ", "(True or "),
@@ -106,6 +137,12 @@ GROUPS = (
         "_runtime/archetypes/store.py",
         ("test_archetypes.py",),
         Mutant("archetypes: a lock is not asked for", r"self\._refuse_locked\(\)$", "pass"),
+        Mutant(
+            "archetypes: the dead keep their rows",
+            r"^            self\._drop_many\(entities\)$",
+            "            pass",
+        ),
+        Mutant("archetypes: a change is not counted", r"self\._version \+= 1$", "pass"),
         Mutant("archetypes: repeats are accepted", r"lacking \|= _is_repeat\(entities\)", "pass"),
         Mutant(
             "archetypes: views are not copied",

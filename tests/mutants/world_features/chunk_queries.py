@@ -21,6 +21,7 @@ GROUPS = (
             r"return \(self\._owners\(\),\)",
             "return (self._owners()[1:],)",
         ),
+        Mutant("queries of chunks: loops go on", r"raise changed_in_loop\(\)", "pass"),
         Mutant(
             "queries of chunks: entities are not looked for again",
             r"if self\._version != self\._store\.version:",

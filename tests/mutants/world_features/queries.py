@@ -12,12 +12,15 @@ GROUPS = (
             r"any_of=\((?:.*|[\s\S]*?\n +)\),",
             "any_of=(),",
         ),
-        Mutant("columns of another member", r"Columns\(self\._join, 1\)", "Columns(self._join, 0)"),
+        Mutant("columns of another member", r"self\._columns\[1\]", "self._columns[0]"),
     ),
     module(
         "_runtime/queries/query.py",
         ("test_world.py",),
         Mutant("a length of nothing", r"return self\._join\.count\(\)", "return 0"),
+        Mutant(
+            "loops notice nothing", r"return self\._join\.while_unchanged\(rows\)", "return rows"
+        ),
         Mutant(
             "clauses are mixed up", r"any_of, none_of, optional\)", "none_of, any_of, optional)"
         ),
@@ -25,13 +28,19 @@ GROUPS = (
     module(
         "_runtime/queries/base.py",
         ("test_world.py",),
-        Mutant("rows of a class without fields", r"partial\(tuple\.__new__, self\._ROW\)", "tuple"),
+        Mutant("rows of a class without fields", r"repeat\(self\._ROW\)", "repeat(tuple)"),
+        Mutant(
+            "a loop ends with the first rows", r"range\(0, len\(arrays\[0\]\), _", "range(0, 1, _"
+        ),
         Mutant("arrays of a class without fields", r"tuple\.__new__\(self\._ROWS, ", "tuple("),
     ),
     module(
         "_runtime/queries/join.py",
         ("test_world.py",),
-        Mutant("queries do not see deaths", r"state\.append\(self\._entities\._deaths\)", "pass"),
+        Mutant("queries see no deaths", r"free\._head \+ free\.count \+ entities\._n_retired", "0"),
+        Mutant("queries see no changes", r"^( +)state \+= data\._version", r"\1pass"),
+        Mutant("loops see no changes", r"one\._version \+ two\._version \+ three\._version", "0"),
+        Mutant("loops go on", r"raise changed_in_loop\(\)", "pass"),
         Mutant("queries see the dead", r"match\.keep\(self\._entities\.alive_many\(.*\)\)", "pass"),
         Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
     ),
@@ -55,6 +64,25 @@ GROUPS = (
             r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
             r"\1return super().find(entities, all_live)",
         ),
+    ),
+    module(
+        "_runtime/queries/columns.py",
+        ("test_world.py",),
+        Mutant("what is read can be written", r"cells\.setflags\(False\).*", "pass"),
+        Mutant("what is read changes", r"return cells\.copy\(\)", "return cells"),
+        Mutant(
+            "operators write to a copy alone", r"if not is_same_view\(cells, values\):", "if False:"
+        ),
+        Mutant("operators can't write", r"if who is Reader\.AUGMENTED:", "if False:"),
+        Mutant("compiled code can't write", r"if who is Reader\.UNKNOWN:", "if False:"),
+        Mutant("assigning writes nothing", r"scatter_cells\(column, rows, given\)", "pass"),
+    ),
+    module(
+        "_runtime/queries/reading.py",
+        ("test_world.py",),
+        Mutant("nobody augments", r"return Reader\.AUGMENTED", "return Reader.PLAIN"),
+        Mutant("all readers are plain", r"return Reader\.UNKNOWN", "return Reader.PLAIN"),
+        Mutant("operators write to what was read", r"np\.array\(self\)", "self"),
     ),
     module(
         "_runtime/queries/rows.py",

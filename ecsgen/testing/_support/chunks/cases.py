@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import pytest
 
+from ..package import EntityArray, EntityManager
+from ..runtime import runtime_with
 from ..subject import same
-from .base import Members
+from . import proxies
 
 
-class Cases(Members):
+class Cases(proxies.Cases):
     """Rows and columns of components in chunks, one thing at a time."""
 
     def test_rows_read_back(self) -> None:
@@ -44,6 +49,39 @@ class Cases(Members):
             for e in (one, other, third):
                 assert same(w.archetypes.get(e, subject.row), subject.read({}))
 
+    def test_rows_are_taken_as_they_are(self) -> None:
+        """By all that makes rows; what is wrong changes nothing."""
+        for module, subject in self.members.items():
+            w = self.world()
+            row = subject.row(**subject.sample(1))
+            created = w.archetypes.create([subject.row], 2, **{module: row})
+            spawned = w.spawn(2, **{module: row})
+            added = w.spawn(4)
+            w.archetypes.add(added[0], row)
+            w.archetypes.add_many(added[1:3], row)
+            for e in (*created, *spawned, *added[:3]):
+                found = w.archetypes.get(e, subject.row)
+                assert same(found, subject.read(subject.sample(1)))
+            refused: list[tuple[Any, type[Exception]]] = [((1, 2), TypeError)]
+            refused += [
+                (subject.row(**{field.name: value}), error)
+                for field in subject.fields
+                for value, error in field.wrong()
+            ]
+            for given, error in refused:
+                for call in (
+                    partial(w.archetypes.add, added[3], given),
+                    partial(w.archetypes.add_many, added[3:], given),
+                    partial(w.archetypes.create, [subject.row], **{module: given}),
+                    partial(w.spawn, 2, **{module: given}),
+                ):
+                    with pytest.raises(error):
+                        call()
+            with pytest.raises(TypeError):
+                w.archetypes.add(added[3], row, no_such_field=1)
+            assert len(w.entities) == 8
+            assert w.components(added[3]) == ()
+
     def test_spawned_with_what_has_managers(self) -> None:
         w = self.world()
         es = w.spawn(2, **{m: s.samples(2) for m, s in self.members.items()})
@@ -76,6 +114,44 @@ class Cases(Members):
             for m in rest:
                 after = [w.archetypes.get(e, self.row_class(m)) for e in es]
                 assert same(after, before[m])
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_successors_drive_out_rows_of_the_dead(self, at_once: bool) -> None:
+        """Callbacks that were there before the archetypes hear of a death before they do."""
+        first, *others = sorted(self.members)
+        for other in others:
+            self.check_successor(first, other, at_once)
+
+    def check_successor(self, first: str, other: str, at_once: bool) -> None:
+        """Let the successor of a dead entity get a component before its rows have gone."""
+        entities = EntityManager()
+        had, got = self.members[first], self.members[other]
+
+        def succeed(dead: EntityArray) -> None:
+            with runtime_with(MIN_FREE=0):
+                es[0] = entities.create()
+            assert entities.index(es[0]) == entities.index(dead[0])
+            if at_once:
+                store.add_many([es[3], es[0]], got.row, **got.samples(2))
+            else:
+                store.add(es[3], got.row, **got.sample(0))
+                store.add(es[0], got.row, **got.sample(1))
+
+        entities.on_destroy(succeed)
+        store = type(self.world().archetypes)(entities)
+        es = store.create([had.row], 4, **{first: had.samples(4)}).tolist()
+        entities.destroy(es[0])
+        assert sorted(e for c in store.chunks() for e in c.entity) == sorted(es)
+        assert [set(store.components(e)) for e in es] == [
+            {got.row},
+            {had.row},
+            {had.row},
+            {had.row, got.row},
+        ]
+        for k in (1, 2, 3):
+            assert same(store.get(es[k], had.row), had.read(had.sample(k)))
+        for k, sample in ((3, 0), (0, 1)):
+            assert same(store.get(es[k], got.row), got.read(got.sample(sample)))
 
     def test_fields_are_set(self) -> None:
         for module, subject in self.members.items():
@@ -129,10 +205,6 @@ class Cases(Members):
                 view = getattr(getattr(chunk, module), field.name)
                 self.created(w, [module], 1)
                 data = getattr(chunk, module)
-                if field.dtype == "O":  # of another length, so it is one object for all
-                    setattr(data, field.name, view)
-                    assert all(cell is view for cell in getattr(data, field.name))
-                    continue
                 with pytest.raises(ValueError, match=field.name):
                     setattr(data, field.name, view)
 

@@ -78,6 +78,29 @@ class Cases(indexed.Cases, one.Cases):
         m.destroy(9_999)
         assert (len(m), m.data.n) == (1, 1)
 
+    @pytest.mark.parametrize("holes", [1, 15, 16, 17, 4_110, 4_111, 4_112, 8_200])
+    def test_the_end_is_found_over_any_number_of_holes(self, holes: int) -> None:
+        entities, m = self.new(holes + 2)
+        es = born(entities, holes + 2)
+        chosen = es[[0, -1]]
+        m.create_many(chosen)
+        m.destroy(holes + 1)
+        assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
+        m.create_many(chosen[1:])
+        m.destroy_many([holes + 1])
+        assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
+
+    @pytest.mark.parametrize("count", [2, 15, 16, 17, 40, 5_000])
+    def test_the_end_is_found_when_many_go(self, count: int) -> None:
+        entities, m = self.new(count + 1)
+        es = born(entities, count + 1)
+        m.create_many(es)
+        m.destroy_many(np.arange(1, count + 1))
+        assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
+        m.create_many(es[1:])
+        m.destroy_many(np.delete(np.arange(count + 1), 1))
+        assert (len(m), m.data.n, list(m)) == (1, 2, [es[1]])
+
     def test_a_mask_with_holes(self) -> None:
         _, m, es = self.filled(4)
         m.destroy(1)

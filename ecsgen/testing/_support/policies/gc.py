@@ -29,9 +29,10 @@ class Rules(lingering.Rules):
     @rule(seed=st.none() | st.integers(0, 9))
     def gc(self, seed: int | None) -> None:
         given = None if seed is None else Random(seed)
-        assert self.manager.gc(given) == self.picked(
-            self.own_random if seed is None else Random(seed)
-        )
+        random = self.own_random if seed is None else Random(seed)
+        with self.held():
+            expected = self.picked(random)
+        assert self.manager.gc(given) == expected
 
     def picked(self, random: Random) -> int:
         """Collect in the model; a hole counts as alive."""

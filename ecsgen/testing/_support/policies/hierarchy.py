@@ -337,6 +337,25 @@ class Cases(base.Cases):
         m.set_parent(4, 1)
         self.check_children(m, 1, [2, 3, 0, 4])
 
+    @pytest.mark.parametrize("count", [7, 70])
+    @pytest.mark.parametrize("gone", [[0], [0, 1]])
+    def test_a_parent_moves_in_bulk(self, gone: list[int], count: int) -> None:
+        _, m, _ = self.filled(count)
+        m.set_parent_many([2, 4, 3], count - 1)
+        m.destroy_many(gone)
+        row = len(gone) - 1
+        self.check_children(m, row, [2, 4, 3])
+        assert [m.parent(child) for child in (2, 3, 4)] == [row] * 3
+        assert len(m.roots()) == len(m) - 3
+
+    def test_a_parent_moves_when_its_first_child_goes(self) -> None:
+        _, m, _ = self.filled(6)
+        m.set_parent_many([1, 2, 3], 5)
+        m.destroy_many([0, 1])
+        self.check_children(m, 1, [2, 3])
+        m.destroy_many([2, 3])
+        self.check_children(m, 1, [])
+
     def test_leaves_go_in_bulk(self) -> None:
         _, m, owners = self.family([NIL] + [0] * 9)
         m.destroy_many([1, 2, 5, 9])

@@ -64,6 +64,7 @@ class Cases(owned.Cases):
     def test_indices_far_beyond_the_rows(self) -> None:
         entities, m = self.new(2000)
         es = born(entities, 2000)
+        assert m.remove(es[-1]) == 0
         m.create(es[-1])
         assert m.lookup_many(es).tolist().count(NIL) == 1999
         assert m.entity(m.lookup(es[-1])) == es[-1]

@@ -89,6 +89,17 @@ class Cases(owned.Cases):
         self.check_list(m, names["a"], [0, 1, 2, 3])
         self.check_values(m, range(4), [0, 0, 1, 2])
 
+    def test_new_rows_join_lists_that_make_way(self) -> None:
+        m, names = self.several("abab")
+        if hasattr(m, "deactivate_many"):
+            m.deactivate_many(range(4))
+        owners = [names["b"], names["a"], names["a"]]
+        m.create_many(owners, **self.subject.samples(3))
+        for name, samples in (("a", [0, 2, 1, 2]), ("b", [1, 3, 0])):
+            rows = list(m.instances(names[name]))
+            self.check_list(m, names[name], rows)
+            self.check_values(m, rows, samples)
+
     @pytest.mark.parametrize(
         ("gone", "left"),
         [(0, [1, 2, 0]), (1, [0, 2, 1]), (2, [0, 1, 2]), (3, [0, 1, 2])],

@@ -89,12 +89,25 @@ class Cases(base.Cases):
             rows = self.add(source, m, 2, **{name: [one, two]})
             assert [getattr(m, name)(row) for row in rows] == [one, two]
 
-    def test_a_list_of_another_length_is_one_object(self) -> None:
+    def test_a_list_of_another_length_is_refused(self) -> None:
         source, m = self.new()
         whole = ["a", "list"]
         for name in self.names:
-            rows = self.add(source, m, 3, **{name: whole})
+            for wrong in (whole, np.array(whole, object), []):
+                with pytest.raises(ValueError, match=r"write \[x\] \* 3"):
+                    self.add(source, m, 3, **{name: wrong})
+            assert m.data.n == 0
+            rows = self.add(source, m, 3, **{name: [whole] * 3})
             assert all(getattr(m, name)(row) is whole for row in rows)
+            m.destroy_many(rows)
+
+    def test_anything_else_is_one_object_for_all(self) -> None:
+        source, m = self.new()
+        for name in self.names:
+            for one in (("a", "b", "c"), {"a": 1}, "abc", Thing()):
+                rows = self.add(source, m, 3, **{name: one})
+                assert all(getattr(m, name)(row) is one for row in rows)
+                m.destroy_many(rows)
 
     def test_objects_count_as_memory(self) -> None:
         source, m = self.new(10_000)

@@ -34,6 +34,36 @@ class Cases(hierarchy.Cases):
         assert len(m) == 2
         assert m.data.parent.tolist() == [NIL, NIL]
 
+    def test_children_take_the_places_of_their_parents(self) -> None:
+        for parents in ([NIL, NIL, 0], [NIL, NIL, 0, 0]):
+            _, m, _ = self.family(parents)
+            m.destroy_many([0])
+            self.check_family(m, [NIL] * (len(parents) - 1))
+        _, m, _ = self.family([NIL, 0])
+        m.destroy_many([0])
+        self.check_family(m, [NIL])
+        _, m, _ = self.filled(2)
+        m.set_parent(0, 1)
+        m.destroy_many([1])
+        self.check_family(m, [NIL])
+
+    def test_others_take_the_places_of_orphans(self) -> None:
+        _, m, _ = self.family([NIL, 0, NIL, 2, 2])
+        m.destroy_many([0, 1])
+        assert m.data.parent.tolist() == [2, 2, NIL]
+        self.check_children(m, 2, [0, 1])
+        _, m, owners = self.filled(6)
+        if hasattr(
+            m, "activate_many"
+        ):  # so that rows move into places of those that move
+            m.activate_many([0, 1, 2])
+            m.deactivate_many([3, 4, 5])
+        m.set_parent_many([2, 5], [0, 3])
+        m.destroy_many([0])
+        rows = [self.found(m, owners[k]) for k in (2, 3, 5)]
+        assert [m.parent(row) for row in rows] == [NIL, NIL, rows[1]]
+        self.check_children(m, rows[1], rows[2:])
+
     def test_a_large_family_is_left(self) -> None:
         _, m, owners = self.family([NIL] + [0] * 200)
         m.destroy_many([0, 5])

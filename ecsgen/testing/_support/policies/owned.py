@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -89,9 +90,10 @@ class Rules(machine.Machine):
 
     def join(self, records: list[Record]) -> list[int]:
         self.leave(self.evicted([record.owner for record in records]))
+        rows = super().join(records)
         for record in records:
             self.lists.setdefault(record.owner, []).append(record)
-        return super().join(records)
+        return rows
 
     def leaving(self, rows: list[int]) -> None:
         super().leaving(rows)
@@ -322,6 +324,29 @@ class Cases(base.Cases):
         with pytest.raises(error, match=f"{self.subject.label}.{field.name}"):
             m.ensure(source.create(), **{field.name: value})
 
+    def test_messages_show_entities(self) -> None:
+        """By index and generation, and where a row was wanted, what was given instead."""
+        entities, m = self.new(1)
+        with pytest.raises(StaleInstanceError, match=r"row 0 .* there are no rows$"):
+            m.destroy(0)
+        entity = entities.create()
+        name = f"{entities.index(entity)}v{entities.generation(entity)}"
+        named = re.escape(f"entity {name} ({entity}) ")
+        with pytest.raises(MissingInstanceError, match=named):
+            m.require(entity)
+        m.create(entity)
+        hint = rf"that is the entity {name}; lookup\(entity\) gives its row$"
+        with pytest.raises(StaleInstanceError, match=hint):
+            m.row(entity)
+        with pytest.raises(StaleInstanceError, match=hint):
+            m.destroy_many([entity])
+        entities.destroy(entity)
+        with pytest.raises(StaleEntityError, match=f"{named}is not alive"):
+            m.create(entity)
+        with pytest.raises(StaleInstanceError) as raised:
+            m.row(entity)
+        assert "that is" not in str(raised.value)
+
     def test_no_rows_yet(self) -> None:
         entities, m = self.new()
         entity = entities.create()
@@ -418,6 +443,8 @@ class Cases(base.Cases):
                 m.lookup(wrong)
             with pytest.raises(TypeError):
                 m.entity(wrong)
+            with pytest.raises(TypeError):
+                m.remove(wrong)
         m.destroy(np.uint16(1))
         assert m.lookup(es[1]) == NIL
 

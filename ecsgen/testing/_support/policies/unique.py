@@ -120,6 +120,10 @@ class Subject(subject.Subject):
         _KINDS[plain] = filled
         object.__setattr__(self, "manager", filled)
 
+    @property
+    def every(self) -> tuple[fields.Field, ...]:
+        return self.fields + self.unique
+
     def hidden(self) -> dict[str, Any]:
         """Return what a row shows of the unique fields."""
         return {f.name: f.read(f.default) for f in self.unique}
@@ -393,6 +397,24 @@ class Cases(base.Cases):
             else:
                 with pytest.raises(DuplicateValueError):
                     create(successors[1], **{field.name: value})
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_callbacks_take_the_value_of_a_new_row(self, at_once: bool) -> None:
+        name = self.subject.unique[0].name
+        source, m, values = self.three(self.subject.unique[0])
+        if not m._DISPLACES or not hasattr(m, "on_release"):
+            pytest.skip("no callback hears of rows that make way")
+        successors = reborn(source, m.data.entity[:2].copy()).tolist()
+        m.on_release(lambda rows: getattr(m, f"set_{name}")(2, values[3]))
+        create = partial(m.create, successors[0], **{name: values[3]})
+        if at_once:
+            create = partial(m.create_many, successors, **{name: values[4:2:-1]})
+        with pytest.raises(DuplicateValueError):
+            create()
+        assert not m.has_many(successors).any()
+        row = m.create(successors[0], **{name: values[4]})
+        find_many = getattr(m, f"find_{name}_many")
+        assert find_many(values[3:6]).tolist() == [0, row, NIL]
 
 
 def _fail(*_: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ..package import CapacityError, EntityArray, StaleEntityError
+from ..reflection import check_shown
 from ..subject import Subject, same
 
 MANY = 100_000
@@ -60,6 +61,26 @@ class Cases:
             assert type(manager) is subject.manager
             assert manager.ensure(w.entities.create()) == manager.data.n - 1
 
+    def test_names_of_its_parts(self) -> None:
+        w = self.world()
+        assert {*w.MANAGERS} == {*self.subjects, *self.unowned}
+        for name in (*w.MANAGERS, *w.QUERIES, *w.GROUPS):
+            assert name in vars(w)
+        assert all(callable(getattr(w, name)) for name in w.BUNDLES)
+
+    def test_its_repr_says_how_much_there_is(self) -> None:
+        w = self.world()
+        name = type(w).__name__
+        assert repr(w) == f"<{name}: 0 entities>"
+        for module in self.subjects:
+            w.spawn(2, **{module: {}})
+        each = [f"{module} 2" for module in self.subjects]
+        more = ["…"] if len(each) > 8 else []
+        expected = f"{2 * len(each)} entities; {', '.join([*each[:8], *more])}"
+        if each:
+            assert repr(w) == f"<{name}: {expected}>"
+        check_shown(w, w._repr_html_().count("<tr>") - 1)
+
     def test_parts_are_not_replaced(self) -> None:
         for w in (self.world(), deepcopy(self.world())):
             for name, part in list(vars(w).items()):
@@ -106,6 +127,27 @@ class Cases:
             assert list(manager) == es.tolist()
             assert same(manager.row(1), self.subjects[module].read({}))
 
+    def test_spawn_takes_rows(self) -> None:
+        """One value for all new rows, and nothing at all if one is wrong."""
+        for module, subject in self.subjects.items():
+            w = self.world()
+            manager = getattr(w, module)
+            for row in (subject.row(), subject.row(**subject.sample(1))):
+                rows = manager.require_many(w.spawn(3, **{module: row})).tolist()
+                expected = subject.read(row._asdict())
+                assert all(same(manager.row(k), expected) for k in rows)
+            for field in subject.fields:
+                for value, error in field.wrong():
+                    with pytest.raises(error):
+                        w.spawn(2, **{module: subject.row(**{field.name: value})})
+                if field.shape == () and field.refused:  # not an object
+                    column = [field.sample(0), field.sample(1)]
+                    with pytest.raises((TypeError, ValueError)):
+                        w.spawn(2, **{module: subject.row(**{field.name: column})})
+            with pytest.raises(TypeError):
+                w.spawn(2, **{module: (1, 2)})
+            assert len(manager) == len(w.entities) == 6
+
     def test_spawn_of_nothing(self) -> None:
         w = self.world()
         assert len(w.spawn(0, **{module: {} for module in self.subjects})) == 0
@@ -113,7 +155,7 @@ class Cases:
         assert w.empty_entities().tolist() == es.tolist()
         with pytest.raises(ValueError, match="-1"):
             w.spawn(-1)
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="'no_such_component'"):
             w.spawn(1, no_such_component={})
 
     def test_a_failing_spawn_changes_nothing(self) -> None:

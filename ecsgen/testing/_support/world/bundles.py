@@ -49,11 +49,26 @@ class Cases:
                 for place, row in enumerate(manager.require_many(es).tolist()):
                     assert same(manager.row(row), subject.read(subject.sample(place)))
 
+    def test_a_bundle_takes_rows(self) -> None:
+        for bundle, modules in self.bundles.items():
+            given = {
+                module: subject.row(**subject.sample(1))
+                for module, subject in self.subjects.items()
+                if module in modules
+            }
+            w = self.world()
+            es = getattr(w, f"spawn_{bundle}")(2, **given)
+            for module, row in given.items():
+                manager = getattr(w, module)
+                expected = self.subjects[module].read(row._asdict())
+                for place in manager.require_many(es).tolist():
+                    assert same(manager.row(place), expected)
+
     def test_a_failing_bundle_changes_nothing(self) -> None:
         for bundle, modules in self.bundles.items():
             w = self.world()
             spawn = getattr(w, f"spawn_{bundle}")
-            with pytest.raises(TypeError):
+            with pytest.raises(TypeError, match="'no_such_component'"):
                 spawn(2, no_such_component={})
             with pytest.raises(ValueError, match="-1"):
                 spawn(-1)

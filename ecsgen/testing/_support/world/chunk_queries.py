@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from itertools import islice
 from random import Random
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from ..chunks.base import Members
 from ..package import CapacityError, StructureLockedError
+from ..reflection import check_shown
 
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any` and `none`, by their attributes of chunks."""
@@ -104,6 +106,21 @@ class Cases(Members):
             for added in clauses["none"]:
                 self.created(w, [*wanted, added], 2)
             yield query, clauses, w
+
+    def test_reprs_say_how_many(self) -> None:
+        for name, _, w in self.populated():
+            query = getattr(w, name)
+            kind, n = type(query).__name__, len(query)
+            assert repr(query).startswith(f"<{kind}: {n} entit")
+            check_shown(query, n)
+
+    def test_loops_notice_changes(self) -> None:
+        for query, _, w in self.populated():
+            for steps in (1, len(getattr(w, query)) - 1):
+                loop = iter(getattr(w, query))
+                w.destroy(list(islice(loop, steps))[-1].entity)
+                with pytest.raises(RuntimeError, match="while a query was iterated"):
+                    next(loop)
 
     def test_each_component_matters(self) -> None:
         for query, clauses, w in self.populated():

@@ -3,88 +3,26 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from copy import deepcopy
-from itertools import permutations, product
+from itertools import islice, permutations, product
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from ..package import NIL, CapacityError, StructureLockedError
-from ..runtime import runtime_with
-from ..subject import Subject
-
-Clauses = Mapping[str, tuple[str, ...]]
-"""The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
-
-FEW: dict[str, Any] = {
-    "_JOINED": 3,
-    "_SCATTERED": 0,
-    "_STEP": 2,
-    "_SAMPLES": 2,
-    "_SAMPLE": 2,
-    "_NEAR": 0,
-    "_PLAIN": (),
-}
-"""Instead of the sizes from which on it is worth while to go about it in another way."""
+from ..package import NIL, CapacityError
+from ..reflection import check_shown
+from .query_base import as_if_large
+from .query_columns import ColumnCases
 
 
-def as_if_large() -> Any:
-    """Let a few rows be joined and gathered as very many are."""
-    return runtime_with(**FEW)
-
-
-class Cases:
+class Cases(ColumnCases):
     """The queries of a world."""
-
-    world: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
-    """By the attribute of the world that holds the manager."""
-    queries: ClassVar[Mapping[str, Clauses]]
-
-    def concerned(self, *queries: str) -> list[str]:
-        """Return the components that matter to queries, without names: to all of them."""
-        clauses = [self.queries[query] for query in queries or self.queries]
-        return sorted({name for c in clauses for names in c.values() for name in names})
-
-    def expected(self, w: Any, clauses: Clauses) -> dict[int, list[int]]:
-        """Return the entities, and their rows in `all` and `optional`, by the definition."""
-        found = {}
-        for e in w.entities:
-            row = {
-                name: int(getattr(w, name).lookup(e))
-                for names in clauses.values()
-                for name in names
-            }
-            some = [row[name] != NIL for name in clauses["any"]]
-            if (
-                all(row[name] != NIL for name in clauses["all"])
-                and all(row[name] == NIL for name in clauses["none"])
-                and (any(some) or not some)
-            ):
-                found[e] = [row[n] for n in (*clauses["all"], *clauses["optional"])]
-        return found
-
-    def check(self, w: Any) -> None:
-        """Compare the queries in all their forms with the definition."""
-        for name, clauses in self.queries.items():
-            query = getattr(w, name)
-            arrays = query.rows()
-            lists = [array.tolist() for array in arrays]
-            found = {e: rows for e, *rows in zip(*lists, strict=True)}
-            assert found == self.expected(w, clauses)
-            assert len(found) == len(lists[0]) == len(query)
-            assert [tuple(row) for row in query] == list(zip(*lists, strict=True))
-            assert arrays._fields[0] == "entity"
-            assert arrays._fields[1:] == (*clauses["all"], *clauses["optional"])
-            assert arrays.entity.dtype == np.uint64
-            assert all(array.dtype == np.intp for array in arrays[1:])
 
     def change(self, w: Any, random: Random) -> None:
         """Change something in some way."""
@@ -121,20 +59,6 @@ class Cases:
                 except CapacityError:  # the handles of this project are small
                     break
                 self.check(w)
-
-    def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
-        """For each query: a world of entities that fulfil it, and of some that lack something."""
-        for query, clauses in self.queries.items():
-            w = self.world()
-            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
-            for left_out in ("", "", *modules):
-                kept = [name for name in modules if name != left_out]
-                columns = {name: self.subjects[name].samples(2) for name in kept}
-                try:
-                    w.spawn(2, **columns)
-                except CapacityError:
-                    pytest.skip("the handles of this project are too small")
-            yield query, clauses, w
 
     def test_each_component_matters(self) -> None:
         for query, _, w in self.populated():
@@ -202,6 +126,20 @@ class Cases:
             assert all(old is new for old, new in zip(rows, again, strict=True))
             assert not any(array.flags.writeable for array in rows)
 
+    def test_reprs_say_what_is_known(self) -> None:
+        """They do not look for entities; how many there are is known from the last time."""
+        for name, _, w in self.populated():
+            query = getattr(w, name)
+            kind = type(query).__name__
+            with patch.object(type(query._join), "_join", None):
+                assert repr(query).startswith(f"<{kind}: up to ")
+            n = len(query)
+            found = f"<{kind}: {n} {'entity' if n == 1 else 'entities'}; "
+            assert repr(query).startswith(found)
+            check_shown(query, n)
+            w.destroy(query.rows().entity[0])
+            assert repr(query).startswith(f"<{kind}: up to ")
+
     def test_copies_have_queries_of_their_own(self) -> None:
         for query, _, w in self.populated():
             self.check(w)
@@ -211,112 +149,53 @@ class Cases:
                 self.check(other)
                 self.check(w)
 
-    def test_columns_are_those_of_the_rows(self) -> None:
-        for name, _, w in self.populated():
-            self.check_columns(w, name)
-            self.shuffle(w)
-            self.check_columns(w, name)
+    def test_loops_notice_changes(self) -> None:
+        """At the next step, and at the end if there is none."""
+        for (query, change), is_last in product(
+            product(self.queries, (self.kill, self.strip)),
+            (False, True),
+        ):
+            w = next(w for name, _, w in self.populated() if name == query)
+            rows = list(getattr(w, query))
+            loop = iter(getattr(w, query))
+            steps = list(islice(loop, len(rows) if is_last else 1))
+            assert steps == rows[: len(steps)]
+            change(w, query, steps[-1].entity)
+            with pytest.raises(RuntimeError, match="while a query was iterated"):
+                next(loop)
 
-    def test_columns_of_many_rows(self) -> None:
-        with as_if_large():
-            self.test_columns_are_those_of_the_rows()
+    def kill(self, w: Any, query: str, entity: int) -> None:
+        """Destroy an entity."""
+        w.destroy(entity)
 
-    @pytest.mark.parametrize(
-        "order", [[3, 4, 5, 0, 1, 2], [5, 3, 4, 0, 2, 1], [5, 4, 3, 2, 1, 0]]
-    )
-    def test_columns_of_all_rows(self, order: list[int]) -> None:
-        """No row between those of the query, but not all in the order of another component."""
-        for name, clauses in self.queries.items():
-            w = self.with_all(clauses)
-            for module in clauses["all"][1:]:
-                self.reorder(getattr(w, module), order)
-            with as_if_large():
-                self.check(w)
-                self.check_columns(w, name)
+    def strip(self, w: Any, query: str, entity: int) -> None:
+        """Remove a component that the query asks for."""
+        clauses = self.queries[query]
+        for module in (*clauses["all"], *clauses["any"]):
+            if getattr(w, module).remove(entity):
+                return
 
-    def test_columns_of_rows_among_others(self) -> None:
-        """Others' rows between those of the query, and backwards in all components but one."""
-        for name, clauses in self.queries.items():
-            w = self.with_all(clauses)
-            for module in clauses["all"]:
-                self.spawn_six(w, [module])
-            for module in clauses["all"][1:]:
-                order = [6, 5, 7, 4, 8, 3, 9, 2, 10, 1, 11, 0]
-                self.reorder(getattr(w, module), order)
-            with as_if_large():
-                self.check(w)
-                self.check_columns(w, name)
+    def test_loops_notice_a_change_of_each_component(self) -> None:
+        """Whoever gets one: rows of all its managers may have moved then."""
+        for query, _, w in self.populated():
+            for module in self.concerned(query):
+                loop = iter(getattr(w, query))
+                next(loop)
+                stranger = w.entities.create()
+                getattr(w, module).ensure(stranger)
+                with pytest.raises(RuntimeError, match="while a query was iterated"):
+                    next(loop)
+                getattr(w, module).remove(stranger)
+                w.destroy(stranger)
 
-    def with_all(self, clauses: Clauses) -> Any:
-        """Return a world of six entities with all that a query asks for."""
-        w = self.world()
-        self.spawn_six(w, [*clauses["all"], *clauses["any"]])
-        return w
-
-    def spawn_six(self, w: Any, modules: list[str]) -> None:
-        """Spawn entities with samples of some components."""
-        try:
-            w.spawn(6, **{m: self.subjects[m].samples(6) for m in modules})
-        except CapacityError:
-            pytest.skip("the handles of this project are too small")
-
-    def check_columns(self, w: Any, name: str) -> None:
-        """Read and write all columns of a query."""
-        query = getattr(w, name)
-        for module in self.queries[name]["all"]:
-            rows = getattr(query.rows(), module)
-            data = getattr(w, module).data
-            for field in self.subjects[module].whole:
-                wanted = getattr(data, field.name).copy()
-                cells = getattr(getattr(query, module), field.name).copy()
-                assert same_cells(cells, wanted[rows])
-                setattr(getattr(query, module), field.name, cells[::-1])
-                wanted[rows] = cells[::-1]
-                assert same_cells(getattr(data, field.name), wanted)
-
-    def shuffle(self, w: Any) -> None:
-        """Let the managers' orders differ, where they have one."""
-        for seed, module in enumerate(self.concerned()):
-            manager = getattr(w, module)
-            order = np.random.default_rng(seed).permutation(manager.data.n)
-            self.reorder(manager, order)
-
-    def reorder(self, manager: Any, order: Any) -> None:
-        """Change the order of a manager's rows, if it has one of its own."""
-        if hasattr(manager, "reorder") and not hasattr(manager, "is_active"):
-            with suppress(StructureLockedError):  # a member of a group
-                manager.reorder(order)
-
-    def test_one_absent_component(self) -> None:
-        for name, clauses in self.queries.items():
-            w = self.world()
-            w.spawn(1, **{module: {} for module in (*clauses["all"], *clauses["any"])})
-            for module in {*clauses["optional"]} - {*clauses["any"]}:
-                assert getattr(getattr(w, name).rows(), module).tolist() == [NIL]
-                columns = getattr(getattr(w, name), module)
-                for field in self.subjects[module].whole:
-                    assert len(getattr(columns, field.name)) == 1
-
-    def test_absent_components_are_skipped(self) -> None:
-        for name, clauses, w in self.populated():
-            for module in clauses["optional"]:
-                rows = getattr(getattr(w, name).rows(), module)
-                absent = rows == NIL
-                assert absent.any()
-                columns = getattr(getattr(w, name), module)
-                data = getattr(w, module).data
-                for field in self.subjects[module].whole:
-                    cells = getattr(columns, field.name)
-                    assert same_cells(
-                        cells[~absent], getattr(data, field.name)[rows[~absent]]
-                    )
-                    assert len({repr(cell) for cell in cells[absent].tolist()}) == 1
-                    setattr(columns, field.name, cells)
-                    assert same_cells(getattr(columns, field.name), cells)
-
-
-def same_cells(found: NDArray[Any], wanted: NDArray[Any]) -> bool:
-    """Return whether cells are the same, bit for bit; objects themselves."""
-    if found.dtype == np.object_:
-        return [id(value) for value in found] == [id(value) for value in wanted]
-    return found.shape == wanted.shape and found.tobytes() == wanted.tobytes()
+    def test_loops_may_go_on(self) -> None:
+        """Over the very rows, whatever is written and whoever is born meanwhile."""
+        for query, clauses, w in self.populated():
+            for _ in range(2):
+                for row in getattr(w, query):
+                    rows = getattr(w, query).rows()
+                    assert row in zip(*(a.tolist() for a in rows), strict=True)
+                    for module in clauses["all"]:
+                        for field in self.subjects[module].whole:
+                            columns = getattr(getattr(w, query), module)
+                            setattr(columns, field.name, getattr(columns, field.name))

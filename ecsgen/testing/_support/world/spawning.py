@@ -12,7 +12,7 @@ import pytest
 from .. import package
 from ..runtime import runtime_with
 from ..subject import born, same
-from . import base
+from . import later
 
 
 def fail(*_: object) -> None:
@@ -20,7 +20,7 @@ def fail(*_: object) -> None:
     raise MemoryError
 
 
-class Cases(base.Cases):
+class Cases(later.Cases):
     """A spawn is done as a whole, or not at all."""
 
     def everything(self) -> dict[str, Any]:

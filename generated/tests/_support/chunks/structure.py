@@ -14,12 +14,32 @@ import numpy as np
 import pytest
 
 from ..package import DuplicateInstanceError, StructureLockedError
+from ..reflection import check_fields, check_shown
 from ..subject import reborn, same
 from .base import Members
 
 
 class Cases(Members):
     """Chunks: which there are, what they hold, when they change."""
+
+    def test_fields_are_those_of_the_schema(self) -> None:
+        w = self.world()
+        self.created(w, self.members, 1)
+        (chunk,) = w.archetypes.chunks()
+        for module, subject in self.members.items():
+            check_fields(subject, getattr(chunk, module).FIELDS)
+
+    def test_reprs_say_how_many(self) -> None:
+        w = self.world()
+        assert repr(w.archetypes).startswith("<Archetypes: 0 rows in 0 chunks, ")
+        self.created(w, self.members, 3)
+        assert repr(w.archetypes).startswith("<Archetypes: 3 rows in 1 chunk, ")
+        (chunk,) = w.archetypes.chunks()
+        assert repr(chunk).startswith("<ArchetypeChunk: 3 rows, room for ")
+        for module in self.members:
+            data = getattr(chunk, module)
+            assert repr(data).startswith(f"<{type(data).__name__}: 3 rows")
+            check_shown(data, 3)
 
     def test_one_buffer_for_each_chunk(self) -> None:
         w = self.world()

@@ -25,6 +25,7 @@ from ..package import (
     StructureLockedError,
 )
 from ..policies.objects import Thing
+from ..reflection import check_shown
 from ..runtime import runtime_with
 from ..subject import Subject, same
 
@@ -113,6 +114,19 @@ class Cases(Group):
         for e in w.entities:
             assert (e in group) == (e in es)
         assert "nobody" not in group
+
+    def test_reprs_say_how_many(self) -> None:
+        w, _ = self.filled(3, others=2)
+        group = self.grouped(w)
+        members = ", ".join(self.members)
+        kind = type(group).__name__
+        assert repr(group) == f"<{kind}: 3 entities with {members}>"
+        for module in self.members:
+            part = getattr(group, module)
+            assert repr(part).startswith(
+                f"<{type(part).__name__}: 3 rows of entity u64"
+            )
+            check_shown(part, 3)
 
     def test_the_last_member_joins(self) -> None:
         for module in self.members:

@@ -1,0 +1,19 @@
+"""create(…, parent=…) where rows belong to nobody."""
+
+from ecsgen.policies.owned_children import MANY_BELOW, creation_below
+from ecsgen.policies.policy import Policy
+
+POLICY = Policy(
+    name="unowned_children",
+    applies=lambda c: bool(c.hierarchy) and c.owner == "none",
+    order=25,
+    base="UnownedChildren",
+    state=("_followed",),
+    keyword="parent: Instance = NIL",
+    keyword_many="parents: Instance | ArrayLike = NIL",
+    raises=("StaleInstanceError: the parent is not in use.",),
+    calls={
+        "asked_one": creation_below("parent"),
+        "asked_many": MANY_BELOW,
+    },
+)

@@ -1,0 +1,53 @@
+"""hierarchy: {orphans: die}: the descendants of rows that go, go with them, entities and all."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+import numpy as np
+
+from ..handles import EntityArray, RowArray
+from ..state import NO_SLOTS
+from .children import OwnedChildren
+from .links import among
+
+NO_ENTITIES: Final = np.empty(0, np.uint64)
+NO_ENTITIES.flags.writeable = False
+
+
+class OrphansDie(OwnedChildren):
+    """A manager in whose hierarchy the entities of all descendants die with a row that goes."""
+
+    __slots__ = NO_SLOTS
+    _BY_ROW: ClassVar[bool] = False
+    _RELEASES: ClassVar[bool] = True
+    _KILLS: ClassVar[bool] = True
+
+    def _orphaned(self, gone: RowArray) -> EntityArray:
+        """Return who dies with rows that go, their descendants among them.
+
+        Whoever owns one of the topmost rows lives on. Raises StructureLockedError if that
+        is refused; but what callbacks destroy is asked for at its turn.
+        """
+        data = self.data
+        is_below = among(data._parent_column[gone], gone, data._n)
+        if not is_below.any():
+            return NO_ENTITIES
+        owners = data._entity_column[gone]
+        orphans = np.setdiff1d(owners[is_below], owners[~is_below])
+        orphans = orphans[self._entities.alive_many(orphans)]
+        if len(orphans) and not self._dispatch.running:
+            self._entities._callbacks.check()
+        return orphans
+
+    def _let_die(self, orphans: EntityArray) -> None:
+        """Destroy them, or let them wait for their turn, as entities in callbacks do."""
+        if len(orphans) == 0:
+            return
+        try:
+            self._entities._destroy_announced(orphans)
+        except BaseExceptionGroup:
+            raise  # of callbacks: everybody is dead
+        except BaseException:
+            self._break()  # the rows are gone, and somebody lives who should not
+            raise

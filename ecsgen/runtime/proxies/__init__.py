@@ -1,0 +1,1 @@
+"""Rows one at a time: objects that follow a row wherever it goes."""

@@ -1,0 +1,143 @@
+"""Worlds one entity at a time: creating it from rows, adding rows, reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import index
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from ..errors import DuplicateInstanceError
+from ..handles import Entity, RowClass
+from ..placement.rows import duplicate_instance, is_integer
+from .base import WorldBase
+from .spawning import SeveralRows, SpawnPart, append_parts, own_columns
+
+_RowT = TypeVar("_RowT", bound=tuple[Any, ...])
+
+RowsByClass: TypeAlias = Mapping[RowClass, Sequence[tuple[Any, ...]]]
+"""Rows by their class."""
+
+
+class EntityWorld(WorldBase):
+    """A world that takes and gives rows of one entity."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        """Return the number of live entities; O(1)."""
+        return len(self.entities)
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over the entities that are alive now, by ascending index."""
+        return iter(self.entities)
+
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity is alive; O(1)."""
+        return is_integer(entity) and self.entities.alive(index(entity))
+
+    def create(self, *rows: tuple[Any, ...]) -> Entity:
+        """Create an entity with these rows: `world.create(Body(mass=2.0))`; O(components).
+
+        Whatever raises creates no entity and uses no index or generation.
+
+        Raises:
+            TypeError: not the row of a component that entities can have.
+            DuplicateInstanceError: two rows of a component that allows one.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: where a row is to go is locked.
+            CapacityError: no index or row is left.
+        """
+        given = self._by_class(rows)
+        if not given:
+            return self.entities.create()
+        if len(given) == len(rows):
+            columns = {kind: columns_of(kind, one) for kind, one in given.items()}
+            entities = self._spawn(1, columns)
+        else:
+            entities = self._spawn_parts(1, self._new_parts(given), rows)
+        return Entity(int(entities[0]))
+
+    def get(self, entity: Entity, component: type[_RowT], /) -> _RowT | None:
+        """Return a copy of the entity's row of a component, the first one's; None without; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            TypeError: not the row class of a component that entities can have.
+        """
+        entity = self.entities.require(entity)
+        found: _RowT | None = self._holder(component)._copy_of(entity)
+        return found
+
+    def _rows_of(self, entity: Entity) -> Iterator[Any]:
+        """Iterate over copies of all rows of an entity."""
+        for row_class in self.components(entity):
+            yield from self._holder(row_class)._copies_of(entity)
+
+    def _add_rows(self, entity: Entity, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Give a live entity rows: all of them, or none."""
+        entity = self.entities.require(entity)
+        given = self._by_class(rows)
+        for kind in given:
+            holder = self._holder(kind)
+            if not holder._IS_LIST and holder.has(entity):
+                raise duplicate_instance(kind.__name__, entity)
+        parts = self._old_parts(given)
+        entities = np.array([entity], np.uint64)
+        with self.entities.dispatch:
+            append_parts(entities, parts, tuple(rows))
+
+    def _remove_rows(self, entity: Entity, component: RowClass) -> int:
+        """Remove the rows of a live entity's component and return how many went."""
+        entity = self.entities.require(entity)
+        removed: int = self._holder(component).remove(entity)
+        return removed
+
+    def _holder(self, component: RowClass) -> Any:
+        """Return what has the rows of a component."""
+        holder = self._managers.get(component)
+        if holder is None:
+            name = getattr(component, "__name__", repr(component))
+            raise TypeError(
+                f"{name} is no component that entities of {type(self).__name__} can have"
+            )
+        return holder
+
+    def _by_class(self, rows: Sequence[tuple[Any, ...]]) -> RowsByClass:
+        """Return checked rows by their class."""
+        found: dict[RowClass, list[tuple[Any, ...]]] = {}
+        for row in rows:
+            found.setdefault(type(row), []).append(row)
+        holders = {kind: self._holder(kind) for kind in found}
+        for kind, given in found.items():
+            if len(given) > 1 and not holders[kind]._IS_LIST:
+                raise DuplicateInstanceError(
+                    f"{kind.__name__} is given {len(given)} times, and an entity can have one"
+                )
+            for row in given:
+                holders[kind]._check_row(row)
+        return found
+
+    def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
+        """Return what is to take rows of a new entity, with checked columns."""
+        is_watched = self._is_watched(given)
+        return [self._part(kind, rows, is_watched) for kind, rows in given.items()]
+
+    def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
+        """Return what is to take more rows of an entity, with checked columns."""
+        return self._new_parts(given)
+
+    def _part(
+        self, kind: RowClass, rows: Sequence[tuple[Any, ...]], is_watched: bool
+    ) -> SpawnPart:
+        manager = self._managers[kind]
+        columns = manager._checked(len(rows), columns_of(kind, rows))
+        store = manager if len(rows) == 1 else SeveralRows(manager, len(rows))
+        return store, own_columns(columns, is_watched)
+
+
+def columns_of(kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Return rows as columns by field."""
+    names: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]  # a NamedTuple
+    return {name: [row[k] for row in rows] for k, name in enumerate(names)}

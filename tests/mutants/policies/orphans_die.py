@@ -1,0 +1,36 @@
+"""Ways to break what `orphans_die` does."""
+
+from tests.mutants._base import Mutant, managers, module
+
+GROUPS = (
+    managers(
+        "orphans_die",
+        Mutant(
+            "a row goes without its descendants",
+            r"( +)return self\._destroy_rows\(np\.array\(\[row\]\)\)\n(?! +with|.*_followed)",
+            r"\1pass\n",
+        ),
+        Mutant(
+            "rows go without their descendants",
+            r"( +)gone = self\._with_descendants\(.*\)",
+            r"\1pass",
+        ),
+        Mutant("nobody dies", r"self\._let_die\(orphans\)", "pass"),
+    ),
+    module(
+        "_runtime/hierarchy/orphans.py",
+        ("test_limb.py", "test_spore.py"),
+        Mutant(
+            "whoever owns a topmost row dies, too",
+            r"np\.setdiff1d\(owners\[is_below\], owners\[~is_below\]\)",
+            "np.unique(owners)",
+        ),
+        Mutant("the dead die again", r"orphans = orphans\[self\..*\]$", "pass"),
+        Mutant("nobody can refuse", r"self\._entities\._callbacks\.check\(\)", "pass"),
+        Mutant(
+            "deaths in callbacks are refused",
+            r"if len\(orphans\) and not self\._dispatch\.running:",
+            "if len(orphans):",
+        ),
+    ),
+)

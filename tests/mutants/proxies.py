@@ -1,0 +1,97 @@
+"""Ways to break rows and entities as objects."""
+
+from tests.mutants._base import Mutant, module
+
+ROWS = ("test_particle.py", "test_spark.py", "test_sound_source.py", "test_every_type.py")
+COLD = ("test_villager.py",)
+CHUNKS = ("test_archetypes.py",)
+WORLD = ("test_world.py", "test_archetypes.py")
+
+GROUPS = (
+    module(
+        "_runtime/proxies/proxy.py",
+        ROWS,
+        Mutant("a proxy stays where it was", r"self\._row = self\._found\(.*\)", "pass"),
+        Mutant("rows of lists are followed", r"if self\._owner is None:", "if False:"),
+        Mutant("a row of an id that is gone", r"if row == NIL:", "if False:"),
+    ),
+    module(
+        "_runtime/proxies/cells.py",
+        ROWS,
+        Mutant(
+            "fields are read where the row was",
+            r"if manager\.data\._version != self\._version:",
+            "if False:",
+        ),
+        Mutant(
+            "a row that moves meanwhile is not found",
+            r"write\(manager, LateRow\(row_of, self\), value\).*",
+            "write(manager, self.row, value)",
+        ),
+        Mutant(
+            "values are converted behind the row",
+            r"if type\(value\) not in PLAIN:",
+            "if False:",
+        ),
+        Mutant("who has none has the last row", r"if row == NIL:", "if False:"),
+    ),
+    module(
+        "_runtime/proxies/arrays.py",
+        ROWS,
+        Mutant("views are not written", r"cell\[\.\.\.\] = value", "pass"),
+        Mutant("views of where the row was", r"_version != self\._version", "_version < 0"),
+        Mutant("a step too far", r"\[step \* n for n", "[2 * step * n for n"),
+    ),
+    module(
+        "_runtime/proxies/cold.py",
+        COLD,
+        Mutant("defaults can be written to", r"cell\.flags\.writeable = False", "pass"),
+        Mutant("what is written to a default is lost", r"self\._field\.__set__\(.*\)", "pass"),
+        Mutant("operations in place are lost", r"out\[\.\.\.\] = values", "pass"),
+        Mutant("a cold row is not looked for", r"if place != NIL:", "if False:"),
+    ),
+    module(
+        "_runtime/proxies/making.py",
+        ROWS,
+        Mutant("rows that go are not skipped", r"if now != version:", "if False:"),
+        Mutant("lists go on behind a change", r"if data\._version != version:", "if False:"),
+    ),
+    module(
+        "_runtime/proxies/chunks.py",
+        CHUNKS,
+        Mutant("a row in a chunk is not followed", r"_version != self\._version:", "_version < 0:"),
+        Mutant("a field in a chunk is not written", r"self\._manager\._set\(.*\)", "pass"),
+    ),
+    module(
+        "_runtime/world/entities.py",
+        WORLD,
+        Mutant("two rows of one", r"if len\(given\) > 1 and", "if False and"),
+        Mutant("values are not checked first", r"holders\[kind\]\._check_row\(row\)", "pass"),
+        Mutant(
+            "a second instance is added",
+            r"if not holder\._IS_LIST and holder\.has\(entity\):",
+            "if False:",
+        ),
+        Mutant("dead entities are in the world", r"and self\.entities\.alive\(.*\)", ""),
+        Mutant("any class is a component", r"if holder is None:", "if False:"),
+    ),
+    module(
+        "_runtime/world/entity_view.py",
+        WORLD,
+        Mutant(
+            "the dead have components", r"world\.entities\.require\(view\._entity\)", "view._entity"
+        ),
+        Mutant("the dead are shown", r"if not world\.entities\.alive\(.*\):", "if False:"),
+    ),
+    module(
+        "_runtime/world/own.py",
+        ("test_world.py",),
+        Mutant("any class is a manager", r"or not issubclass\(kind, base\)", ""),
+        Mutant("nobody's managers are one's own", r"own\[base\] = kind", "pass"),
+    ),
+    module(
+        "_runtime/world/spawning.py",
+        ("test_world.py",),
+        Mutant("one row of several", r"np\.repeat\(entities, self\._count\)", "entities"),
+    ),
+)

@@ -1,0 +1,60 @@
+"""Ways to break what components, and messages, say of them."""
+
+from tests.mutants._base import Mutant, module
+
+FIELDS = ("test_every_type.py",)
+WORLD = ("test_world.py",)
+
+GROUPS = (
+    module(
+        "_runtime/columns/field_info.py",
+        FIELDS,
+        Mutant("no field has an enum", r"field\.enum", "None"),
+        Mutant("all fields are scalars", r"field\.shape", "()"),
+        Mutant("fields are named with the component", r"\[2\]", "[0]"),
+        Mutant("tags are lost", r"doc, tags$", "doc, ()"),
+    ),
+    module(
+        "_runtime/columns/field_names.py",
+        WORLD,
+        Mutant("rows are refused", r"if not isinstance\(given, component\):", "if True:"),
+        Mutant("any row will do", r"if not isinstance\(given, component\):", "if False:"),
+    ),
+    module(
+        "_runtime/convert/base.py",
+        WORLD,
+        Mutant("values of rows are not checked", r"self\.one\(value\)\n +return", "return"),
+    ),
+    module(
+        "_runtime/entities/shown.py",
+        FIELDS,
+        Mutant("the generation comes first", r"& INDEX_MASK\}v\{handle >> INDEX_BITS", "}v{0"),
+        Mutant("the number is left out", r" \(\{handle\}\)", ""),
+    ),
+    module(
+        "_runtime/owners/owned.py",
+        FIELDS,
+        Mutant("entities as rows are not told", r"if row == NIL or .*", "if True:"),
+        Mutant("dead entities have rows, too", r"not self\._entities\.alive\(row\)", "False"),
+    ),
+    module(
+        "_runtime/reprs.py",
+        ("test_every_type.py", "test_world.py"),
+        Mutant("one too many is shown", r"first\[:_SHOWN\]", "first"),
+        Mutant("what is left out is not told", r'\["…"\]', "[]"),
+        Mutant("rows are not counted", r"\{count_text\(n, 'row'\)\}", ""),
+    ),
+    module(
+        "_runtime/html_tables.py",
+        FIELDS,
+        Mutant("all rows are shown", r"if n <= 2 \* _ENDS", "if True"),
+        Mutant("the gap is not shown", r"if n > 2 \* _ENDS:", "if False:"),
+    ),
+    module(
+        "_runtime/queries/join.py",
+        WORLD,
+        Mutant(
+            "what was known stays known", r" if self\._changes\(\) == self\._state else None", ""
+        ),
+    ),
+)

@@ -1,0 +1,113 @@
+"""Loops over queries: they notice at the next step that rows may have moved."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.queried_camp import COUNT, together
+
+CHANGES: dict[str, Callable[[Any, int], object]] = {
+    "an entity dies": lambda world, e: world.destroy(e),
+    "rows move": lambda world, e: world.body.reorder(np.arange(len(world.body))[::-1]),
+    "a component goes": lambda world, e: world.place.remove(e),
+    "an optional one comes": lambda world, e: world.extra.create(e),
+    "another entity comes": lambda world, e: world.spawn(1, place={}),
+    "room is made": lambda world, e: world.place.reserve(1000),
+}
+
+
+def steps_until(query: Any, step: int, change: Callable[[Any], object]) -> list[int]:
+    """Return the entities that a loop sees if it changes something at a step."""
+    seen: list[int] = []
+    with pytest.raises(RuntimeError, match=r"iterate over list\(query\)"):
+        seen.extend(changing(query, step, change))
+    return seen
+
+
+def changing(query: Any, step: int, change: Callable[[Any], object]) -> Iterator[int]:
+    """Yield the entities of a query, and change something at a step."""
+    for number, row in enumerate(query, 1):
+        if number == step:
+            change(row.entity)
+        yield row.entity
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("step", [1, 3, COUNT])
+@pytest.mark.parametrize("is_second", [False, True])
+def test_loops_notice_changes_at_the_next_step(change: str, step: int, is_second: bool) -> None:
+    world = together()
+    if is_second:
+        assert len(list(world.movers)) == COUNT
+    entities = world.movers.rows().entity.tolist()
+    seen = steps_until(world.movers, step, partial(CHANGES[change], world))
+    assert seen == entities[:step]
+
+
+def test_loops_over_many_notice_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = together()
+    runtime = type(world.movers).__mro__[1].__module__
+    monkeypatch.setattr(sys.modules[runtime], "_KEPT", 2)
+    monkeypatch.setattr(sys.modules[runtime.replace("query", "base")], "_AT_ONCE", 4)
+    assert [tuple(row)[1:3] for row in world.movers] == [(k, k) for k in range(COUNT)]
+    assert len(steps_until(world.movers, 5, world.destroy)) == 5
+
+
+def test_loops_over_chunks_notice_changes() -> None:
+    world = together()
+    es = world.spawn(3, heat={}).tolist()
+    heat = world.burning._ALL[0]
+    assert steps_until(world.burning, 1, lambda e: world.archetypes.remove(e, heat)) == es[:1]
+    assert [row.entity for row in world.burning] == [es[2], es[1]]
+    assert steps_until(world.burning, 2, world.destroy) == [es[2], es[1]]
+
+
+def test_loops_may_write_cells_and_create_entities() -> None:
+    world = together()
+    for _ in range(2):
+        for e, place, body, _extra in world.movers:
+            world.place.set_x(place, world.body.mass(body))
+            assert world.entities.alive(e)
+            world.movers.body.hp += 1
+            world.entities.create()
+    assert world.body.data.hp.tolist() == [12 + k for k in range(COUNT)]
+    for row in list(world.movers):
+        world.destroy(row.entity)
+    assert len(world.movers) == 0
+
+
+def test_the_last_step_may_be_the_last() -> None:
+    world = together()
+    for row in world.movers:
+        world.destroy(row.entity)
+        break
+    assert len(world.movers) == COUNT - 1
+
+
+@given(st.lists(st.integers(0, 4), max_size=12))
+def test_matches_are_never_old(turns: list[int]) -> None:
+    """Changes that cancel each other out in some count are changes all the same."""
+    world = together()
+    for turn in turns:
+        entities = world.movers.rows().entity
+        if turn == 0:
+            serial = 1000 + world.body.version + world.place.version
+            world.spawn(1, place={}, body={"serial": serial})
+        elif turn == 1 and len(entities):
+            world.destroy(entities[-1])
+        elif turn == 2 and len(entities):
+            world.body.remove(entities[0])
+        elif turn == 3:
+            world.collect()
+        else:
+            world.entities.create()
+        alive = [e for e in world.entities if world.place.has(e) and world.body.has(e)]
+        assert sorted(row.entity for row in world.movers) == sorted(alive)
