@@ -29,7 +29,7 @@ import ecsgen
 
 ROOT = Path(__file__).parent.parent
 METHODS = {
-    "PositionManager": "create _destroy_row remove destroy lookup has require row value set_value",
+    "PositionManager": "create _destroy_row remove destroy lookup has require row value set_value value_of set_value_of",
     "PointMassManager": "create _destroy_row remove lookup label set_label mass set_mass",
     "TransformManager": "create _destroy_row remove destroy lookup rotation set_rotation",
     "SoundSourceManager": "create lookup next previous first clip set_clip",
@@ -269,7 +269,7 @@ def test_values_have_the_same_outcome(packages: tuple[ModuleType, ModuleType]) -
         manager, _, _ = filled(package, "EveryTypeManager")
         values = (*VALUES, *package.Mode, *package.Access, ~package.Access(0), package.Element(1))
         found: list[Any] = []
-        for field in manager._FIELDS:
+        for field in manager._CONVERTERS:
             getter, setter = getattr(manager, field), getattr(manager, f"set_{field}")
             for value in values:
                 found.append((field, outcome(partial(setter, 1, value))))
@@ -288,7 +288,7 @@ def test_values_of_new_rows_have_the_same_outcome(
         found: list[Any] = []
         for name in ("PointMassManager", "StatusEffectManager", "AiStateManager"):
             manager, entities, _ = filled(package, name, 0)
-            for field in manager._FIELDS:
+            for field in manager._CONVERTERS:
                 for value in VALUES:
                     found.append(
                         outcome(partial(manager.create, entities.create(), **{field: value}))
@@ -311,50 +311,63 @@ def test_bytes_that_are_no_text(packages: tuple[ModuleType, ModuleType]) -> None
 
 def test_accessors_of_an_entity(packages: tuple[ModuleType, ModuleType]) -> None:
     """Methods that look an entity up and read or write a field, in one call."""
-    from ecsgen_fast import install
+    outcomes = []
+    for package in packages:
+        manager, entities, owners = filled(package, "EnergyManager")
+        entities.destroy(owners[1])
+        manager.remove(owners[2])
+        found: list[Any] = []
+        for entity in (*owners, entities.create(), *ODD):
+            found.append(outcome(partial(manager.stored_of, entity)))
+            for value in VALUES:
+                found.append(outcome(partial(manager.set_stored_of, entity, value)))
+                found.append(outcome(partial(manager.stored_of, entity)))
+        found.append(outcome(partial(manager.stored_of, owners[0], 1)))
+        outcomes.append(found)
+    assert {"stored_of", "set_stored_of"} <= methods_in_c(packages[0].EnergyManager).keys()
+    assert outcomes[0] == outcomes[1]
 
-    base = packages[0].EnergyManager.__mro__[1:]
 
-    class Direct(*base):  # type: ignore[misc]
-        __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-        LAYOUT = packages[1].EnergyManager.LAYOUT
-        _ROWS = packages[1].EnergyManager._ROWS
-        _FIELDS = packages[1].EnergyManager._FIELDS
-        create = packages[1].EnergyManager.create
-        create_many = packages[1].EnergyManager.create_many
-        ensure = packages[1].EnergyManager.ensure
-        _append_many = packages[1].EnergyManager._append_many
-        _destroy_row = packages[1].EnergyManager._destroy_row
-        _destroy_rows = packages[1].EnergyManager._destroy_rows
-        _move_many = packages[1].EnergyManager._move_many
-        stored = packages[1].EnergyManager.stored
-        set_stored = packages[1].EnergyManager.set_stored
+def test_accessors_of_an_entity_look_it_up_their_way(quick: ModuleType) -> None:
+    """A subclass that finds rows differently is asked."""
 
-        def stored_of(self, entity: int, /) -> float:
-            return float(self.stored(self.require(entity)))
+    class Nowhere(quick.EnergyManager):  # type: ignore[name-defined, misc]
+        def lookup(self, entity: int, /) -> int:
+            return int(quick.NIL)
 
-        def set_stored_of(self, entity: int, value: float, /) -> None:
-            self.set_stored(self.require(entity), value)
-
-    install(Direct)
-    assert {"stored_of", "set_stored_of"} <= methods_in_c(Direct).keys()
-    entities = packages[0].EntityManager()
-    manager = Direct(entities)
-    entity, other = entities.create(), entities.create()
+    entities = quick.EntityManager()
+    manager, entity = Nowhere(entities), entities.create()
     manager.create(entity)
-    manager.set_stored_of(entity, 2.5)
-    assert manager.stored_of(entity) == 2.5
-    for call in (lambda: manager.stored_of(other), lambda: manager.set_stored_of(other, 1.0)):
-        with pytest.raises(packages[0].MissingInstanceError):
+    for call in (partial(manager.stored_of, entity), partial(manager.set_stored_of, entity, 1.0)):
+        with pytest.raises(quick.MissingInstanceError):
             call()
-    with pytest.raises(TypeError):
-        manager.set_stored_of(entity, cast(Any, "much"))
+
+
+def test_an_entity_that_somebody_is_told_of(packages: tuple[ModuleType, ModuleType]) -> None:
+    """Rows go with their entities, and callbacks are told, whatever was patched on the way."""
+    for package in packages:
+        manager, entities, owners = filled(package, "TransformManager")
+        told: list[list[int]] = []
+        entities.on_destroy(lambda dead, told=told: told.append(dead.tolist()))
+        entities.destroy(owners[1])
+        assert (told, manager.has(owners[1]), len(entities)) == ([owners[1:2]], False, 2)
+        freed: list[int] = []
+        quiet = package.EntityManager()
+        entity = quiet.create()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                package.EntityManager,
+                "_free_index",
+                lambda self, e, index, freed=freed: freed.append(e),
+            )
+            quiet.destroy(entity)
+        assert freed == [entity]
 
 
 def exercise(package: ModuleType, name: str) -> None:
     """Use every method in C, its unusual cases too."""
     manager, entities, owners = filled(package, name, 40)
-    fields = manager._FIELDS
+    fields = manager._CONVERTERS
     for owner in owners:
         row = manager.lookup(owner)
         _ = owner in manager, manager.has(owner), manager.require(owner), manager.row(row)

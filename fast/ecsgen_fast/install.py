@@ -8,9 +8,11 @@ from typing import Any
 
 from ._fast import Component, Entities, Method
 from .known import (
+    BY_ENTITY,
     CREATE,
     DESTROY_ROW,
     ENTITIES,
+    ENTITY_STEPS,
     GETTER,
     INHERITED,
     NEEDED,
@@ -60,6 +62,11 @@ def _install_entities(kind: Kind) -> None:
         for name, method in methods.items()
         if isinstance(method, FunctionType)
         and uses_only(method, ENTITIES[name][1].split())
+        and all(
+            isinstance(called := static(kind, step), FunctionType)
+            and uses_only(called, names.split())
+            for step, names in ENTITY_STEPS.get(name, {}).items()
+        )
     }
     spec = {
         "kind": kind,
@@ -99,7 +106,7 @@ def _row_class(kind: Kind) -> type | None:
         return None
     name = kind.__name__.removesuffix("Manager")
     found = method.__globals__.get(name)
-    fields = tuple(kind._FIELDS)
+    fields = tuple(kind._CONVERTERS)
     is_plain = isinstance(found, type) and issubclass(found, tuple)
     return found if is_plain and getattr(found, "_fields", None) == fields else None
 
@@ -127,6 +134,7 @@ def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
             found = static(kind, method)
             takes_entity = isinstance(found, FunctionType) and (
                 found.__code__.co_varnames[:2] == ("self", "entity")
+                and uses_only(found, BY_ENTITY)
             )
             if takes_entity and method.removesuffix("_of") in chosen:
                 chosen[method] = found, function, number
@@ -138,13 +146,13 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
     columns = [column.name for column in kind.LAYOUT]
     fields = spec["fields"]
     known = {"_destroy_row": ("destroy_row", DESTROY_ROW, columns)}
-    if len(fields) == len(kind._FIELDS):
+    if len(fields) == len(kind._CONVERTERS):
         if "entity" not in spec["roles"] or spec["entities"] is not None:
             written = [columns[i] for field in fields for i in field[8]]
             known["create"] = "create", CREATE, written
         if spec["row"] is not None and all(field[5] != "\0" for field in fields):
             classes = {field[4].__name__ for field in fields if field[4] is not None}
-            used = GETTER | classes | {spec["row"].__name__} | set(kind._FIELDS)
+            used = GETTER | classes | {spec["row"].__name__} | set(kind._CONVERTERS)
             known["row"] = "row", used, columns
     chosen: Chosen = {}
     for name, (function, names, places) in known.items():

@@ -23,6 +23,7 @@ def _names(text: str) -> frozenset[str]:
 
 GETTER: Final = _names(f"{_ROW} unpack_from str bytes ljust nested map")
 SETTER: Final = _names(f"{_ROW} one pack_into")
+BY_ENTITY: Final = _names("lookup NIL missing type __name__ LateRow require")
 CREATE: Final = _names(f"""
     index one Exception BaseException _entities _cells require IndexError INDEX_MASK NIL
     data _n _allocated _grow _version _break {_LOCK} MANAGER duplicate_instance _entity_cells
@@ -58,7 +59,7 @@ INHERITED: Final[dict[str, tuple[str, str, str]]] = {
     "remove": (
         "remove",
         "Sparse Hash Direct Many",
-        f"{_ENTITY} {_LOCK} _sparse_cells _entity_cells _destroy_row _rows get _n "
+        f"{_ENTITY} {_LOCK} _sparse_cells _entity_cells _destroy_row _rows get _n len "
         "lookup _previous_cells _destroy_rows _rows_with",
     ),
     "destroy": ("destroy", "Packed Direct", f"{_ROW} {_LOCK} _destroy_row"),
@@ -110,10 +111,17 @@ ENTITIES: Final[dict[str, tuple[str, str]]] = {
     "destroy": (
         "destroy",
         "type int operator index INDEX_MASK _cells IndexError dead_entity dispatch depth "
-        "_callbacks entries _destroy_announced np array uint64 LAST_GENERATION _n_retired _free "
-        "push ONE_GENERATION MemoryError BaseException break_down",
+        "_callbacks entries _destroy_one Entity _free_index",
     ),
 }
+
+ENTITY_STEPS: Final = {
+    "destroy": {
+        "_free_index": "LAST_GENERATION _n_retired _cells _free push ONE_GENERATION MemoryError "
+        "BaseException break_down",
+    },
+}
+"""Methods that a method calls, which its function in C stands for, too, and their names."""
 
 _CONSTANT: Final = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _CELLS: Final = ("cells", "column", "words", "items")

@@ -79,7 +79,7 @@ def is_cut(data: Kind) -> bool:
 def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
     """Return what C is to know of each field that has columns in the buffer."""
     fields, at = [], 0
-    for name, (converter, default) in kind._FIELDS.items():
+    for name, (converter, default) in kind._CONVERTERS.items():
         parts = _parts(kind, name, columns)
         dtype = getattr(converter, "dtype", None)
         if dtype is None or not parts:
@@ -132,7 +132,7 @@ def _parts(kind: Kind, name: str, columns: list[str]) -> list[str]:
 
 
 def _enum_names(kind: Kind, name: str) -> set[str]:
-    enum = getattr(kind._FIELDS[name][0], "_enum", None)
+    enum = getattr(kind._CONVERTERS[name][0], "_enum", None)
     return set() if enum is None else {enum.__name__}
 
 
@@ -157,7 +157,7 @@ def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
     """Return the cells of a new row, field after field, if no value is given."""
     parts = []
     for name, default, *_ in fields:
-        converter = kind._FIELDS[name][0]
+        converter = kind._CONVERTERS[name][0]
         cell = np.broadcast_to(converter.many(default, 1), (1, *converter.shape))
         parts.append(np.ascontiguousarray(cell, converter.dtype).tobytes())
     return b"".join(parts)
