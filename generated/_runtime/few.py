@@ -55,6 +55,8 @@ def few_values(
                 return None
             if field.dtype is None and (is_array or type(value) is list):
                 return None  # one object for each row
+            if is_array and value.dtype.kind not in "biuf":
+                return None  # times, for one, would be numbers in a list
             if is_array:
                 value = value.tolist()  # it may be a view of rows that move meanwhile
             try:

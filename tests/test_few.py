@@ -1,0 +1,81 @@
+"""A few rows at once, which go one by one, are what many are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from generated import EntityManager, EveryTypeManager, Game, PointMassManager, TransformManager
+
+MANAGERS = (PointMassManager, TransformManager)
+
+
+def made(kind: Any, count: int) -> tuple[EntityManager, Any, Any]:
+    entities = EntityManager()
+    manager, es = kind(entities), entities.create_many(count)
+    manager.reserve(64)
+    return entities, manager, es
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 16, 17])
+def test_values_of_each_row(count: int) -> None:
+    _, m, es = made(PointMassManager, count)
+    masses, places = np.arange(count, dtype=np.float32), np.arange(3.0 * count).reshape(count, 3)
+    rows = m.create_many(es, mass=masses, position=places, velocity=(1, 2, 3))
+    assert rows.dtype == np.intp
+    assert m.version == 2  # that of `reserve` and one more
+    assert m.data.mass[rows].tolist() == masses.tolist()
+    assert m.data.position[rows].tolist() == places.tolist()
+    assert m.data.velocity.tolist() == [[1, 2, 3]] * count
+
+
+@pytest.mark.parametrize("kind", MANAGERS)
+@pytest.mark.parametrize("gone", [[0], [1, 3], [5, 0], [4, 5], [2, 4, 5, 0]])
+def test_removals_leave_the_same_order_as_in_bulk(kind: Any, gone: list[int]) -> None:
+    kept = []
+    for given in (gone, np.isin(np.arange(6), gone)):  # a mask is never a few
+        _, m, es = made(kind, 6)
+        m.create_many(es)
+        m.destroy_many(given)
+        kept.append((m.data.entity.tolist(), m.lookup_many(es).tolist(), len(m), m.version))
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize("kind", MANAGERS)
+@pytest.mark.parametrize("bad", [[0, 0], [0, 6], [-1], [1, -1], [5, 5, 0]])
+def test_bad_rows_remove_nothing(kind: Any, bad: list[int]) -> None:
+    _, m, es = made(kind, 6)
+    m.create_many(es)
+    version = m.version
+    with pytest.raises(IndexError):
+        m.destroy_many(bad)
+    assert (len(m), m.version) == (6, version)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.array([5], "M8[ns]"), np.array([5], "m8[s]"), np.array([(1, 2)], "i4,i4"), [True], ["5"]],
+)
+def test_values_that_are_no_numbers(value: Any) -> None:
+    entities, m, _ = made(EveryTypeManager, 1)
+    number = next(f.name for f in m.FIELDS if f.type == "i64")
+    for at_once in (1, 3):
+        with pytest.raises(TypeError):
+            m.create_many(entities.create_many(at_once), **{number: np.resize(value, at_once)})
+    assert len(m) == 0
+    world = Game()
+    with pytest.raises(TypeError):
+        world.spawn(1, every_type={number: value})  # type: ignore[arg-type]  # what is tested
+    assert len(world) == 0
+
+
+def test_a_bad_value_of_the_last_component_spawns_nothing() -> None:
+    world = Game()
+    world.spawn(2, transform={}, point_mass={})
+    versions = world.transform.version, world.point_mass.version
+    with pytest.raises(TypeError):
+        world.spawn(2, transform={}, point_mass={"mass": [1.0, "2"]})  # type: ignore[arg-type]
+    assert (world.transform.version, world.point_mass.version) == versions
+    assert len(world) == 2
