@@ -134,11 +134,15 @@ class Dispatch:
             # Cycles through tracebacks would keep the frames of managers, with their views.
             del group
 
-    def run_all(self, callbacks: Callbacks[_Argument], argument: _Argument) -> None:
-        """Call all of them, and keep what they raise."""
+    def tell(
+        self,
+        run: Callable[[_Argument, list[BaseException]], None],
+        argument: _Argument,
+    ) -> None:
+        """Run callbacks, as a method of theirs does, and keep what they raise."""
         self.running += 1
         try:
-            callbacks.run(argument, self.errors)
+            run(argument, self.errors)
         finally:
             self.running -= 1
 

@@ -25,14 +25,14 @@ _FEW_VALUES: Final = 2
 _SEVERAL: Final = frozenset((list, tuple))
 
 
-def few_numbers(given: Any) -> list[int] | None:
+def few_numbers(given: Any, most: int = FEW) -> list[int] | None:
     """Return a few plain integers as a list."""
     if type(given) is np.ndarray:
-        if given.ndim != 1 or len(given) > FEW or given.dtype.kind not in "iu":
+        if given.ndim != 1 or len(given) > most or given.dtype.kind not in "iu":
             return None
         numbers: list[int] = given.tolist()
         return numbers
-    if type(given) is not list or len(given) > FEW:
+    if type(given) is not list or len(given) > most:
         return None
     numbers = given.copy()  # values of other arguments may run code
     for number in numbers:

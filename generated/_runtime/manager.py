@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import index
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StaleInstanceError, StructureLockedError
 from .fast import speed_up
-from .few import FEW_GONE, few_numbers
+from .few import FEW_GONE, few_numbers, few_values
 from .handles import Columns, EntityArray, Instance, RowArray
 from .html_tables import manager_table
 from .parts import FixedParts
@@ -137,7 +137,7 @@ class Manager(FixedParts, ABC):
         """
         if self._locks:
             raise self._locked()
-        few = few_numbers(rows)
+        few = few_numbers(rows, FEW_GONE)
         if not few or not self._destroy_few(few):
             given = self._rows_given(rows)
             self._destroy_rows(distinct(given, self.data._n, type(self).__name__))
@@ -235,7 +235,7 @@ class Manager(FixedParts, ABC):
         It is if it leaves the others where the bulk way does: the last ones in the holes, in
         ascending order.
         """
-        if len(rows) > FEW_GONE or not self._BY_ROW or self._is_watched:
+        if not self._BY_ROW or self._is_watched:
             return False
         data, ordered = self.data, sorted(rows, reverse=True)
         used = self._used_cells()
@@ -258,6 +258,16 @@ class Manager(FixedParts, ABC):
             raise
         data._version = version + 1
         return True
+
+    def _few_values(
+        self, count: int, given: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, Any]] | None:
+        """Return the fields of each of a few rows that are plain to create one by one."""
+        if self._locks or not self._BY_ROW or self._is_watched:
+            return None
+        if not self._has_room(count):
+            return None
+        return few_values(self._CONVERTERS, given, count)
 
     def _used_cells(self) -> memoryview[Any] | None:
         """Return what is not 0 where a row is in use, if there are holes."""

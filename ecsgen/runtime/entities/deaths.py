@@ -79,12 +79,11 @@ class Deaths(Callbacks[EntityArray]):
                         told = only(entity)
                     entry.function(told)
             except BaseException as error:
-                if type(entry) is _FollowerEntry:
-                    self._tell(
-                        entry, only(entity), errors
-                    )  # which removes it all the same
-                else:
+                if type(entry) is not _FollowerEntry:
                     errors.extend(flattened(error))
+                    continue
+                # in bulk it goes all the same
+                self._tell(entry, only(entity), errors)
 
 
 def only(entity: Entity) -> EntityArray:

@@ -55,7 +55,7 @@ class Release(Manager):
         shown.flags.writeable = False
         self._lock()
         try:
-            self._dispatch.run_all(self._released, shown)
+            self._dispatch.tell(self._released.run, shown)
         finally:
             self._unlock()
 

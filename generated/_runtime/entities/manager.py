@@ -218,11 +218,7 @@ class EntityManager(LivingEntities):
         self._callbacks.check()
         with dispatch:
             self._free_index(e, index)
-            dispatch.running += 1
-            try:
-                self._callbacks.run_one(e, dispatch.errors)
-            finally:
-                dispatch.running -= 1
+            dispatch.tell(self._callbacks.run_one, e)
 
     def _destroy_announced(self, es: EntityArray) -> None:
         """Destroy live entities and tell the callbacks; inside of a callback, later."""
@@ -233,7 +229,7 @@ class EntityManager(LivingEntities):
         self._callbacks.check()
         with self.dispatch as dispatch:
             self._kill(es)
-            dispatch.run_all(self._callbacks, es)
+            dispatch.tell(self._callbacks.run, es)
 
     def _destroy_queued(self, es: EntityArray) -> None:
         """Destroy a queued batch, except what an earlier one has destroyed."""
@@ -242,7 +238,7 @@ class EntityManager(LivingEntities):
         except MemoryError:
             died = self._kill_living(es)  # what the first attempt held is free again
         if len(died):
-            self.dispatch.run_all(self._callbacks, died)
+            self.dispatch.tell(self._callbacks.run, died)
 
     def _kill_living(self, es: EntityArray) -> EntityArray:
         """Kill those that are alive, if nobody refuses, and return them, read-only."""

@@ -18,7 +18,7 @@ from ..entities.arrays import as_entities
 from ..entities.manager import EntityManager
 from ..entities.shown import entity_name
 from ..errors import EcsError, StaleInstanceError
-from ..few import FEW_GONE, few_numbers, few_values
+from ..few import FEW_GONE, few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import per_class
@@ -182,9 +182,8 @@ class Owned(Manager):
         """Remove all instances of k entities and return how many went; O(k + that number)."""
         if self._locks:
             raise self._locked()
-        few = few_numbers(entities)
-        is_few = few is not None and len(few) <= FEW_GONE
-        rows = self._single_rows(few) if few and is_few else None
+        few = few_numbers(entities, FEW_GONE)
+        rows = self._single_rows(few) if few else None
         if rows and self._destroy_few(rows):
             return len(rows)
         return self._destroy_rows(self._rows_of_many(as_entities(entities)))
@@ -227,12 +226,8 @@ class Owned(Manager):
         None may be in another's way, for that would move the rows of those before it.
         """
         count = len(entities)
-        if self._locks or not self._BY_ROW or self._is_watched:
-            return None
-        if not self._has_room(count) or len(set(entities)) < count:
-            return None
-        fields = few_values(self._CONVERTERS, given, count)
-        if fields is None:
+        fields = self._few_values(count, given)
+        if fields is None or len(set(entities)) < count:
             return None
         alive = self._entities.alive
         for entity in entities:

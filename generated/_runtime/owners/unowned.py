@@ -12,7 +12,7 @@ import numpy as np
 from ..broken import break_since
 from ..callbacks import Dispatch
 from ..errors import EcsError
-from ..few import FEW, few_values
+from ..few import FEW
 from ..handles import NIL, Columns, Id, IdArray
 from ..ids.ids import IdCalls
 from ..placement.rows import is_integer, whole_count
@@ -85,13 +85,7 @@ class Unowned(IdCalls):
 
     def _create_few(self, count: int, given: Mapping[str, Any]) -> IdArray | None:
         """Create a few plain instances one by one; None if something is not that plain."""
-        if self._locks or not self._BY_ROW or self._is_watched:
-            return None
-        fields = (
-            few_values(self._CONVERTERS, given, count)
-            if self._has_room(count)
-            else None
-        )
+        fields = self._few_values(count, given)
         if fields is None:
             return None
         version = self.data._version

@@ -138,10 +138,8 @@ class WorldBase(LaterDeaths):
         failed: Sequence[BaseException] = ()
         try:
             self.flush()
-        except (
-            BaseExceptionGroup
-        ) as group:  # of callbacks: all the others did their part
-            failed = group.exceptions
+        except BaseExceptionGroup as group:
+            failed = group.exceptions  # of callbacks: all the others did their part
         with self.entities.dispatch as dispatch:
             dispatch.errors.extend(failed)
             gone = self._swept()
