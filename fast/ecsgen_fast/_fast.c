@@ -47,6 +47,7 @@ new_method(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
         self->wrapped = Py_NewRef(wrapped);
         self->plan = Py_NewRef(plan);
         self->field = field;
+        ((Entities *)plan)->plan.method_kind = type; /* all plans begin alike */
     }
     return (PyObject *)self;
 }

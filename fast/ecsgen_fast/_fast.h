@@ -72,6 +72,8 @@ typedef struct {
 typedef struct {
     PyObject *spec; /* what Python told of the class: it keeps alive what the plan points to */
     Guard guard, parts;
+    PyTypeObject *method_kind; /* of methods in C */
+    PyObject *finder;          /* the name of `lookup`, by which others find a manager's plan */
 } Plan;
 
 typedef struct {
@@ -81,27 +83,33 @@ typedef struct {
     PyObject *globals; /* of the module, whose limits tests make smaller */
     uint64_t limits_tag; /* the version of `globals` in which they were: */
     uint64_t min_free, index_count, last_generation;
-    PyTypeObject *dispatch_kind, *callbacks_kind;
+    PyTypeObject *dispatch_kind, *callbacks_kind, *entry_kind;
     Py_ssize_t cells, n_used, n_cells, free, dispatch, callbacks; /* slots of the manager */
     Py_ssize_t queue_count, queue_head, queue_mask, queue_cells;  /* slots of the queue */
-    Py_ssize_t depth, entries;
+    Py_ssize_t depth, errors, waiting;                            /* slots of `dispatch` */
+    Py_ssize_t entries;                                           /* of `callbacks` */
+    Py_ssize_t follower, remove;                                  /* of an entry */
 } Entities;
 
 typedef struct {
     PyObject_HEAD
     Plan plan;
     PyTypeObject *row_kind; /* the named tuple of a row, or NULL */
+    PyTypeObject *callbacks_kind; /* of `released` */
+    PyObject *remove;             /* the method of that name, in C if `removes` */
     Entities *entities;     /* NULL if rows have no owners */
     uint64_t index_mask;
     int is_direct, is_many; /* lookup: direct; instances: many */
     int starts_active;      /* whether new rows of a partition are active */
+    int removes;
     int is_anchored;        /* whether `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
     Column *columns;
     Field *fields;
     char *defaults; /* the scratch of a row of defaults */
     /* slots of the manager */
-    Py_ssize_t data, locks, owners, sparse, map, others;
+    Py_ssize_t data, locks, owners, sparse, map, others, released;
+    Py_ssize_t entries; /* of `released` */
     /* slots of its data */
     Py_ssize_t anchor, n, version, allocated, count, grouped, active, peak, slots, first_generation;
     /* columns, by number */

@@ -1,6 +1,8 @@
 /* The entity manager: which entities are alive, one that comes, one that goes. */
 
-#include "changes.h"
+#include "entities.h"
+
+#include "rows.h"
 
 #define PLAN(callable) ((Entities *)((Method *)(callable))->plan)
 #define PARAMETERS PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames
@@ -101,116 +103,261 @@ require(PARAMETERS)
 }
 
 /* Use the index again that has waited longest. */
-static PyObject *
-create_again(const Entities *plan, const State *state)
+static int
+plan_again(NewEntity *it, const Entities *plan, const State *state)
 {
     uint64_t index = get_u32(state->ring + 4 * (state->head & state->mask));
     if (index >= state->n_cells) {
-        return NULL;
+        return 0;
     }
-    uint64_t handle = get_u64(state->cells + 8 * index) ^ 1;
-    PyObject *result = PyLong_FromUnsignedLongLong(handle);
-    Changes changes;
-    no_changes(&changes);
-    changes.failed = result == NULL;
-    plan_number(&changes, state->queue, plan->queue_head, state->head + 1);
-    plan_number(&changes, state->queue, plan->queue_count, state->count - 1);
-    if (changes.failed) {
-        drop_changes(&changes);
-        Py_CLEAR(result);
-        return NULL;
-    }
-    put_u64(state->cells + 8 * index, handle);
-    make_changes(&changes);
-    return result;
+    it->cell = state->cells + 8 * index;
+    it->handle = get_u64(it->cell) ^ 1;
+    plan_number(&it->changes, state->queue, plan->queue_head, state->head + 1);
+    plan_number(&it->changes, state->queue, plan->queue_count, state->count - 1);
+    return 1;
 }
 
 /* Use an index for the first time. */
-static PyObject *
-create_fresh(Entities *plan, PyObject *self, State *state)
+static int
+plan_fresh(NewEntity *it, const Entities *plan, PyObject *self, const State *state)
 {
     uint64_t index;
     if (!is_number(SLOT(self, plan->n_used), &index) || index >= plan->index_count ||
         index >= state->n_cells) {
-        return NULL; /* there must be more cells, or there are no more indices */
+        return 0; /* there must be more cells, or there are no more indices */
     }
-    uint64_t handle = plan->one_generation | index;
-    PyObject *result = PyLong_FromUnsignedLongLong(handle);
-    Changes changes;
-    no_changes(&changes);
-    changes.failed = result == NULL;
-    plan_number(&changes, self, plan->n_used, index + 1);
-    if (changes.failed) {
-        drop_changes(&changes);
-        Py_CLEAR(result);
-        return NULL;
+    it->cell = state->cells + 8 * index;
+    it->handle = plan->one_generation | index;
+    plan_number(&it->changes, self, plan->n_used, index + 1);
+    return 1;
+}
+
+int
+plan_entity(NewEntity *it, Entities *plan, PyObject *self)
+{
+    State state;
+    if (!open_state(plan, self, &state) || !read_limits(plan)) {
+        return 0;
     }
-    make_changes(&changes);
-    put_u64(state->cells + 8 * index, handle);
-    return result;
+    no_changes(&it->changes);
+    it->entity = NULL;
+    int done = state.count > plan->min_free ? plan_again(it, plan, &state)
+                                            : plan_fresh(it, plan, self, &state);
+    if (done && !it->changes.failed) {
+        it->entity = PyLong_FromUnsignedLongLong(it->handle);
+    }
+    if (done && it->entity == NULL) {
+        done = -1;
+    }
+    if (done <= 0) {
+        drop_entity(it);
+    }
+    return done;
+}
+
+void
+drop_entity(NewEntity *it)
+{
+    drop_changes(&it->changes);
+    Py_CLEAR(it->entity);
+}
+
+PyObject *
+add_entity(NewEntity *it)
+{
+    put_u64(it->cell, it->handle);
+    make_changes(&it->changes);
+    return it->entity;
 }
 
 static PyObject *
 create(PARAMETERS)
 {
-    Entities *plan = PLAN(callable);
-    State state;
-    if (has_args(nargsf, kwnames, 1) && open_state(plan, args[0], &state) && read_limits(plan)) {
-        PyObject *result = NULL;
-        if (state.count > plan->min_free) {
-            result = create_again(plan, &state);
-        }
-        else {
-            result = create_fresh(plan, args[0], &state);
-        }
-        if (result != NULL || PyErr_Occurred()) {
-            return result;
-        }
-    }
-    return LEAVE;
+    NewEntity entity;
+    int done = has_args(nargsf, kwnames, 1) ? plan_entity(&entity, PLAN(callable), args[0]) : 0;
+    return done == 0 ? LEAVE : done < 0 ? NULL : add_entity(&entity);
 }
 
-/* Whether nobody is to be told of deaths, and no callback is running. */
-static int
-is_silent(const Entities *plan, PyObject *self)
+/* Whether a list or queue is empty. */
+static inline int
+is_empty(PyObject *object)
+{
+    return object != NULL && PyObject_Length(object) == 0;
+}
+
+/* Find those that are to be told of deaths; NULL if callbacks are running. */
+static PyObject *
+told_of_deaths(const Entities *plan, PyObject *self)
 {
     uint64_t depth;
     PyObject *dispatch = SLOT(self, plan->dispatch), *callbacks = SLOT(self, plan->callbacks);
     if (dispatch == NULL || Py_TYPE(dispatch) != plan->dispatch_kind || callbacks == NULL ||
-        Py_TYPE(callbacks) != plan->callbacks_kind) {
-        return 0;
+        Py_TYPE(callbacks) != plan->callbacks_kind ||
+        !is_number(SLOT(dispatch, plan->depth), &depth) || depth != 0) {
+        return NULL;
     }
     PyObject *entries = SLOT(callbacks, plan->entries);
-    return is_number(SLOT(dispatch, plan->depth), &depth) && depth == 0 && entries != NULL &&
-           PyTuple_CheckExact(entries) && PyTuple_GET_SIZE(entries) == 0;
+    if (entries == NULL || !PyTuple_CheckExact(entries)) {
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(entries) > 0 && (!is_empty(SLOT(dispatch, plan->errors)) ||
+                                          !is_empty(SLOT(dispatch, plan->waiting)))) {
+        return NULL;
+    }
+    return entries;
+}
+
+/* Find the manager that an entry tells, NULL if it is gone; 0 for a callback. */
+static int
+open_entry(const Entities *plan, PyObject *entry, PyObject **manager)
+{
+    if (Py_TYPE(entry) != plan->entry_kind) {
+        return 0;
+    }
+    PyObject *follower = SLOT(entry, plan->follower);
+    if (follower == NULL || !PyWeakref_CheckRefExact(follower)) {
+        return 0;
+    }
+    *manager = PyWeakref_GET_OBJECT(follower);
+    if (*manager == Py_None) {
+        *manager = NULL;
+    }
+    return 1;
+}
+
+/* Plan to remove what an entity has in a manager by `remove`; 2 if it has nothing there. */
+static int
+plan_follower(Removal *it, const Entities *plan, PyObject *remove, PyObject *manager,
+              PyObject *entity)
+{
+    Component *component = plan_of_manager(&plan->plan, manager);
+    Rows rows;
+    uint64_t row;
+    if (component == NULL || remove != component->remove || !open_rows(component, manager, &rows) ||
+        !is_unlocked(component, manager) || !find_row(component, manager, &rows, entity, &row)) {
+        return 0;
+    }
+    if (row == NIL) {
+        return 2;
+    }
+    if (!component->removes || !is_only(component, &rows, row)) {
+        return 0;
+    }
+    return plan_removal(it, component, manager, &rows, row);
+}
+
+typedef struct {
+    Removal removals[MAX_FOLLOWERS];
+    PyObject *managers[MAX_FOLLOWERS];
+    int count;
+} Following;
+
+static int
+has_follower(const Following *following, const PyObject *manager)
+{
+    for (int i = 0; i < following->count; i++) {
+        if (following->managers[i] == manager) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Plan the removal of all that goes with an entity. */
+static int
+plan_following(Following *it, const Entities *plan, PyObject *entries, PyObject *entity)
+{
+    int done = 1;
+    for (Py_ssize_t i = 0; done > 0 && i < PyTuple_GET_SIZE(entries); i++) {
+        PyObject *entry = PyTuple_GET_ITEM(entries, i), *manager;
+        if (!open_entry(plan, entry, &manager) || it->count == MAX_FOLLOWERS) {
+            return 0;
+        }
+        if (manager == NULL) {
+            continue;
+        }
+        if (has_follower(it, manager)) {
+            return 0; /* told twice */
+        }
+        PyObject *remove = SLOT(entry, plan->remove);
+        done = plan_follower(&it->removals[it->count], plan, remove, manager, entity);
+        if (done == 1) {
+            it->managers[it->count++] = manager;
+        }
+    }
+    return done;
+}
+
+/* Let what goes with an entity go, or stay. */
+static void
+end_following(Following *it, int is_done)
+{
+    for (int i = 0; i < it->count; i++) {
+        if (is_done) {
+            remove_row(&it->removals[i]);
+        }
+        else {
+            drop_removal(&it->removals[i]);
+        }
+    }
+}
+
+/* Plan to let an entity be dead; 0 if it is, or the last of its index, or the queue must grow. */
+static int
+plan_death(Changes *changes, Entities *plan, PyObject *self, uint64_t entity, State *state)
+{
+    uint64_t index = entity & plan->index_mask;
+    if (!open_state(plan, self, state) || !read_limits(plan) || index >= state->n_cells ||
+        get_u64(state->cells + 8 * index) != entity || entity >= plan->last_generation ||
+        state->count > state->mask) {
+        return 0;
+    }
+    plan_number(changes, state->queue, plan->queue_count, state->count + 1);
+    return changes->failed ? -1 : 1;
+}
+
+/* Destroy an entity, and what goes with it. */
+static int
+destroy_entity(Entities *plan, PyObject *self, PyObject *number)
+{
+    State state;
+    Changes changes;
+    Following following;
+    uint64_t entity;
+    if (!guard_holds(&plan->plan.guard, self) || !is_number(number, &entity)) {
+        return 0;
+    }
+    PyObject *entries = told_of_deaths(plan, self);
+    if (entries == NULL) {
+        return 0;
+    }
+    no_changes(&changes);
+    following.count = 0;
+    int done = plan_death(&changes, plan, self, entity, &state);
+    if (done > 0 && PyTuple_GET_SIZE(entries) > 0) {
+        done = plan_following(&following, plan, entries, number);
+    }
+    if (done <= 0) {
+        drop_changes(&changes);
+        end_following(&following, 0);
+        return done;
+    }
+    uint64_t index = entity & plan->index_mask;
+    put_u32(state.ring + 4 * ((state.head + state.count) & state.mask), index);
+    put_u64(state.cells + 8 * index, (entity + plan->one_generation) ^ 1);
+    make_changes(&changes);
+    end_following(&following, 1);
+    return 1;
 }
 
 static PyObject *
 destroy(PARAMETERS)
 {
-    Entities *plan = PLAN(callable);
-    State state;
-    uint64_t entity;
-    if (!has_args(nargsf, kwnames, 2) || !open_state(plan, args[0], &state) ||
-        !is_number(args[1], &entity) || !is_silent(plan, args[0]) ||
-        !read_limits(plan)) {
-        return LEAVE;
+    int done = 0;
+    if (has_args(nargsf, kwnames, 2)) {
+        done = destroy_entity(PLAN(callable), args[0], args[1]);
     }
-    uint64_t index = entity & plan->index_mask;
-    if (index >= state.n_cells || get_u64(state.cells + 8 * index) != entity ||
-        entity >= plan->last_generation || state.count > state.mask) {
-        return LEAVE; /* dead, the last of its index, or a queue that must grow */
-    }
-    Changes changes;
-    no_changes(&changes);
-    plan_number(&changes, state.queue, plan->queue_count, state.count + 1);
-    if (changes.failed) {
-        return NULL;
-    }
-    put_u32(state.ring + 4 * ((state.head + state.count) & state.mask), index);
-    put_u64(state.cells + 8 * index, (entity + plan->one_generation) ^ 1);
-    make_changes(&changes);
-    Py_RETURN_NONE;
+    return done == 0 ? LEAVE : done < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 const Function entity_functions[] = {

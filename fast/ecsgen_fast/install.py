@@ -9,17 +9,23 @@ from typing import Any
 from ._fast import Component, Entities, Method
 from .known import (
     BY_ENTITY,
+    BY_ID,
     CREATE,
+    DEATH_STEPS,
     DESTROY_ROW,
+    DISPATCH_STEPS,
     ENTITIES,
     ENTITY_STEPS,
     GETTER,
     INHERITED,
     NEEDED,
     SETTER,
+    Kind,
+    knows_steps,
+    static,
     uses_only,
 )
-from .spec import Kind, component_spec, constants, slots_of, static
+from .spec import component_spec, constants, part_of, slots_of
 
 Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
@@ -38,10 +44,10 @@ def _install_component(kind: Kind) -> None:
     spec = component_spec(kind, row, _entities_of(kind))
     if spec is None:
         return
-    chosen = _chosen_fields(kind, spec) | _chosen_rows(kind, spec)
+    chosen = _with_needs(_chosen_fields(kind, spec) | _chosen_rows(kind, spec))
     spec["names"] = _relied_on(kind, chosen)
     spec["part_names"] = _relied_on(spec["parts"], chosen)
-    _put(kind, Component(spec), chosen)
+    _put(kind, Component, spec, chosen)
 
 
 def _install_entities(kind: Kind) -> None:
@@ -54,8 +60,11 @@ def _install_entities(kind: Kind) -> None:
     queue, dispatch, callbacks = example._free, example.dispatch, example._callbacks
     names = {f"queue_{name}": f"_{name}" for name in ("head", "mask", "cells")}
     slots |= slots_of(type(queue), names | {"queue_count": "count"})
-    slots |= slots_of(type(dispatch), {"depth": "depth"})
+    waits = {"depth": "depth", "errors": "errors", "waiting": "queue"}
+    entry = part_of(type(callbacks), "_FollowerEntry")
+    slots |= slots_of(type(dispatch), waits)
     slots |= slots_of(type(callbacks), {"entries": "entries"})
+    slots |= slots_of(entry, {"follower": "follower", "remove": "remove"})
     methods = {name: static(kind, name) for name in ENTITIES}
     chosen: Chosen = {
         name: (method, ENTITIES[name][0], 0)
@@ -63,9 +72,12 @@ def _install_entities(kind: Kind) -> None:
         if isinstance(method, FunctionType)
         and uses_only(method, ENTITIES[name][1].split())
         and all(
-            isinstance(called := static(kind, step), FunctionType)
-            and uses_only(called, names.split())
-            for step, names in ENTITY_STEPS.get(name, {}).items()
+            knows_steps(owner, steps.get(name, {}))
+            for owner, steps in (
+                (kind, ENTITY_STEPS),
+                (type(callbacks), DEATH_STEPS),
+                (type(dispatch), DISPATCH_STEPS),
+            )
         )
     }
     spec = {
@@ -76,16 +88,20 @@ def _install_entities(kind: Kind) -> None:
         "slots": slots,
         "dispatch": type(dispatch),
         "callbacks": type(callbacks),
+        "entry": entry,
         "index_mask": numbers.INDEX_MASK,
         "one_generation": numbers.ONE_GENERATION,
         "globals": vars(sys.modules[kind.__module__]),
     }
-    _put(kind, Entities(spec), chosen)
+    _put(kind, Entities, spec, chosen)
 
 
-def _put(kind: Kind, plan: Any, chosen: Chosen) -> None:
+def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -> None:
+    spec["finder"] = "lookup"
+    plan = planned(spec)
     for name, (method, function, field) in chosen.items():
         setattr(kind, name, Method(plan, method, function, field))
+    spec["remove"] = static(kind, "remove")
     plan.seal()
 
 
@@ -127,18 +143,21 @@ def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
             found = static(kind, method)
             if isinstance(found, FunctionType) and uses_only(found, names, columns):
                 chosen[method] = found, function, number
-        for method, function in (
-            (f"{name}_of", "get_of"),
-            (f"set_{name}_of", "set_of"),
-        ):
-            found = static(kind, method)
-            takes_entity = isinstance(found, FunctionType) and (
-                found.__code__.co_varnames[:2] == ("self", "entity")
-                and uses_only(found, BY_ENTITY)
-            )
-            if takes_entity and method.removesuffix("_of") in chosen:
-                chosen[method] = found, function, number
+        for method in known:
+            found = static(kind, f"{method}_of")
+            if method in chosen and isinstance(found, FunctionType):
+                function = known[method][0] + _key_of(found)
+                if function in NEEDED:
+                    chosen[f"{method}_of"] = found, function, number
     return chosen
+
+
+def _key_of(method: FunctionType) -> str:
+    """Return how a function in C is called that finds the row as an accessor does."""
+    first = method.__code__.co_varnames[:2]
+    if first == ("self", "entity") and uses_only(method, BY_ENTITY):
+        return "_of"
+    return "_of_id" if first == ("self", "id") and uses_only(method, BY_ID) else ""
 
 
 def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
@@ -164,16 +183,22 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
 
 def _with_inherited(kind: Kind, chosen: Chosen) -> Chosen:
     """Add inherited methods, of policies that are known."""
-    for name, (function, policies, names) in INHERITED.items():
+    for name, function, policies, names in INHERITED:
         method = static(kind, name)
         if not isinstance(method, FunctionType) or not uses_only(method, names.split()):
             continue
-        policy = method.__qualname__.partition(".")[0]
-        if policy in policies.split() and all(
-            n in chosen for n in NEEDED.get(name, ())
-        ):
+        if method.__qualname__.partition(".")[0] in policies.split():
             chosen[name] = method, function, 0
     return chosen
+
+
+def _with_needs(chosen: Chosen) -> Chosen:
+    """Return those methods whose function in C finds what it needs in C, too."""
+    return {
+        name: found
+        for name, found in chosen.items()
+        if all(needed in chosen for needed in NEEDED.get(found[1], ()))
+    }
 
 
 def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:

@@ -56,8 +56,16 @@ find_entity(Component *plan, PyObject *self, PyObject *entity, PyObject **data, 
     if (owners == NULL) {
         return 0;
     }
+    /* Rows often lie in the order of their entities' indices. To try that first lets a processor
+       fetch the row without waiting for the map. */
+    uint64_t index = handle & plan->index_mask, n;
+    if (!plan->is_many && index < nbytes / 8 && get_u64(owners + 8 * index) == handle &&
+        is_number(SLOT(*data, plan->n), &n) && index < n) {
+        *row = index;
+        return 1;
+    }
     *row = NIL;
-    if ((handle & plan->index_mask) < map.size) {
+    if (index < map.size) {
         uint64_t found = get_u32(map_cell(plan, &map, handle));
         if (found < nbytes / 8 && get_u64(owners + 8 * found) == handle) {
             *row = found;
@@ -144,6 +152,29 @@ set_value(PARAMETERS)
     return LEAVE;
 }
 
+/* Find the row of an id, NIL if it is gone. */
+static int
+find_id(const Component *plan, const Rows *rows, PyObject *id, uint64_t *row)
+{
+    uint64_t number, peak;
+    if (!is_number(id, &number) || !is_number(SLOT(rows->data, plan->peak), &peak) ||
+        peak > rows->allocated) {
+        return 0;
+    }
+    uint64_t slot = number & NIL;
+    *row = NIL;
+    if (slot >= peak || get_u32(cell_of(plan, rows, plan->id_generation, slot)) != number >> 32) {
+        return 1;
+    }
+    if (!plan->is_direct) {
+        *row = get_u32(cell_of(plan, rows, plan->id_row, slot));
+    }
+    else if (slot < rows->n && owner_of(plan, rows, slot) != 0) {
+        *row = slot;
+    }
+    return 1;
+}
+
 /* The value of an entity's row: a lookup and an accessor in one. */
 static PyObject *
 get_value_of(PARAMETERS)
@@ -169,6 +200,37 @@ set_value_of(PARAMETERS)
     uint64_t row;
     if (has_args(nargsf, kwnames, 3) && find_entity(plan, args[0], args[1], &data, &row) &&
         row != NIL && write_value(plan, args[0], data, FIELD(callable), row, args[2])) {
+        Py_RETURN_NONE;
+    }
+    return LEAVE;
+}
+
+/* The value of an id's row. */
+static PyObject *
+get_value_of_id(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        find_id(plan, &rows, args[1], &row) && row < rows.n) {
+        PyObject *value = read_value(plan, args[0], rows.data, FIELD(callable), row);
+        if (value != NULL || PyErr_Occurred()) {
+            return value;
+        }
+    }
+    return LEAVE;
+}
+
+static PyObject *
+set_value_of_id(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 3) && open_rows(plan, args[0], &rows) &&
+        find_id(plan, &rows, args[1], &row) && row < rows.n &&
+        write_value(plan, args[0], rows.data, FIELD(callable), row, args[2])) {
         Py_RETURN_NONE;
     }
     return LEAVE;
@@ -275,8 +337,8 @@ remove_entity(PARAMETERS)
     if (row == NIL) {
         return PyLong_FromLong(0);
     }
-    if (plan->is_many && get_u32(cell_of(plan, &rows, plan->previous, row)) != row) {
-        return LEAVE; /* there are several */
+    if (!is_only(plan, &rows, row)) {
+        return LEAVE;
     }
     int done = destroy_row(plan, args[0], &rows, row);
     return done == 0 ? LEAVE : done < 0 ? NULL : PyLong_FromLong(1);
@@ -369,30 +431,16 @@ id_of(PARAMETERS)
     Rows rows;
     uint64_t row;
     if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
-        uint64_t slot = get_u32(cell_of(plan, &rows, plan->id_slot, row));
+        uint64_t slot = row;
+        if (!plan->is_direct) {
+            slot = get_u32(cell_of(plan, &rows, plan->id_slot, row));
+        }
         if (slot < rows.allocated) {
             uint64_t generation = get_u32(cell_of(plan, &rows, plan->id_generation, slot));
             return PyLong_FromUnsignedLongLong(generation << 32 | slot);
         }
     }
     return LEAVE;
-}
-
-/* Find the row of an id, NIL if it is gone. */
-static int
-find_id(const Component *plan, const Rows *rows, PyObject *id, uint64_t *row)
-{
-    uint64_t number, peak;
-    if (!is_number(id, &number) || !is_number(SLOT(rows->data, plan->peak), &peak) ||
-        peak > rows->allocated) {
-        return 0;
-    }
-    uint64_t slot = number & NIL;
-    *row = NIL;
-    if (slot < peak && get_u32(cell_of(plan, rows, plan->id_generation, slot)) == number >> 32) {
-        *row = get_u32(cell_of(plan, rows, plan->id_row, slot));
-    }
-    return 1;
 }
 
 static PyObject *
@@ -404,6 +452,18 @@ resolve(PARAMETERS)
     if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
         find_id(plan, &rows, args[1], &row)) {
         return nil_or(row);
+    }
+    return LEAVE;
+}
+
+static PyObject *
+has_id(PARAMETERS)
+{
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(PLAN(callable), args[0], &rows) &&
+        find_id(PLAN(callable), &rows, args[1], &row)) {
+        return PyBool_FromLong(row != NIL);
     }
     return LEAVE;
 }
@@ -455,6 +515,9 @@ const Function manager_functions[] = {
     {"set", set_value},
     {"get_of", get_value_of},
     {"set_of", set_value_of},
+    {"get_of_id", get_value_of_id},
+    {"set_of_id", set_value_of_id},
+    {"has_id", has_id},
     {"row", get_row},
     {"entity", get_owner},
     {"lookup", lookup},

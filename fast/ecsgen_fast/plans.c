@@ -78,6 +78,16 @@ seal(PyObject *self, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+/* Remember, too, how rows of an entity go: managers are told of deaths by that method. */
+static PyObject *
+seal_component(PyObject *self, PyObject *ignored)
+{
+    Component *plan = (Component *)self;
+    plan->remove = PyDict_GetItemString(plan->plan.spec, "remove");
+    plan->removes = plan->remove != NULL && Py_TYPE(plan->remove) == plan->plan.method_kind;
+    return seal(self, ignored);
+}
+
 /* ---- reading what Python told --------------------------------------------------------------- */
 
 /* Return an item of the spec, borrowed; KeyError if it is missing. */
@@ -172,7 +182,8 @@ static int
 read_guards(Plan *plan, PyObject *spec)
 {
     plan->spec = Py_NewRef(spec);
-    if (read_guard(&plan->guard, spec, "kind", "names") < 0) {
+    plan->finder = typed_item(spec, "finder", &PyUnicode_Type);
+    if (plan->finder == NULL || read_guard(&plan->guard, spec, "kind", "names") < 0) {
         return -1;
     }
     return read_guard(&plan->parts, spec, "parts", "part_names");
@@ -190,8 +201,9 @@ static const Place entities_slots[] = {
     AT(Entities, cells),       AT(Entities, n_used),    AT(Entities, n_cells),
     AT(Entities, free),        AT(Entities, dispatch),  AT(Entities, callbacks),
     AT(Entities, queue_count), AT(Entities, queue_head), AT(Entities, queue_mask),
-    AT(Entities, queue_cells), AT(Entities, depth),     AT(Entities, entries),
-    {NULL, 0},
+    AT(Entities, queue_cells), AT(Entities, depth),     AT(Entities, errors),
+    AT(Entities, waiting),     AT(Entities, entries),   AT(Entities, follower),
+    AT(Entities, remove),      {NULL, 0},
 };
 
 static int
@@ -210,6 +222,7 @@ read_entities(Entities *plan, PyObject *spec)
     plan->globals = typed_item(spec, "globals", &PyDict_Type);
     plan->dispatch_kind = (PyTypeObject *)typed_item(spec, "dispatch", &PyType_Type);
     plan->callbacks_kind = (PyTypeObject *)typed_item(spec, "callbacks", &PyType_Type);
+    plan->entry_kind = (PyTypeObject *)typed_item(spec, "entry", &PyType_Type);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -222,6 +235,7 @@ static const Place component_numbers[] = {
 static const Place component_slots[] = {
     AT(Component, data),    AT(Component, locks),  AT(Component, owners),
     AT(Component, sparse),  AT(Component, map),    AT(Component, others),
+    AT(Component, released), AT(Component, entries),
     AT(Component, anchor),  AT(Component, n),      AT(Component, version),
     AT(Component, allocated), AT(Component, count), AT(Component, grouped),
     AT(Component, active),  AT(Component, peak),   AT(Component, slots),
@@ -380,10 +394,12 @@ read_component(Component *plan, PyObject *spec)
     PyObject *is_direct = item(spec, "is_direct");
     PyObject *is_many = item(spec, "is_many");
     PyObject *starts_active = item(spec, "starts_active");
+    PyObject *callbacks = item(spec, "callbacks");
     if (PyErr_Occurred()) {
         return -1;
     }
     plan->row_kind = row_kind == Py_None ? NULL : (PyTypeObject *)row_kind;
+    plan->callbacks_kind = callbacks == Py_None ? NULL : (PyTypeObject *)callbacks;
     plan->entities = entities == Py_None ? NULL : (Entities *)entities;
     plan->is_direct = is_direct == Py_True;
     plan->is_many = is_many == Py_True;
@@ -465,7 +481,12 @@ free_component(PyObject *self)
 }
 
 static PyMethodDef plan_methods[] = {
-    {"seal", seal, METH_NOARGS, "Remember what the class is like: the layer holds from now on."},
+    {"seal", seal, METH_NOARGS, "Remember what the class is like: the layer holds now."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef component_methods[] = {
+    {"seal", seal_component, METH_NOARGS, "Remember what the class is like: the layer holds now."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -485,7 +506,7 @@ static PyType_Slot component_type_slots[] = {
     {Py_tp_traverse, traverse},
     {Py_tp_clear, clear},
     {Py_tp_dealloc, free_component},
-    {Py_tp_methods, plan_methods},
+    {Py_tp_methods, component_methods},
     {0, NULL},
 };
 

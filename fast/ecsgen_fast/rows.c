@@ -1,17 +1,7 @@
 #include "rows.h"
 
-#include "changes.h"
-
-/* What stands beside the columns while one row comes or goes. */
-typedef struct {
-    Component *plan;
-    Rows *rows;
-    Map map;        /* of a sparse manager */
-    PyObject *dict; /* of a hash manager */
-} Change;
-
 static int
-open_change(Change *change, Component *plan, PyObject *self, Rows *rows)
+open_change(Change *change, Component *plan, PyObject *self, const Rows *rows)
 {
     if (plan->map != ABSENT && plan->active != ABSENT) {
         return 0; /* two rows may move, and a dict may fail at the second */
@@ -181,84 +171,105 @@ move_row(const Change *change, uint64_t src, uint64_t dst)
     }
 }
 
-/* Let a dict forget a row's owner, and let the one of the last row know where that goes. */
-static int
-remap_dict(const Change *change, uint64_t row, uint64_t last)
+static void
+drop_keys(Removal *it)
 {
+    Py_CLEAR(it->gone);
+    Py_CLEAR(it->moved);
+    Py_CLEAR(it->place);
+}
+
+/* Make the keys that a dict is asked for. Both are there, so that nothing fails later: one value
+   is replaced, and one key goes. */
+static int
+plan_dict(Removal *it)
+{
+    const Change *change = &it->change;
     const Component *plan = change->plan;
-    PyObject *gone = PyLong_FromUnsignedLongLong(owner_of(plan, change->rows, row));
-    PyObject *moved = PyLong_FromUnsignedLongLong(owner_of(plan, change->rows, last));
-    PyObject *place = PyLong_FromUnsignedLongLong(row);
-    int done = -1;
-    if (gone != NULL && moved != NULL && place != NULL) {
-        int is_there = PyDict_Contains(change->dict, gone);
-        done = is_there > 0 ? PyDict_Contains(change->dict, moved) : is_there;
-        if (done > 0 && row != last && PyDict_SetItem(change->dict, moved, place) < 0) {
-            done = -1;
-        }
-        if (done > 0 && PyDict_DelItem(change->dict, gone) < 0) {
-            done = -1;
-        }
+    it->gone = PyLong_FromUnsignedLongLong(owner_of(plan, change->rows, it->row));
+    it->moved = PyLong_FromUnsignedLongLong(owner_of(plan, change->rows, change->rows->n - 1));
+    it->place = PyLong_FromUnsignedLongLong(it->row);
+    if (it->gone == NULL || it->moved == NULL || it->place == NULL) {
+        return -1;
     }
-    Py_XDECREF(gone);
-    Py_XDECREF(moved);
-    Py_XDECREF(place);
-    return done;
+    int is_there = PyDict_Contains(change->dict, it->gone);
+    return is_there > 0 ? PyDict_Contains(change->dict, it->moved) : is_there;
+}
+
+/* Let a dict forget a row's owner, and let the one of the last row know where that goes. */
+static void
+remap_dict(Removal *it)
+{
+    PyObject *dict = it->change.dict;
+    if (it->row != it->change.rows->n - 1) {
+        (void)PyDict_SetItem(dict, it->moved, it->place);
+    }
+    (void)PyDict_DelItem(dict, it->gone);
 }
 
 /* ---- destroying ----------------------------------------------------------------------------- */
 
+/* Plan the end of a row of a direct manager. */
 static int
-destroy_direct(Component *plan, Rows *rows, uint64_t row)
+plan_end(Removal *it, PyObject *data)
 {
+    const Component *plan = it->change.plan;
+    const Rows *rows = &it->rows;
     uint64_t end = rows->n;
-    if (row == end - 1) {
-        for (end = row; end > 0 && owner_of(plan, rows, end - 1) == 0; end--) {
+    if (it->row == end - 1) {
+        for (end = it->row; end > 0 && owner_of(plan, rows, end - 1) == 0; end--) {
         }
     }
-    Changes changes;
-    no_changes(&changes);
-    plan_number(&changes, rows->data, plan->n, end);
-    if (!plan_step(&changes, rows->data, plan->count, -1) ||
-        !plan_step(&changes, rows->data, plan->version, 1) || changes.failed) {
-        drop_changes(&changes);
-        return changes.failed ? -1 : 0;
+    plan_number(&it->changes, data, plan->n, end);
+    return plan_step(&it->changes, data, plan->count, -1) &&
+           plan_step(&it->changes, data, plan->version, 1);
+}
+
+/* Whether nobody is told of rows that go. */
+static int
+is_silent(const Component *plan, PyObject *self)
+{
+    if (plan->released == ABSENT) {
+        return 1;
     }
-    put_u64(cell_of(plan, rows, plan->entity, row), 0);
-    make_changes(&changes);
-    return 1;
+    PyObject *callbacks = SLOT(self, plan->released);
+    if (callbacks == NULL || Py_TYPE(callbacks) != plan->callbacks_kind) {
+        return 0;
+    }
+    PyObject *entries = SLOT(callbacks, plan->entries);
+    return entries != NULL && PyTuple_CheckExact(entries) && PyTuple_GET_SIZE(entries) == 0;
 }
 
 /* Find out whether a row can go, and which row of the active ones takes its place. */
 static int
-plan_removal(const Change *change, uint64_t row, Changes *changes, uint64_t *active)
+plan_gap(Removal *it)
 {
+    const Change *change = &it->change;
     const Component *plan = change->plan;
     Rows *rows = change->rows;
     uint64_t bound = 0;
-    *active = NIL;
     if (plan->grouped != ABSENT &&
-        (!is_number(SLOT(rows->data, plan->grouped), &bound) || row < bound)) {
+        (!is_number(SLOT(rows->data, plan->grouped), &bound) || it->row < bound)) {
         return 0; /* the other members of the group are concerned */
     }
     if (plan->active != ABSENT) {
         if (!is_number(SLOT(rows->data, plan->active), &bound) || bound > rows->n) {
             return 0;
         }
-        if (row < bound) {
-            *active = bound - 1;
-            plan_number(changes, rows->data, plan->active, bound - 1);
+        if (it->row < bound) {
+            it->active = bound - 1;
+            plan_number(&it->changes, rows->data, plan->active, bound - 1);
         }
     }
     if (plan->id_slot != ABSENT) {
-        uint64_t slot = get_link(change, plan->id_slot, row);
+        uint64_t slot = get_link(change, plan->id_slot, it->row);
         if (slot >= rows->allocated || get_link(change, plan->id_generation, slot) == NIL) {
             return 0; /* worn out */
         }
     }
-    plan_number(changes, rows->data, plan->n, rows->n - 1);
-    return plan_step(changes, rows->data, plan->version, 1) && is_sound(change, row) &&
-           is_sound(change, rows->n - 1) && (*active == NIL || is_sound(change, *active));
+    plan_number(&it->changes, rows->data, plan->n, rows->n - 1);
+    return plan_step(&it->changes, rows->data, plan->version, 1) && is_sound(change, it->row) &&
+           is_sound(change, rows->n - 1) && (it->active == NIL || is_sound(change, it->active));
 }
 
 static void
@@ -293,32 +304,65 @@ remove_packed(const Change *change, uint64_t row, uint64_t active)
 }
 
 int
-destroy_row(Component *plan, PyObject *self, Rows *rows, uint64_t row)
+plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row)
 {
-    if (plan->is_direct) {
-        return destroy_direct(plan, rows, row);
-    }
-    Change change;
-    if ((plan->map != ABSENT && plan->is_many) || !open_change(&change, plan, self, rows)) {
+    if ((plan->map != ABSENT && plan->is_many) || !is_silent(plan, self)) {
         return 0;
     }
-    Changes changes;
-    no_changes(&changes);
-    uint64_t active;
-    int done = plan_removal(&change, row, &changes, &active);
-    if (changes.failed) {
+    it->rows = *rows;
+    it->row = row;
+    it->active = NIL;
+    no_changes(&it->changes);
+    if (!open_change(&it->change, plan, self, &it->rows)) {
+        return 0;
+    }
+    it->gone = it->moved = it->place = NULL;
+    int done = plan->is_direct ? plan_end(it, rows->data) : plan_gap(it);
+    if (it->changes.failed) {
         done = -1;
     }
-    if (done > 0 && change.dict != NULL) {
-        done = remap_dict(&change, row, rows->n - 1);
+    if (done > 0 && it->change.dict != NULL) {
+        done = plan_dict(it);
     }
     if (done <= 0) {
-        drop_changes(&changes);
-        return done;
+        drop_removal(it);
     }
-    remove_packed(&change, row, active);
-    make_changes(&changes);
-    return 1;
+    return done;
+}
+
+void
+drop_removal(Removal *it)
+{
+    drop_changes(&it->changes);
+    drop_keys(it);
+}
+
+void
+remove_row(Removal *it)
+{
+    const Change *change = &it->change;
+    if (change->plan->is_direct) {
+        put_u64(cell_of(change->plan, change->rows, change->plan->entity, it->row), 0);
+    }
+    else {
+        if (change->dict != NULL) {
+            remap_dict(it);
+        }
+        remove_packed(change, it->row, it->active);
+    }
+    make_changes(&it->changes);
+    drop_keys(it);
+}
+
+int
+destroy_row(Component *plan, PyObject *self, const Rows *rows, uint64_t row)
+{
+    Removal removal;
+    int done = plan_removal(&removal, plan, self, rows, row);
+    if (done > 0) {
+        remove_row(&removal);
+    }
+    return done;
 }
 
 /* ---- creating ------------------------------------------------------------------------------- */
@@ -354,185 +398,267 @@ fill_row(const Component *plan, const Rows *rows, uint64_t row, uint64_t entity,
     }
 }
 
-static PyObject *
-create_direct(Component *plan, Rows *rows, uint64_t entity, const char *scratch)
+/* Plan a row of a direct manager; 0 leaves it to Python. */
+static int
+plan_direct(Creation *it)
 {
-    uint64_t row = entity & plan->index_mask;
+    const Component *plan = it->change.plan;
+    Rows *rows = &it->rows;
+    Changes *changes = &it->changes;
+    uint64_t row = it->handle & plan->index_mask, peak;
     if (row >= rows->allocated || (row < rows->n && owner_of(plan, rows, row) != 0)) {
-        return NULL;
+        return 0;
     }
-    PyObject *result = PyLong_FromUnsignedLongLong(row);
-    Changes changes;
-    no_changes(&changes);
-    changes.failed = result == NULL;
+    if (plan->id_generation != ABSENT) {
+        it->generation = get_link(&it->change, plan->id_generation, row);
+        if (it->generation == NIL || !is_number(SLOT(rows->data, plan->peak), &peak)) {
+            return 0; /* worn out */
+        }
+        if (row >= peak) {
+            plan_number(changes, rows->data, plan->peak, row + 1);
+        }
+    }
+    it->place = row;
+    it->result = PyLong_FromUnsignedLongLong(row);
     if (row >= rows->n) {
-        plan_number(&changes, rows->data, plan->n, row + 1);
+        plan_number(changes, rows->data, plan->n, row + 1);
     }
-    if (!plan_step(&changes, rows->data, plan->count, 1) ||
-        !plan_step(&changes, rows->data, plan->version, 1) || changes.failed) {
-        drop_changes(&changes);
-        Py_CLEAR(result);
-        return NULL;
-    }
-    fill_row(plan, rows, row, entity, scratch);
-    make_changes(&changes);
-    return result;
+    return plan_step(changes, rows->data, plan->count, 1) &&
+           plan_step(changes, rows->data, plan->version, 1);
 }
 
-/* Find the place of a new row, NIL if there is none without further ado, and the first row that
-   its entity has already, if it may have several. */
-static uint64_t
-plan_place(const Change *change, PyObject *self, PyObject *entity, uint64_t handle,
-           uint64_t *first)
+/* Whether the other members of a group keep an entity from joining it. */
+static int
+stays_outside(Component *plan, PyObject *others, PyObject *entity)
 {
+    if (PyTuple_GET_SIZE(others) == 0) {
+        return 1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); i++) {
+        PyObject *member = PyTuple_GET_ITEM(others, i);
+        Component *its = plan_of_manager(&plan->plan, member);
+        Rows rows;
+        uint64_t row;
+        if (its == NULL || !open_rows(its, member, &rows) ||
+            !find_row(its, member, &rows, entity, &row)) {
+            return 0;
+        }
+        if (row == NIL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Find the first row that an entity has already, if it may have several; 0 if it cannot have one
+   more without further ado. */
+static int
+plan_owner(Creation *it, PyObject *self)
+{
+    const Change *change = &it->change;
     const Component *plan = change->plan;
-    const Rows *rows = change->rows;
-    *first = NIL;
+    if (it->entity == NULL) {
+        return 1;
+    }
+    if (!find_row(plan, self, &it->rows, it->entity, &it->first)) {
+        return 0;
+    }
+    if (it->first != NIL) {
+        return plan->is_many && get_link(change, plan->previous, it->first) < it->rows.n;
+    }
+    if (change->map.cells == NULL) {
+        return 1;
+    }
+    uint64_t index = it->handle & plan->index_mask;
+    /* else the map must grow, or a dead entity had the same index */
+    return index < change->map.size && first_of(change, it->handle) == NIL;
+}
+
+/* Find the place of a new row; 0 if there is none without further ado. */
+static int
+plan_place(Creation *it, PyObject *self)
+{
+    Component *plan = it->change.plan;
+    const Rows *rows = &it->rows;
     if (rows->n == rows->allocated) {
-        return NIL;
+        return 0;
     }
     if (plan->others != ABSENT) {
         PyObject *others = SLOT(self, plan->others);
-        if (others == NULL || !PyTuple_CheckExact(others) || PyTuple_GET_SIZE(others) != 0) {
-            return NIL; /* it may join the group */
+        if (others == NULL || !PyTuple_CheckExact(others) ||
+            !stays_outside(plan, others, it->entity)) {
+            return 0;
         }
     }
-    if (entity != NULL) {
-        if (!find_row(plan, self, rows, entity, first) || (*first != NIL && !plan->is_many)) {
-            return NIL;
-        }
-        if (change->map.cells != NULL && *first == NIL) {
-            uint64_t index = handle & plan->index_mask;
-            if (index >= change->map.size || get_u32(map_cell(plan, &change->map, handle)) != NIL) {
-                return NIL; /* the map must grow, or a dead entity had the same index */
-            }
-        }
-        if (*first != NIL && get_link(change, plan->previous, *first) >= rows->n) {
-            return NIL;
-        }
+    it->place = rows->n;
+    if (!plan_owner(it, self) ||
+        (plan->starts_active && !is_number(SLOT(rows->data, plan->active), &it->place))) {
+        return 0;
     }
-    uint64_t active = rows->n;
-    if (plan->starts_active && !is_number(SLOT(rows->data, plan->active), &active)) {
-        return NIL;
-    }
-    if (active > rows->n || (active < rows->n && !is_sound(change, active))) {
-        return NIL;
-    }
-    return active;
+    return it->place == rows->n ||
+           (it->place < rows->n && is_sound(&it->change, it->place));
 }
 
-/* Find the slot of a new row's id, and its generation; NIL if there must be more room. */
-static uint64_t
-plan_id(const Change *change, Changes *changes, uint64_t *generation)
+/* Find the slot of a new row's id, and its generation; 0 if there must be more room. */
+static int
+plan_id(Creation *it)
 {
+    const Change *change = &it->change;
     const Component *plan = change->plan;
-    Rows *rows = change->rows;
+    Rows *rows = &it->rows;
     uint64_t slots, peak;
     if (!is_number(SLOT(rows->data, plan->slots), &slots) ||
         !is_number(SLOT(rows->data, plan->peak), &peak) || slots > peak || peak > rows->allocated) {
-        return NIL;
+        return 0;
     }
     if (rows->n != slots) {
-        uint64_t slot = get_link(change, plan->id_slot, rows->n);
-        if (slot >= peak) {
-            return NIL;
+        it->slot = get_link(change, plan->id_slot, rows->n);
+        if (it->slot < peak) {
+            it->generation = get_link(change, plan->id_generation, it->slot);
         }
-        *generation = get_link(change, plan->id_generation, slot);
-        return slot;
+        return it->slot < peak;
     }
     if (peak == rows->allocated ||
-        !is_number(SLOT(rows->data, plan->first_generation), generation)) {
-        return NIL;
+        !is_number(SLOT(rows->data, plan->first_generation), &it->generation)) {
+        return 0;
     }
-    plan_number(changes, rows->data, plan->slots, slots + 1);
-    plan_number(changes, rows->data, plan->peak, peak + 1);
-    return peak;
+    plan_number(&it->changes, rows->data, plan->slots, slots + 1);
+    plan_number(&it->changes, rows->data, plan->peak, peak + 1);
+    it->slot = peak;
+    return 1;
 }
 
-/* Plan everything that may fail; return what `create` is going to return. */
-static PyObject *
-plan_creation(const Change *change, Changes *changes, uint64_t place, uint64_t *slot,
-              uint64_t *generation)
+/* Plan everything that may fail for a packed manager; 0 leaves it to Python. */
+static int
+plan_packed(Creation *it, PyObject *self)
 {
-    const Component *plan = change->plan;
-    Rows *rows = change->rows;
-    uint64_t result = place;
+    const Component *plan = it->change.plan;
+    Rows *rows = &it->rows;
+    if (!plan_place(it, self)) {
+        return 0;
+    }
+    uint64_t result = it->place;
     if (plan->id_slot != ABSENT) {
-        *slot = plan_id(change, changes, generation);
-        if (*slot == NIL) {
-            return NULL;
+        if (!plan_id(it)) {
+            return 0;
         }
         if (plan->entity == ABSENT) {
-            result = *generation << 32 | *slot;
+            result = it->generation << 32 | it->slot;
         }
     }
     if (plan->starts_active) {
-        plan_number(changes, rows->data, plan->active, place + 1);
+        plan_number(&it->changes, rows->data, plan->active, it->place + 1);
     }
-    plan_number(changes, rows->data, plan->n, rows->n + 1);
-    if (!plan_step(changes, rows->data, plan->version, 1) || changes->failed) {
-        return NULL;
+    plan_number(&it->changes, rows->data, plan->n, rows->n + 1);
+    it->result = PyLong_FromUnsignedLongLong(result);
+    return plan_step(&it->changes, rows->data, plan->version, 1);
+}
+
+int
+plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity)
+{
+    it->rows = *rows;
+    it->entity = entity;
+    it->handle = 0;
+    it->first = NIL;
+    it->result = NULL;
+    no_changes(&it->changes);
+    if ((entity != NULL && !is_number(entity, &it->handle)) ||
+        !open_change(&it->change, plan, self, &it->rows)) {
+        return 0;
     }
-    return PyLong_FromUnsignedLongLong(result);
+    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self);
+    if (it->changes.failed || (done && it->result == NULL)) {
+        done = -1;
+    }
+    if (done <= 0) {
+        drop_creation(it);
+    }
+    return done;
+}
+
+void
+drop_creation(Creation *it)
+{
+    drop_changes(&it->changes);
+    Py_CLEAR(it->result);
+}
+
+int
+enter_dict(const Creation *it)
+{
+    if (it->change.dict == NULL || it->first != NIL) {
+        return 1;
+    }
+    return PyDict_SetItem(it->change.dict, it->entity, it->result) < 0 ? -1 : 1;
+}
+
+void
+leave_dict(const Creation *it)
+{
+    if (it->change.dict != NULL && it->first == NIL) {
+        (void)PyDict_DelItem(it->change.dict, it->entity);
+    }
 }
 
 static void
-append_row(const Change *change, uint64_t place, uint64_t handle, uint64_t first,
-           const char *scratch)
+append_row(const Creation *it, const char *scratch)
 {
+    const Change *change = &it->change;
     const Component *plan = change->plan;
-    Rows *rows = change->rows;
-    if (place != rows->n) { /* the first inactive row makes room */
-        uint64_t end = rows->n;
-        move_row(change, place, end);
-        if (first == place) {
+    uint64_t first = it->first, end = it->rows.n;
+    if (it->place != end) { /* the first inactive row makes room */
+        move_row(change, it->place, end);
+        if (first == it->place) {
             first = end;
         }
     }
-    fill_row(plan, rows, place, handle, scratch);
+    fill_row(plan, &it->rows, it->place, it->handle, scratch);
     if (plan->is_many) {
-        link_row(change, handle, first, place);
+        link_row(change, it->handle, first, it->place);
     }
     else if (change->map.cells != NULL) {
-        enter(change, handle, place);
+        enter(change, it->handle, it->place);
+    }
+    if (plan->id_slot != ABSENT) {
+        put_link(change, plan->id_generation, it->slot, it->generation);
+        put_link(change, plan->id_slot, it->place, it->slot);
+        put_link(change, plan->id_row, it->slot, it->place);
     }
 }
 
 PyObject *
-create_row(Component *plan, PyObject *self, Rows *rows, PyObject *entity, const char *scratch)
+add_row(Creation *it, const char *scratch)
 {
-    uint64_t handle = 0, first, slot = NIL, generation = 0;
+    const Component *plan = it->change.plan;
+    if (plan->is_direct) {
+        fill_row(plan, &it->rows, it->place, it->handle, scratch);
+        if (plan->id_generation != ABSENT) {
+            put_link(&it->change, plan->id_generation, it->place, it->generation + 1);
+        }
+    }
+    else {
+        append_row(it, scratch);
+    }
+    make_changes(&it->changes);
+    return it->result;
+}
+
+PyObject *
+create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
+           const char *scratch)
+{
+    Creation creation;
+    uint64_t handle;
     if (entity != NULL && (!is_number(entity, &handle) || !is_alive(plan, self, handle))) {
         return NULL;
     }
-    if (plan->is_direct) {
-        return create_direct(plan, rows, handle, scratch);
-    }
-    Change change;
-    if (!open_change(&change, plan, self, rows)) {
+    if (plan_creation(&creation, plan, self, rows, entity) <= 0) {
         return NULL;
     }
-    uint64_t place = plan_place(&change, self, entity, handle, &first);
-    if (place == NIL) {
+    if (enter_dict(&creation) < 0) {
+        drop_creation(&creation);
         return NULL;
     }
-    Changes changes;
-    no_changes(&changes);
-    PyObject *result = plan_creation(&change, &changes, place, &slot, &generation);
-    if (result != NULL && change.dict != NULL && first == NIL &&
-        PyDict_SetItem(change.dict, entity, result) < 0) {
-        Py_CLEAR(result);
-    }
-    if (result == NULL) {
-        drop_changes(&changes);
-        return NULL;
-    }
-    append_row(&change, place, handle, first, scratch);
-    if (plan->id_slot != ABSENT) {
-        put_link(&change, plan->id_generation, slot, generation);
-        put_link(&change, plan->id_slot, place, slot);
-        put_link(&change, plan->id_row, slot, place);
-    }
-    make_changes(&changes);
-    return result;
+    return add_row(&creation, scratch);
 }

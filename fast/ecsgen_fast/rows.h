@@ -3,7 +3,7 @@
 #ifndef ECSGEN_FAST_ROWS_H
 #define ECSGEN_FAST_ROWS_H
 
-#include "_fast.h"
+#include "changes.h"
 
 /* The map of a sparse manager, as long as no Python code runs. */
 typedef struct {
@@ -70,6 +70,13 @@ find_row(const Component *plan, PyObject *self, const Rows *rows, PyObject *enti
     return found == NULL || (is_number(found, row) && *row < rows->n);
 }
 
+/* Whether its first row is all that an entity has. */
+static inline int
+is_only(const Component *plan, const Rows *rows, uint64_t row)
+{
+    return !plan->is_many || get_u32(cell_of(plan, rows, plan->previous, row)) == row;
+}
+
 /* Whether nothing locks the manager. */
 static inline int
 is_unlocked(const Component *plan, PyObject *self)
@@ -78,12 +85,68 @@ is_unlocked(const Component *plan, PyObject *self)
     return is_number(SLOT(self, plan->locks), &locks) && locks == 0;
 }
 
+/* Find the plan of another manager of the same package; NULL if its class is not as generated. */
+static inline Component *
+plan_of_manager(const Plan *plan, PyObject *manager)
+{
+    PyObject *found = _PyType_Lookup(Py_TYPE(manager), plan->finder);
+    return found != NULL && Py_TYPE(found) == plan->method_kind
+               ? (Component *)((Method *)found)->plan
+               : NULL;
+}
+
+/* What stands beside the columns while one row comes or goes. */
+typedef struct {
+    Component *plan;
+    const Rows *rows;
+    Map map;        /* of a sparse manager */
+    PyObject *dict; /* of a hash manager */
+} Change;
+
+/* A row that is going to go: all that may fail is done before anything changes. */
+typedef struct {
+    Change change;
+    Rows rows;
+    Changes changes;
+    uint64_t row;
+    uint64_t active;                /* the active row that takes its place, or NIL */
+    PyObject *gone, *moved, *place; /* keys and a value of the dict, or NULL */
+} Removal;
+
+/* Plan to remove a row in use of an unlocked manager. If that is done, `remove_row` or
+   `drop_removal` must follow. */
+int plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row);
+void remove_row(Removal *it);
+void drop_removal(Removal *it);
+
 /* Remove a row in use of an unlocked manager. */
-int destroy_row(Component *plan, PyObject *self, Rows *rows, uint64_t row);
+int destroy_row(Component *plan, PyObject *self, const Rows *rows, uint64_t row);
+
+/* A row that is going to come. */
+typedef struct {
+    Change change;
+    Rows rows;
+    Changes changes;
+    PyObject *entity; /* borrowed; NULL: nobody */
+    PyObject *result; /* what `create` returns */
+    uint64_t handle, place;
+    uint64_t first;            /* the first row that the entity has already, or NIL */
+    uint64_t slot, generation; /* of the id */
+} Creation;
+
+/* Plan to give an entity that is alive or about to be a row. If that is done, `add_row`, which
+   returns what `create` does, or `drop_creation` must follow; before `add_row` comes `enter_dict`,
+   which `leave_dict` takes back. */
+int plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows,
+                  PyObject *entity);
+int enter_dict(const Creation *it);
+void leave_dict(const Creation *it);
+PyObject *add_row(Creation *it, const char *scratch);
+void drop_creation(Creation *it);
 
 /* Give an entity (NULL: nobody) a row of the values in `scratch`, and return what `create` does.
    NULL without an exception leaves it to Python. */
-PyObject *create_row(Component *plan, PyObject *self, Rows *rows, PyObject *entity,
+PyObject *create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
                      const char *scratch);
 
 #endif

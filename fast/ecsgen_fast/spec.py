@@ -5,14 +5,11 @@ from __future__ import annotations
 import sys
 from math import prod
 from types import FunctionType, MemberDescriptorType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
-from .known import GETTER, uses_only
-
-Kind: TypeAlias = Any
-"""A generated class, with the attributes that its package gives it."""
+from .known import GETTER, Kind, static, uses_only
 
 MAX_CELL: Final = 256
 MAX_ROW: Final = 1024
@@ -25,6 +22,7 @@ _MANAGER_SLOTS: Final = {
     "sparse": "_sparse_cells",
     "map": "_rows",
     "others": "_others",
+    "released": "_released",
 }
 _DATA_SLOTS: Final = {
     "n": "_n",
@@ -41,23 +39,25 @@ _ROLES: Final = {
     "Owned": ("entity",),
     "Many": ("next", "previous"),
     "Ids": ("id_slot", "id_row", "id_generation"),
+    "DirectIds": ("id_generation",),
 }
 _TABLES: Final = ("id_row", "id_generation")
 """Columns whose cells belong to slots, not to rows."""
-
-
-def static(kind: Kind, name: str) -> Any:
-    """Return an attribute as it stands in the class or its bases, None if there is none."""
-    for base in kind.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
-    return None
 
 
 def constants(kind: Kind, base: str) -> Any:
     """Return the module with the numbers of a class's package."""
     module = next(b.__module__ for b in kind.__mro__ if b.__name__ == base)
     return sys.modules[f"{module.rpartition('._runtime.')[0]}._runtime.entities.layout"]
+
+
+def part_of(kind: Kind, name: str) -> Any:
+    """Return what the module of a class, or of its base, has under a name."""
+    return next(
+        found
+        for base in kind.__mro__
+        if (found := vars(sys.modules[base.__module__]).get(name)) is not None
+    )
 
 
 def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorType]:
@@ -182,6 +182,12 @@ def component_spec(
     )
     if anchor is None:
         return None
+    callbacks = None
+    if "released" in slots:
+        callbacks = part_of(
+            next(b for b in kind.__mro__ if b.__name__ == "Release"), "Callbacks"
+        )
+        slots |= slots_of(callbacks, {"entries": "entries"})
     fields = fields_of(kind, columns)
     defaults = default_row(kind, fields)
     if len(defaults) > MAX_ROW:
@@ -191,6 +197,7 @@ def component_spec(
         "row": row,
         "entities": entities,
         "parts": data,
+        "callbacks": callbacks,
         "index_mask": constants(kind, "Manager").INDEX_MASK,
         "slots": slots | slots_of(data, {"anchor": f"_{anchor}_cells"}),
         "columns": _columns(layout, fields),
