@@ -3,7 +3,7 @@
 #include "plans.h"
 
 typedef struct {
-    PyTypeObject *entities, *component, *method;
+    PyTypeObject *entities, *component, *world, *method;
 } State;
 
 /* ---- Method --------------------------------------------------------------------------------- */
@@ -33,6 +33,9 @@ new_method(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
     const Function *functions = manager_functions;
     if (Py_IS_TYPE(plan, state->entities)) {
         functions = entity_functions;
+    }
+    else if (Py_IS_TYPE(plan, state->world)) {
+        functions = world_functions;
     }
     else if (!Py_IS_TYPE(plan, state->component)) {
         return PyErr_Format(PyExc_TypeError, "a plan is needed, not %R", plan);
@@ -186,6 +189,7 @@ execute(PyObject *module)
     State *state = PyModule_GetState(module);
     if (add_type(module, &entities_spec, &state->entities) < 0 ||
         add_type(module, &component_spec, &state->component) < 0 ||
+        add_type(module, &world_spec, &state->world) < 0 ||
         add_type(module, &method_spec, &state->method) < 0) {
         return -1;
     }
@@ -198,6 +202,7 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     State *state = PyModule_GetState(module);
     Py_VISIT(state->entities);
     Py_VISIT(state->component);
+    Py_VISIT(state->world);
     Py_VISIT(state->method);
     return 0;
 }
@@ -208,6 +213,7 @@ module_clear(PyObject *module)
     State *state = PyModule_GetState(module);
     Py_CLEAR(state->entities);
     Py_CLEAR(state->component);
+    Py_CLEAR(state->world);
     Py_CLEAR(state->method);
     return 0;
 }

@@ -97,11 +97,11 @@ typedef struct {
     PyTypeObject *row_kind; /* the named tuple of a row, or NULL */
     PyTypeObject *callbacks_kind; /* of `released` */
     PyObject *remove;             /* the method of that name, in C if `removes` */
+    int removes, creates;         /* whether the methods of these names are in C */
     Entities *entities;     /* NULL if rows have no owners */
     uint64_t index_mask;
     int is_direct, is_many; /* lookup: direct; instances: many */
     int starts_active;      /* whether new rows of a partition are active */
-    int removes;
     int is_anchored;        /* whether `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
     Column *columns;
@@ -116,12 +116,21 @@ typedef struct {
     Py_ssize_t anchor_column, entity, next, previous, id_slot, id_row, id_generation;
 } Component;
 
+typedef struct {
+    PyObject_HEAD
+    Plan plan;
+    PyObject *kinds;              /* dict from the names of components to their row classes */
+    PyObject *array, *cells;      /* an array of one entity, and its memoryview */
+    PyObject *copy;               /* the name of what copies it */
+    Py_ssize_t managers;          /* a slot */
+} World;
+
 /* A generated method with a function in C before it. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *wrapped; /* the generated method */
-    PyObject *plan;    /* a Component or Entities */
+    PyObject *plan;    /* a Component, Entities or World */
     Py_ssize_t field;
     PyObject *weak;
 } Method;
@@ -140,6 +149,7 @@ typedef struct {
 
 extern const Function manager_functions[];
 extern const Function entity_functions[];
+extern const Function world_functions[];
 
 int guard_holds_slowly(Guard *guard, PyTypeObject *type);
 

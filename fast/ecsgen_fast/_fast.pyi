@@ -20,15 +20,23 @@ class Component:
         """Remember what the class is like: the layer holds from now on."""
 
 @final
+class World:
+    """What the layer knows of a class of worlds."""
+
+    def __new__(cls, spec: dict[str, Any], /) -> World: ...
+    def seal(self) -> None:
+        """Remember what the class is like: the layer holds from now on."""
+
+@final
 class Method:
     """A generated method, the usual case of which is in C."""
 
-    plan: Entities | Component
+    plan: Entities | Component | World
     __wrapped__: Callable[..., Any]
 
     def __new__(
         cls,
-        plan: Entities | Component,
+        plan: Entities | Component | World,
         wrapped: Callable[..., Any],
         function: str,
         field: int = 0,

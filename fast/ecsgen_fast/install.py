@@ -6,7 +6,9 @@ import sys
 from types import FunctionType
 from typing import Any
 
-from ._fast import Component, Entities, Method
+import numpy as np
+
+from ._fast import Component, Entities, Method, World
 from .known import (
     BY_ENTITY,
     BY_ID,
@@ -20,12 +22,13 @@ from .known import (
     INHERITED,
     NEEDED,
     SETTER,
+    WORLDS,
     Kind,
     knows_steps,
     static,
     uses_only,
 )
-from .spec import component_spec, constants, part_of, slots_of
+from .spec import component_spec, constants, part_of, row_classes, slots_of
 
 Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
@@ -35,6 +38,8 @@ def install_methods(kind: Kind) -> None:
     """Put functions in C before the methods that they know."""
     if hasattr(kind, "LAYOUT"):
         _install_component(kind)
+    elif hasattr(kind, "MANAGERS"):
+        _install_world(kind)
     else:
         _install_entities(kind)
 
@@ -96,12 +101,45 @@ def _install_entities(kind: Kind) -> None:
     _put(kind, Entities, spec, chosen)
 
 
+def _install_world(kind: Kind) -> None:
+    chosen: Chosen = {}
+    for name, (known, steps) in WORLDS.items():
+        method = static(kind, name)
+        if (
+            isinstance(method, FunctionType)
+            and uses_only(method, {*known.split(), *_row_names(method)})
+            and knows_steps(kind, steps)
+        ):
+            chosen[name] = method, name, 0
+    array = np.zeros(1, np.uint64)
+    spec = {
+        "kind": kind,
+        "names": _relied_on(kind, chosen),
+        "parts": kind,
+        "part_names": (),
+        "slots": slots_of(kind, {"managers": "_managers"}),
+        "kinds": row_classes(kind),
+        "array": array,
+        "cells": array.data,
+        "copy": "copy",
+    }
+    _put(kind, World, spec, chosen)
+
+
+def _row_names(method: FunctionType) -> set[str]:
+    """Return the names by which a method reaches row classes."""
+    reached = {name: method.__globals__.get(name) for name in method.__code__.co_names}
+    return {
+        n for n, v in reached.items() if isinstance(v, type) and issubclass(v, tuple)
+    }
+
+
 def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -> None:
     spec["finder"] = "lookup"
     plan = planned(spec)
     for name, (method, function, field) in chosen.items():
         setattr(kind, name, Method(plan, method, function, field))
-    spec["remove"] = static(kind, "remove")
+    spec |= {name: static(kind, name) for name in ("create", "remove")}
     plan.seal()
 
 
@@ -208,6 +246,7 @@ def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
     todo = {
         name for method, _, _ in chosen.values() for name in method.__code__.co_names
     }
+    todo |= {"create"} & chosen.keys()  # worlds call it
     while todo:
         name = todo.pop()
         value = static(kind, name)

@@ -161,6 +161,23 @@ DISPATCH_STEPS: Final = {
 }
 """Likewise, of what gathers the failures of callbacks."""
 
+_SPAWN_STEPS: Final = {
+    "_spawn": "index ValueError items entities create_many FEW _few _spawn_few _checked values "
+    "values_given _spawn_parts",
+    "_few": "items _managers get _locks _SINGLY type dict _has_room _RELEASES _is_watched "
+    "few_values _CONVERTERS append create",
+    "_spawn_few": "range entities create append BaseException _take_back np array uint64",
+}
+
+WORLDS: Final[dict[str, tuple[str, dict[str, str]]]] = {
+    "spawn": ("unknown_component spawn _spawn", _SPAWN_STEPS),
+    "create": (
+        "_by_class entities create len items columns_of _spawn _spawn_parts _new_parts Entity int",
+        _SPAWN_STEPS,
+    ),
+}
+"""Of worlds: the names that a method may use, besides row classes, and those of its steps."""
+
 _CONSTANT: Final = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _CELLS: Final = ("cells", "column", "words", "items")
 

@@ -1,5 +1,6 @@
 /* The methods of managers. Each is a vectorcall function of a Method. */
 
+#include "given.h"
 #include "rows.h"
 #include "values.h"
 
@@ -374,36 +375,6 @@ destroy_in_use(PARAMETERS)
 
 /* ---- rows that come ------------------------------------------------------------------------- */
 
-static const Field *
-named_field(const Component *plan, PyObject *name)
-{
-    for (Py_ssize_t i = 0; i < plan->n_fields; i++) {
-        if (plan->fields[i].name == name) { /* both are interned, or it is left to Python */
-            return &plan->fields[i];
-        }
-    }
-    return NULL;
-}
-
-/* Write the values given by name over those that are the defaults. */
-static int
-collect(const Component *plan, PyObject *const *values, PyObject *kwnames, char *scratch)
-{
-    memcpy(scratch, plan->defaults, (size_t)plan->row_bytes);
-    Py_ssize_t count = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        const Field *field = named_field(plan, PyTuple_GET_ITEM(kwnames, i));
-        if (field == NULL) {
-            return 0;
-        }
-        if (values[i] != field->fallback &&
-            !value_to_cell(field, values[i], scratch + field->at)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 static PyObject *
 create(PARAMETERS)
 {
@@ -412,7 +383,7 @@ create(PARAMETERS)
     char scratch[MAX_ROW];
     Rows rows;
     if (PyVectorcall_NARGS(nargsf) == wanted && open_rows(plan, args[0], &rows) &&
-        is_unlocked(plan, args[0]) && collect(plan, args + wanted, kwnames, scratch)) {
+        is_unlocked(plan, args[0]) && take_named(plan, args + wanted, kwnames, scratch)) {
         PyObject *entity = wanted == 2 ? args[1] : NULL;
         PyObject *result = create_row(plan, args[0], &rows, entity, scratch);
         if (result != NULL || PyErr_Occurred()) {

@@ -83,8 +83,11 @@ static PyObject *
 seal_component(PyObject *self, PyObject *ignored)
 {
     Component *plan = (Component *)self;
+    const PyTypeObject *method_kind = plan->plan.method_kind;
+    PyObject *create = PyDict_GetItemString(plan->plan.spec, "create");
     plan->remove = PyDict_GetItemString(plan->plan.spec, "remove");
-    plan->removes = plan->remove != NULL && Py_TYPE(plan->remove) == plan->plan.method_kind;
+    plan->removes = plan->remove != NULL && Py_TYPE(plan->remove) == method_kind;
+    plan->creates = create != NULL && Py_TYPE(create) == method_kind && plan->entities != NULL;
     return seal(self, ignored);
 }
 
@@ -408,6 +411,26 @@ read_component(Component *plan, PyObject *spec)
     return 0;
 }
 
+/* ---- worlds --------------------------------------------------------------------------------- */
+
+static const Place world_slots[] = {AT(World, managers), {NULL, 0}};
+
+static int
+read_world(World *plan, PyObject *spec)
+{
+    if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, world_slots) < 0) {
+        return -1;
+    }
+    plan->kinds = typed_item(spec, "kinds", &PyDict_Type);
+    plan->copy = typed_item(spec, "copy", &PyUnicode_Type);
+    plan->cells = typed_item(spec, "cells", &PyMemoryView_Type);
+    plan->array = item(spec, "array");
+    if (plan->managers == ABSENT && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_KeyError, "managers");
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 /* ---- the types ------------------------------------------------------------------------------ */
 
 static PyObject *
@@ -435,6 +458,16 @@ new_component(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
 {
     PyObject *self = new_plan(type, args);
     if (self != NULL && read_component((Component *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
+        Py_CLEAR(self);
+    }
+    return self;
+}
+
+static PyObject *
+new_world(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
+{
+    PyObject *self = new_plan(type, args);
+    if (self != NULL && read_world((World *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
         Py_CLEAR(self);
     }
     return self;
@@ -500,6 +533,16 @@ static PyType_Slot entities_type_slots[] = {
     {0, NULL},
 };
 
+static PyType_Slot world_type_slots[] = {
+    {Py_tp_doc, "What the layer knows of a class of worlds."},
+    {Py_tp_new, new_world},
+    {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},
+    {Py_tp_dealloc, free_plan},
+    {Py_tp_methods, plan_methods},
+    {0, NULL},
+};
+
 static PyType_Slot component_type_slots[] = {
     {Py_tp_doc, "What the layer knows of a class of managers."},
     {Py_tp_new, new_component},
@@ -522,4 +565,11 @@ PyType_Spec component_spec = {
     .basicsize = sizeof(Component),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = component_type_slots,
+};
+
+PyType_Spec world_spec = {
+    .name = "ecsgen_fast._fast.World",
+    .basicsize = sizeof(World),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = world_type_slots,
 };

@@ -5,5 +5,6 @@
 
 extern PyType_Spec entities_spec;
 extern PyType_Spec component_spec;
+extern PyType_Spec world_spec;
 
 #endif

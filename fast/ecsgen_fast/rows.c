@@ -246,7 +246,7 @@ plan_gap(Removal *it)
 {
     const Change *change = &it->change;
     const Component *plan = change->plan;
-    Rows *rows = change->rows;
+    const Rows *rows = change->rows;
     uint64_t bound = 0;
     if (plan->grouped != ABSENT &&
         (!is_number(SLOT(rows->data, plan->grouped), &bound) || it->row < bound)) {

@@ -66,6 +66,18 @@ def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorTyp
     return {told: d for told, d in found.items() if isinstance(d, MemberDescriptorType)}
 
 
+def row_classes(world: Kind) -> dict[str, type]:
+    """Return the row classes of a world's components whose rows managers have, by their names."""
+    found: dict[str, type] = {}
+    for name, manager in world._KINDS.items():
+        row = vars(sys.modules[manager.__module__]).get(
+            manager.__name__.removesuffix("Manager")
+        )
+        if isinstance(row, type):
+            found[sys.intern(name)] = row
+    return found
+
+
 def is_cut(data: Kind) -> bool:
     """Return whether all columns are cut from the buffer, in the layout's order."""
     columns = [column.name for column in data.LAYOUT]
