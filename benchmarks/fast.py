@@ -42,6 +42,12 @@ class Peer:
         self.d = d
 
 
+class Other(Peer):
+    """Another one."""
+
+    __slots__ = ()
+
+
 def create(packages: Packages, esper: Any, fields: int) -> Case:
     """Entities that are there get a component."""
     given = {name: VALUES[name] for name in "abcd"[:fields]}
@@ -78,26 +84,79 @@ def remove(packages: Packages, esper: Any) -> Case:
     return _case("remove", CALLS, packages, generated, peer)
 
 
-def live(packages: Packages, esper: Any, count: int) -> Iterator[Case]:
-    """A vec2 of rows in random order, by lookup and accessor, and by one call if there is one."""
-    rows = {name: _filled(package, count) for name, package in packages.items()}
-    peers = _filled_esper(esper, count)[:CALLS]
-    get = esper.component_for_entity
-    calls = {
-        "lookup and read": ("b(lookup(e))", "get(e, Peer).b"),
-        "lookup and write": ("set_b(lookup(e), (3.0, 4.0))", "get(e, Peer).b = (3.0, 4.0)"),
-    }
-    if hasattr(rows[IN_C][0], "b_of"):
-        calls["read of an entity"] = "b_of(e)", "get(e, Peer).b"
-        calls["write of an entity"] = "set_b_of(e, (3.0, 4.0))", "get(e, Peer).b = (3.0, 4.0)"
-    names = ("b", "set_b", "lookup", "b_of", "set_b_of")
-    for what, (ours, theirs) in calls.items():
+LIVE = {
+    "lookup and read": ("b(lookup(e))", "get(e, Peer).b"),
+    "lookup and write": ("set_b(lookup(e), (3.0, 4.0))", "get(e, Peer).b = (3.0, 4.0)"),
+    "b_of": ("b_of(e)", "get(e, Peer).b"),
+    "set_b_of": ("set_b_of(e, (3.0, 4.0))", "get(e, Peer).b = (3.0, 4.0)"),
+    "has": ("has(e)", "has(e, Peer)"),
+}
+"""What is done with an entity of a vec2, here and in esper."""
+
+
+def live(packages: Packages, esper: Any, count: int, is_mixed: bool) -> Iterator[Case]:
+    """A vec2 of entities in random order, by lookup and accessor, and by one call.
+
+    Rows are in the order in which their entities were created, or mixed.
+    """
+    rows = {name: _filled(package, count, is_mixed) for name, package in packages.items()}
+    peers = _repeated(_filled_esper(esper, count))
+    theirs_by_name = {"get": esper.component_for_entity, "has": esper.has_component, "Peer": Peer}
+    order = ", rows mixed" if is_mixed else ""
+    for what, (ours, theirs) in LIVE.items():
         runs: dict[str, Prepare] = {}
         for name, (m, owners) in rows.items():
-            methods = {n: getattr(m, n) for n in names if hasattr(m, n)}
-            runs[name] = always(_bound(_loop(ours), owners[:CALLS], methods))
-        runs[ESPER] = always(_bound(_loop(theirs), peers, {"get": get, "Peer": Peer}))
-        yield Case(f"{what}, {count:,} alive", len(peers), runs)
+            methods = {
+                n: getattr(m, n) for n in ("b", "set_b", "lookup", "b_of", "set_b_of", "has")
+            }
+            runs[name] = always(_bound(_loop(ours), _repeated(owners), methods))
+        runs[ESPER] = always(_bound(_loop(theirs), peers, theirs_by_name))
+        yield Case(f"{what}, {count:,} alive{order}", len(peers), runs)
+
+
+def _repeated(entities: list[int]) -> list[int]:
+    """Return as many entities as there are calls, the few again and again."""
+    return (entities * -(-CALLS // len(entities)))[:CALLS]
+
+
+def spawn(packages: Packages, esper: Any) -> Case:
+    """An entity with two components in one call."""
+    ours = _loop("create(1, one={'x': 1.0}, four={'x': 1.0, 'y': 2.0})")
+    theirs = _loop("create(Peer(1.0), Other(1.0, 2.0))")
+
+    def generated(package: Any) -> Run:
+        world = package.Few()
+        for manager in (world.one, world.four):
+            manager.reserve(CALLS)
+        return lambda: ours(range(CALLS), create=world.spawn)
+
+    def peer() -> Run:
+        esper.clear_database()
+        return lambda: theirs(range(CALLS), create=esper.create_entity, Peer=Peer, Other=Other)
+
+    return _case("spawn(1) of two components", CALLS, packages, generated, peer)
+
+
+def death(packages: Packages, esper: Any) -> Case:
+    """An entity of six components that go with it."""
+    count = CALLS // 10
+    ours, theirs = _loop("destroy(e)"), _loop("destroy(e, True)")
+    kinds = [type(f"Kind{number}", (Peer,), {"__slots__": ()}) for number in range(6)]
+
+    def generated(package: Any) -> Run:
+        world = package.Few()
+        owners = world.spawn(count, **{f"c{number}": {} for number in range(6)}).tolist()
+        random.Random(0).shuffle(owners)
+        destroy = world.entities.destroy
+        return lambda: (ours(owners, destroy=destroy), len(world.c0))
+
+    def peer() -> Run:
+        esper.clear_database()
+        owners = [esper.create_entity(*(kind() for kind in kinds)) for _ in range(count)]
+        random.Random(0).shuffle(owners)
+        return lambda: theirs(owners, destroy=esper.delete_entity)
+
+    return _case("an entity of six components goes", count, packages, generated, peer)
 
 
 def entities(packages: Packages, esper: Any) -> Case:
@@ -119,8 +178,8 @@ def entities(packages: Packages, esper: Any) -> Case:
 
 def _loop(statement: str) -> Callable[..., None]:
     """Return a function that does a statement for each e; what it names are keyword arguments."""
-    names = "create=None, destroy=None, remove=None, lookup=None, get=None, Peer=None"
-    names += ", b=None, set_b=None, b_of=None, set_b_of=None"
+    names = "create=None, destroy=None, remove=None, lookup=None, get=None, has=None, Peer=None"
+    names += ", Other=None, b=None, set_b=None, b_of=None, set_b_of=None"
     found: dict[str, Any] = {}
     exec(f"def run(es, {names}):\n    for e in es:\n        {statement}\n", found)
     run: Callable[..., None] = found["run"]
@@ -144,12 +203,15 @@ def _case(
     return Case(name, count, {**ours, ESPER: peer})
 
 
-def _filled(package: Any, count: int) -> tuple[Any, list[int]]:
+def _filled(package: Any, count: int, is_mixed: bool = False) -> tuple[Any, list[int]]:
     """Return a manager with rows, and their entities in random order."""
     manager = package.EntityManager()
     m = package.Fields4Manager(manager)
     owners = manager.create_many(count)
-    m.create_many(owners, **VALUES)
+    rows = owners.tolist()
+    if is_mixed:
+        random.Random(1).shuffle(rows)
+    m.create_many(rows, **VALUES)
     shuffled: list[int] = owners.tolist()
     random.Random(0).shuffle(shuffled)
     return m, shuffled
@@ -168,8 +230,11 @@ def cases(packages: Packages, esper: Any, counts: list[int]) -> Iterator[Case]:
         yield create(packages, esper, fields)
     yield remove(packages, esper)
     yield entities(packages, esper)
+    yield spawn(packages, esper)
+    yield death(packages, esper)
     for count in counts:
-        yield from live(packages, esper, count)
+        for is_mixed in (False, True):
+            yield from live(packages, esper, count, is_mixed)
 
 
 def main() -> None:
@@ -189,7 +254,9 @@ def main() -> None:
         for contender, wish in ((IN_C, "1"), (IN_PYTHON, "0")):
             os.environ["ECSGEN_FAST"] = wish
             built.cache_clear()
-            packages[contender] = built(Path(name), "numpy", SCHEMAS / "fast.yaml")
+            packages[contender] = built(
+                Path(name), "numpy", SCHEMAS / "fast.yaml", SCHEMAS / "few.yaml"
+            )
         print(f"{machine()}\n\n| | ns in C | / in Python | / esper |\n| --- | --- | --- | --- |")
         for case in cases(packages, esper, options.live):
             times = {who: min(found) for who, found in measure(case, options.rounds).items()}

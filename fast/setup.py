@@ -5,7 +5,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-OPTIONS = ["-std=c11", "-O2", "-fvisibility=hidden", "-Wall", "-Wextra"]
+OPTIONS = ["-std=c11", "-O3", "-fvisibility=hidden", "-Wall", "-Wextra"]
 SOURCES = sorted(Path("ecsgen_fast").glob("*.c"))
 
 setup(

@@ -23,6 +23,24 @@ Packages = tuple[ModuleType, ModuleType]
 """With methods in C, and without."""
 
 
+METHODS = {
+    "PositionManager": "create _destroy_row remove destroy lookup has require row value set_value",
+    "PointMassManager": "create _destroy_row remove lookup label set_label mass set_mass mass_of",
+    "TransformManager": "create _destroy_row remove destroy lookup rotation set_rotation",
+    "SoundSourceManager": "create lookup next previous first clip set_clip",
+    "StatusEffectManager": "create _destroy_row remove destroy_id resolve id_of",
+    "SparkManager": "create _destroy_row destroy_id resolve position set_position position_of "
+    "set_position_of __contains__",
+    "TileManager": "create _destroy_row remove id_of resolve destroy_id flow_of",
+    "World": "spawn create",
+    "EveryTypeManager": "lookup has mode set_mode title set_title targets set_targets",
+    "EntityManager": "create destroy alive require __contains__",
+}
+"""What must be in C, so that nothing falls out unnoticed."""
+
+NOT_OWNED = {"SparkManager", "EntityManager", "World", "TileManager"}
+
+
 def need_layer() -> None:
     """Leave a test out if the layer is not there; in CI that is a failure."""
     if importlib.util.find_spec("ecsgen_fast") is None:
@@ -64,3 +82,17 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
     except Exception as error:
         return type(error).__name__, str(error).replace("quick", "plain")
     return type(value).__name__, repr(value)
+
+
+def shipped(folder: Path) -> Packages:
+    """Import the generated package of this repository, from a folder in the path."""
+    return both(ROOT / "generated", folder, ("quick", "plain"))
+
+
+def filled(package: ModuleType, name: str, count: int = 3) -> tuple[Any, Any, list[int]]:
+    """Return a manager with a row for each of some entities, their manager, and the entities."""
+    entities = package.EntityManager()
+    manager = getattr(package, name)(entities)
+    owners = entities.create_many(count).tolist()
+    manager.create_many(owners)
+    return manager, entities, owners

@@ -194,6 +194,23 @@ is_number(PyObject *object, uint64_t *value)
     return object != NULL && PyLong_CheckExact(object) && to_u64(object, value);
 }
 
+/* Return an int; that of an entity without looking for its digits. */
+static inline PyObject *
+from_u64(uint64_t value)
+{
+#if PY_VERSION_HEX < 0x030C0000 && PYLONG_BITS_IN_DIGIT == 30
+    if (value >> 30 != 0 && value >> 60 == 0) {
+        PyLongObject *number = _PyLong_New(2);
+        if (number != NULL) {
+            number->ob_digit[0] = (digit)(value & PyLong_MASK);
+            number->ob_digit[1] = (digit)(value >> 30);
+        }
+        return (PyObject *)number;
+    }
+#endif
+    return PyLong_FromUnsignedLongLong(value);
+}
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 #ifndef _Py_MEMORYVIEW_RELEASED

@@ -17,8 +17,18 @@ typedef struct {
     uint64_t count, head, mask;
 } State;
 
-/* Read the module's limits again, if any of its names has another value now. */
+/* Read the module's limits, which tests make smaller. */
 static int
+read_limits_slowly(Entities *plan)
+{
+    return is_number(PyDict_GetItemString(plan->globals, "MIN_FREE"), &plan->min_free) &&
+           is_number(PyDict_GetItemString(plan->globals, "INDEX_COUNT"), &plan->index_count) &&
+           is_number(PyDict_GetItemString(plan->globals, "LAST_GENERATION"),
+                     &plan->last_generation);
+}
+
+/* Read them again if any name of the module has another value now. */
+static inline int
 read_limits(Entities *plan)
 {
 #if PY_VERSION_HEX < 0x030C0000
@@ -26,18 +36,19 @@ read_limits(Entities *plan)
     if (tag == plan->limits_tag) {
         return 1;
     }
+    plan->limits_tag = 0;
+    if (!read_limits_slowly(plan)) {
+        return 0;
+    }
+    plan->limits_tag = tag;
+    return 1;
 #else
-    uint64_t tag = 0;
+    return read_limits_slowly(plan);
 #endif
-    int is_known = is_number(PyDict_GetItemString(plan->globals, "MIN_FREE"), &plan->min_free) &&
-        is_number(PyDict_GetItemString(plan->globals, "INDEX_COUNT"), &plan->index_count) &&
-        is_number(PyDict_GetItemString(plan->globals, "LAST_GENERATION"), &plan->last_generation);
-    plan->limits_tag = is_known ? tag : 0;
-    return is_known;
 }
 
 /* Find the cells of a manager. */
-static int
+static inline int
 open_cells(Entities *plan, PyObject *self, State *state)
 {
     uint64_t nbytes = 0;
@@ -50,7 +61,7 @@ open_cells(Entities *plan, PyObject *self, State *state)
 }
 
 /* Find the queue of free indices, too. */
-static int
+static inline int
 open_state(Entities *plan, PyObject *self, State *state)
 {
     uint64_t nbytes = 0;
@@ -144,7 +155,7 @@ plan_entity(NewEntity *it, Entities *plan, PyObject *self)
     int done = state.count > plan->min_free ? plan_again(it, plan, &state)
                                             : plan_fresh(it, plan, self, &state);
     if (done && !it->changes.failed) {
-        it->entity = PyLong_FromUnsignedLongLong(it->handle);
+        it->entity = from_u64(it->handle);
     }
     if (done && it->entity == NULL) {
         done = -1;
@@ -303,13 +314,12 @@ end_following(Following *it, int is_done)
 }
 
 /* Plan to let an entity be dead; 0 if it is, or the last of its index, or the queue must grow. */
-static int
-plan_death(Changes *changes, Entities *plan, PyObject *self, uint64_t entity, State *state)
+static inline int
+plan_death(Changes *changes, const Entities *plan, const State *state, uint64_t entity)
 {
     uint64_t index = entity & plan->index_mask;
-    if (!open_state(plan, self, state) || !read_limits(plan) || index >= state->n_cells ||
-        get_u64(state->cells + 8 * index) != entity || entity >= plan->last_generation ||
-        state->count > state->mask) {
+    if (index >= state->n_cells || get_u64(state->cells + 8 * index) != entity ||
+        entity >= plan->last_generation || state->count > state->mask) {
         return 0;
     }
     plan_number(changes, state->queue, plan->queue_count, state->count + 1);
@@ -324,7 +334,7 @@ destroy_entity(Entities *plan, PyObject *self, PyObject *number)
     Changes changes;
     Following following;
     uint64_t entity;
-    if (!guard_holds(&plan->plan.guard, self) || !is_number(number, &entity)) {
+    if (!is_number(number, &entity) || !open_state(plan, self, &state) || !read_limits(plan)) {
         return 0;
     }
     PyObject *entries = told_of_deaths(plan, self);
@@ -333,7 +343,7 @@ destroy_entity(Entities *plan, PyObject *self, PyObject *number)
     }
     no_changes(&changes);
     following.count = 0;
-    int done = plan_death(&changes, plan, self, entity, &state);
+    int done = plan_death(&changes, plan, &state, entity);
     if (done > 0 && PyTuple_GET_SIZE(entries) > 0) {
         done = plan_following(&following, plan, entries, number);
     }
