@@ -106,7 +106,19 @@ class Yard:
     def spawn(self) -> list[int]:
         """Create an entity with rows in one call."""
         names = self.random.sample(list(FIELDS), self.random.randrange(4))
-        given = {name: self.fields(name) for name in names}
+        given: dict[str, Any] = {name: self.fields(name) for name in names}
+        for name in names:
+            chance = self.random.random()
+            if chance < 0.3:
+                given[name] = getattr(self.package, name.capitalize())(**given[name])
+            elif chance < 0.4:
+                given[name] = {field: [value] for field, value in given[name].items()}
+            elif chance < 0.45:
+                given[name] = {"nonsense": 1}
+        if self.random.random() < 0.2:
+            rows = [row for row in given.values() if not isinstance(row, dict)]
+            self.entities.append(self.world.create(*rows))
+            return self.entities[-1:]
         entities = self.world.spawn(1, **given)
         assert entities.dtype == np.uint64
         assert entities.flags.owndata

@@ -20,7 +20,7 @@ def command(folder: Path) -> list[str]:
     target = folder / f"_fast{sysconfig.get_config_var('EXT_SUFFIX')}"
     sources = sorted(str(source) for source in folder.glob("*.c"))
     include = sysconfig.get_path("include")
-    options = ["-std=c11", "-O2", "-fvisibility=hidden", "-fPIC", f"-I{include}"]
+    options = ["-std=c11", "-O3", "-fvisibility=hidden", "-fPIC", f"-I{include}"]
     return [*shlex.split(linker), *options, *sources, "-o", str(target)]
 
 

@@ -1,97 +1,8 @@
-/* Plans: what Python told of a class, as numbers and offsets; and the guards of classes. */
+/* Plans: what Python told of a class, as numbers and offsets. */
 
 #include "plans.h"
 
 #include <stddef.h>
-
-/* ---- guards --------------------------------------------------------------------------------- */
-
-/* Whether a type has what the layer relies on, as it was when the layer was sealed. */
-static int
-is_as_it_was(const Guard *guard, PyTypeObject *type)
-{
-    if (guard->values == NULL || !PyType_IsSubtype(type, guard->kind) ||
-        type->tp_getattro != guard->kind->tp_getattro) {
-        return 0; /* what is broken raises from __getattribute__ */
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(guard->names); i++) {
-        PyObject *found = _PyType_Lookup(type, PyTuple_GET_ITEM(guard->names, i));
-        if (found != PyTuple_GET_ITEM(guard->values, i)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-int
-guard_holds_slowly(Guard *guard, PyTypeObject *type)
-{
-    for (int i = 1; i < SEEN; i++) {
-        Seen found = guard->seen[i];
-        if (found.type == type && found.tag == type->tp_version_tag) {
-            guard->seen[i] = guard->seen[0];
-            guard->seen[0] = found; /* the next call is likely to be for the same class */
-            return found.is_good;
-        }
-    }
-    int is_good = is_as_it_was(guard, type); /* looking attributes up gives the type a tag */
-    if (guard->values != NULL && PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) &&
-        type->tp_version_tag != 0) {
-        memmove(&guard->seen[1], &guard->seen[0], sizeof(Seen) * (SEEN - 1));
-        guard->seen[0] = (Seen){type, type->tp_version_tag, is_good};
-    }
-    return is_good;
-}
-
-/* Remember what the attributes of a class are now. */
-static int
-seal_guard(Guard *guard)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(guard->names);
-    PyObject *values = PyTuple_New(count);
-    if (values == NULL) {
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *found = _PyType_Lookup(guard->kind, PyTuple_GET_ITEM(guard->names, i));
-        PyTuple_SET_ITEM(values, i, Py_NewRef(found == NULL ? Py_None : found));
-    }
-    Py_XSETREF(guard->values, values);
-    memset(guard->seen, 0, sizeof guard->seen);
-    return 0;
-}
-
-/* All plans begin alike. */
-static Plan *
-plan_of(PyObject *self)
-{
-    return &((Entities *)self)->plan;
-}
-
-static PyObject *
-seal(PyObject *self, PyObject *Py_UNUSED(ignored))
-{
-    Plan *plan = plan_of(self);
-    if (seal_guard(&plan->guard) < 0 || seal_guard(&plan->parts) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
-}
-
-/* Remember, too, how rows of an entity go: managers are told of deaths by that method. */
-static PyObject *
-seal_component(PyObject *self, PyObject *ignored)
-{
-    Component *plan = (Component *)self;
-    const PyTypeObject *method_kind = plan->plan.method_kind;
-    PyObject *create = PyDict_GetItemString(plan->plan.spec, "create");
-    plan->remove = PyDict_GetItemString(plan->plan.spec, "remove");
-    plan->removes = plan->remove != NULL && Py_TYPE(plan->remove) == method_kind;
-    plan->creates = create != NULL && Py_TYPE(create) == method_kind && plan->entities != NULL;
-    return seal(self, ignored);
-}
-
-/* ---- reading what Python told --------------------------------------------------------------- */
 
 /* Return an item of the spec, borrowed; KeyError if it is missing. */
 static PyObject *
@@ -209,7 +120,7 @@ static const Place entities_slots[] = {
     AT(Entities, remove),      {NULL, 0},
 };
 
-static int
+int
 read_entities(Entities *plan, PyObject *spec)
 {
     if (read_guards(&plan->plan, spec) < 0 || read_numbers(spec, plan, entities_numbers) < 0 ||
@@ -378,7 +289,7 @@ read_defaults(Component *plan, PyObject *spec)
     return 0;
 }
 
-static int
+int
 read_component(Component *plan, PyObject *spec)
 {
     if (read_guards(&plan->plan, spec) < 0 || read_numbers(spec, plan, component_numbers) < 0 ||
@@ -415,7 +326,7 @@ read_component(Component *plan, PyObject *spec)
 
 static const Place world_slots[] = {AT(World, managers), {NULL, 0}};
 
-static int
+int
 read_world(World *plan, PyObject *spec)
 {
     if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, world_slots) < 0) {
@@ -430,146 +341,3 @@ read_world(World *plan, PyObject *spec)
     }
     return PyErr_Occurred() ? -1 : 0;
 }
-
-/* ---- the types ------------------------------------------------------------------------------ */
-
-static PyObject *
-new_plan(PyTypeObject *type, PyObject *args)
-{
-    PyObject *spec;
-    if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &spec)) {
-        return NULL;
-    }
-    return type->tp_alloc(type, 0);
-}
-
-static PyObject *
-new_entities(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
-{
-    PyObject *self = new_plan(type, args);
-    if (self != NULL && read_entities((Entities *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
-        Py_CLEAR(self);
-    }
-    return self;
-}
-
-static PyObject *
-new_component(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
-{
-    PyObject *self = new_plan(type, args);
-    if (self != NULL && read_component((Component *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
-        Py_CLEAR(self);
-    }
-    return self;
-}
-
-static PyObject *
-new_world(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
-{
-    PyObject *self = new_plan(type, args);
-    if (self != NULL && read_world((World *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
-        Py_CLEAR(self);
-    }
-    return self;
-}
-
-static int
-traverse(PyObject *self, visitproc visit, void *arg)
-{
-    Py_VISIT(Py_TYPE(self));
-    Py_VISIT(plan_of(self)->spec);
-    Py_VISIT(plan_of(self)->guard.values);
-    Py_VISIT(plan_of(self)->parts.values);
-    return 0;
-}
-
-/* Nothing may call the methods of a plan any more: what it points to goes with the spec. */
-static int
-clear(PyObject *self)
-{
-    Plan *plan = plan_of(self);
-    memset(plan->guard.seen, 0, sizeof plan->guard.seen);
-    Py_CLEAR(plan->guard.values);
-    Py_CLEAR(plan->parts.values);
-    Py_CLEAR(plan->spec);
-    return 0;
-}
-
-static void
-free_plan(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
-static void
-free_component(PyObject *self)
-{
-    PyMem_Free(((Component *)self)->columns);
-    PyMem_Free(((Component *)self)->fields);
-    free_plan(self);
-}
-
-static PyMethodDef plan_methods[] = {
-    {"seal", seal, METH_NOARGS, "Remember what the class is like: the layer holds now."},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyMethodDef component_methods[] = {
-    {"seal", seal_component, METH_NOARGS, "Remember what the class is like: the layer holds now."},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyType_Slot entities_type_slots[] = {
-    {Py_tp_doc, "What the layer knows of a class of entity managers."},
-    {Py_tp_new, new_entities},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
-    {Py_tp_dealloc, free_plan},
-    {Py_tp_methods, plan_methods},
-    {0, NULL},
-};
-
-static PyType_Slot world_type_slots[] = {
-    {Py_tp_doc, "What the layer knows of a class of worlds."},
-    {Py_tp_new, new_world},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
-    {Py_tp_dealloc, free_plan},
-    {Py_tp_methods, plan_methods},
-    {0, NULL},
-};
-
-static PyType_Slot component_type_slots[] = {
-    {Py_tp_doc, "What the layer knows of a class of managers."},
-    {Py_tp_new, new_component},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
-    {Py_tp_dealloc, free_component},
-    {Py_tp_methods, component_methods},
-    {0, NULL},
-};
-
-PyType_Spec entities_spec = {
-    .name = "ecsgen_fast._fast.Entities",
-    .basicsize = sizeof(Entities),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = entities_type_slots,
-};
-
-PyType_Spec component_spec = {
-    .name = "ecsgen_fast._fast.Component",
-    .basicsize = sizeof(Component),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = component_type_slots,
-};
-
-PyType_Spec world_spec = {
-    .name = "ecsgen_fast._fast.World",
-    .basicsize = sizeof(World),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = world_type_slots,
-};
