@@ -26,8 +26,9 @@ def _names(text: str) -> frozenset[str]:
 
 GETTER: Final = _names(f"{_ROW} unpack_from str bytes ljust nested map")
 SETTER: Final = _names(f"{_ROW} one pack_into")
-BY_ENTITY: Final = _names("lookup NIL missing type __name__ LateRow require")
-BY_ID: Final = _names("resolve NIL stale_id type __name__ LateRow partial resolved")
+_BY_KEY: Final = "NIL type __name__ LateRow PLAIN is_plain_tuple"
+BY_ENTITY: Final = _names(f"{_BY_KEY} lookup missing require")
+BY_ID: Final = _names(f"{_BY_KEY} resolve stale_id partial resolved")
 CREATE: Final = _names(f"""
     index one Exception BaseException _entities _cells require IndexError INDEX_MASK NIL
     data _n _allocated _grow _version _break {_LOCK} MANAGER duplicate_instance _entity_cells
