@@ -62,14 +62,50 @@ plan_direct(Creation *it)
            plan_step(changes, rows->data, plan->version, 1);
 }
 
-/* Whether the other members of a group keep an entity from joining it. */
+/* Plan to bring a row to the end of the group, as its entity gets another component of it. */
 static int
-stays_outside(Component *plan, PyObject *others, PyObject *entity)
+plan_entering(Entering *it, Component *plan, PyObject *member, const Rows *rows, uint64_t row)
 {
-    if (PyTuple_GET_SIZE(others) == 0) {
-        return 1;
+    it->rows = *rows;
+    it->row = row;
+    no_changes(&it->changes);
+    if (!swaps(plan) || !open_change(&it->change, plan, member, &it->rows) ||
+        !is_number(SLOT(rows->data, plan->grouped), &it->last) || row < it->last ||
+        !is_sound(&it->change, row) || !is_sound(&it->change, it->last)) {
+        return 0;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); i++) {
+    plan_number(&it->changes, rows->data, plan->grouped, it->last + 1);
+    if (!plan_step(&it->changes, rows->data, plan->version, 1) || it->changes.failed) {
+        drop_changes(&it->changes);
+        PyErr_Clear(); /* there is no memory: Python says so */
+        return 0;
+    }
+    return 1;
+}
+
+static void
+enter_group(const Entering *it)
+{
+    if (it->row != it->last) {
+        swap_rows(&it->change, it->row, it->last);
+    }
+}
+
+static void
+drop_joining(Joining *joining)
+{
+    while (joining != NULL && joining->count > 0) {
+        drop_changes(&joining->members[--joining->count].changes);
+    }
+}
+
+/* Plan what joins the group in its other members; 0 leaves it to Python, 2 says that nothing does,
+   as one of them has no row of the entity. */
+static int
+plan_members(Joining *joining, const Component *plan, PyObject *others, PyObject *entity)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(others);
+    for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *member = PyTuple_GET_ITEM(others, i);
         Component *its = plan_of_manager(&plan->plan, member);
         Rows rows;
@@ -79,10 +115,44 @@ stays_outside(Component *plan, PyObject *others, PyObject *entity)
             return 0;
         }
         if (row == NIL) {
-            return 1;
+            drop_joining(joining);
+            return 2;
         }
+        if (joining == NULL || joining->count == MAX_MEMBERS ||
+            !plan_entering(&joining->members[joining->count], its, member, &rows, row)) {
+            return 0;
+        }
+        joining->count++;
     }
-    return 0;
+    return 1;
+}
+
+/* Find out whether a new row joins a group, and plan that. */
+static int
+plan_group(Creation *it, PyObject *self, int how)
+{
+    const Component *plan = it->change.plan;
+    const Rows *rows = &it->rows;
+    PyObject *others = plan->others == ABSENT ? NULL : SLOT(self, plan->others);
+    if (plan->others == ABSENT) {
+        return 1;
+    }
+    if (others == NULL || !PyTuple_CheckExact(others)) {
+        return 0;
+    }
+    int joins = PyTuple_GET_SIZE(others) == 0 ? 2 : 1;
+    if (joins == 1 && how == ALONE) {
+        joins = plan_members(it->joining, plan, others, it->entity);
+    }
+    if (joins != 1) {
+        return joins != 0;
+    }
+    if (!swaps(plan) || !is_number(SLOT(rows->data, plan->grouped), &it->bound) ||
+        it->bound > rows->n || (it->bound < rows->n && !is_sound(&it->change, it->bound))) {
+        return 0;
+    }
+    plan_number(&it->changes, rows->data, plan->grouped, it->bound + 1);
+    return 1;
 }
 
 /* Find the first row that an entity has already, if it may have several; 0 if it cannot have one
@@ -117,13 +187,6 @@ plan_place(Creation *it, PyObject *self)
     const Rows *rows = &it->rows;
     if (rows->n == rows->allocated) {
         return 0;
-    }
-    if (plan->others != ABSENT) {
-        PyObject *others = SLOT(self, plan->others);
-        if (others == NULL || !PyTuple_CheckExact(others) ||
-            !stays_outside(plan, others, it->entity)) {
-            return 0;
-        }
     }
     it->place = rows->n;
     if (!plan_owner(it, self) ||
@@ -165,14 +228,14 @@ plan_id(Creation *it)
 
 /* Plan everything that may fail for a packed manager; 0 leaves it to Python. */
 static int
-plan_packed(Creation *it, PyObject *self)
+plan_packed(Creation *it, PyObject *self, int how)
 {
     const Component *plan = it->change.plan;
     Rows *rows = &it->rows;
-    if (!plan_place(it, self)) {
+    if (!plan_place(it, self) || !plan_group(it, self, how)) {
         return 0;
     }
-    uint64_t result = it->place;
+    uint64_t result = it->bound == NIL ? it->place : it->bound;
     if (plan->id_slot != ABSENT) {
         if (!plan_id(it)) {
             return 0;
@@ -186,12 +249,18 @@ plan_packed(Creation *it, PyObject *self)
     }
     plan_number(&it->changes, rows->data, plan->n, rows->n + 1);
     it->result = PyLong_FromUnsignedLongLong(result);
-    return plan_step(&it->changes, rows->data, plan->version, 1);
+    return plan_step(&it->changes, rows->data, plan->version, how == TOGETHER_FIRST ? 2 : 1);
 }
 
 int
-plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity)
+plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
+              int how, Joining *joining)
 {
+    it->bound = NIL;
+    it->joining = joining;
+    if (joining != NULL) {
+        joining->count = 0;
+    }
     it->rows = *rows;
     it->entity = entity;
     it->handle = 0;
@@ -202,7 +271,7 @@ plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, P
         !open_change(&it->change, plan, self, &it->rows)) {
         return 0;
     }
-    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self);
+    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self, how);
     if (it->changes.failed || (done && it->result == NULL)) {
         done = -1;
     }
@@ -216,6 +285,7 @@ void
 drop_creation(Creation *it)
 {
     drop_changes(&it->changes);
+    drop_joining(it->joining);
     Py_CLEAR(it->result);
 }
 
@@ -275,7 +345,14 @@ add_row(Creation *it, const char *scratch)
     else {
         append_row(it, scratch);
     }
+    if (it->bound != NIL && it->bound != it->place) {
+        swap_rows(&it->change, it->place, it->bound);
+    }
     make_changes(&it->changes);
+    for (int i = 0; it->joining != NULL && i < it->joining->count; i++) {
+        enter_group(&it->joining->members[i]);
+        make_changes(&it->joining->members[i].changes);
+    }
     return it->result;
 }
 
@@ -284,11 +361,12 @@ create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
            const char *scratch)
 {
     Creation creation;
+    Joining joining;
     uint64_t handle;
     if (entity != NULL && (!is_number(entity, &handle) || !is_alive(plan, self, handle))) {
         return NULL;
     }
-    if (plan_creation(&creation, plan, self, rows, entity) <= 0) {
+    if (plan_creation(&creation, plan, self, rows, entity, ALONE, &joining) <= 0) {
         return NULL;
     }
     if (enter_dict(&creation) < 0) {

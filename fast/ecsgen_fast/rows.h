@@ -95,6 +95,9 @@ plan_of_manager(const Plan *plan, PyObject *manager)
                : NULL;
 }
 
+/* Other members of a group whose rows one creation moves. */
+#define MAX_MEMBERS 8
+
 /* What stands beside the columns while one row comes or goes. */
 typedef struct {
     Component *plan;
@@ -122,6 +125,26 @@ void drop_removal(Removal *it);
 /* Remove a row in use of an unlocked manager. */
 int destroy_row(Component *plan, PyObject *self, const Rows *rows, uint64_t row);
 
+/* A row that is going to be in the group, because its entity gets the last component of it. */
+typedef struct {
+    Change change;
+    Rows rows;
+    Changes changes;
+    uint64_t row, last; /* `last` is the first row behind the group */
+} Entering;
+
+typedef struct {
+    Entering members[MAX_MEMBERS];
+    int count;
+} Joining;
+
+/* How a new row comes to a group. */
+enum {
+    ALONE,          /* it is to be found out */
+    TOGETHER,       /* rows in all members are new, and this is the last one of them */
+    TOGETHER_FIRST, /* likewise, and others follow, which counts as another change */
+};
+
 /* A row that is going to come. */
 typedef struct {
     Change change;
@@ -132,13 +155,15 @@ typedef struct {
     uint64_t handle, place;
     uint64_t first;            /* the first row that the entity has already, or NIL */
     uint64_t slot, generation; /* of the id */
+    uint64_t bound;            /* the end of the group that it joins, or NIL */
+    Joining *joining;          /* what joins with it in other members, or NULL */
 } Creation;
 
 /* Plan to give an entity that is alive or about to be a row. If that is done, `add_row`, which
    returns what `create` does, or `drop_creation` must follow; before `add_row` comes `enter_dict`,
-   which `leave_dict` takes back. */
+   which `leave_dict` takes back. `joining` has room for what joins a group with the row. */
 int plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows,
-                  PyObject *entity);
+                  PyObject *entity, int how, Joining *joining);
 int enter_dict(const Creation *it);
 void leave_dict(const Creation *it);
 PyObject *add_row(Creation *it, const char *scratch);
