@@ -235,10 +235,11 @@ def test_entities_join_a_group(packages: Packages) -> None:
         for entity in yard.entities[5:2:-1]:
             world.shadow.create(entity)
         if package is packages[0]:
-            create = partial(world.drawing.create, yard.entities[5])
-            assert calls_of(create) == []
+            assert calls_of(partial(world.drawing.create, yard.entities[5])) == []
+            assert calls_of(partial(world.shadow.remove, yard.entities[3])) == []
         else:
             world.drawing.create(yard.entities[5])
+            world.shadow.remove(yard.entities[3])
         yard.entities.append(world.create(*rows))
         yard.entities.append(world.create(*rows[::-1]))
         yard.entities += world.spawn(1, drawing={"layer": 4}, shadow={}).tolist()

@@ -62,71 +62,6 @@ plan_direct(Creation *it)
            plan_step(changes, rows->data, plan->version, 1);
 }
 
-/* Plan to bring a row to the end of the group, as its entity gets another component of it. */
-static int
-plan_entering(Entering *it, Component *plan, PyObject *member, const Rows *rows, uint64_t row)
-{
-    it->rows = *rows;
-    it->row = row;
-    no_changes(&it->changes);
-    if (!swaps(plan) || !open_change(&it->change, plan, member, &it->rows) ||
-        !is_number(SLOT(rows->data, plan->grouped), &it->last) || row < it->last ||
-        !is_sound(&it->change, row) || !is_sound(&it->change, it->last)) {
-        return 0;
-    }
-    plan_number(&it->changes, rows->data, plan->grouped, it->last + 1);
-    if (!plan_step(&it->changes, rows->data, plan->version, 1) || it->changes.failed) {
-        drop_changes(&it->changes);
-        PyErr_Clear(); /* there is no memory: Python says so */
-        return 0;
-    }
-    return 1;
-}
-
-static void
-enter_group(const Entering *it)
-{
-    if (it->row != it->last) {
-        swap_rows(&it->change, it->row, it->last);
-    }
-}
-
-static void
-drop_joining(Joining *joining)
-{
-    while (joining != NULL && joining->count > 0) {
-        drop_changes(&joining->members[--joining->count].changes);
-    }
-}
-
-/* Plan what joins the group in its other members; 0 leaves it to Python, 2 says that nothing does,
-   as one of them has no row of the entity. */
-static int
-plan_members(Joining *joining, const Component *plan, PyObject *others, PyObject *entity)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(others);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *member = PyTuple_GET_ITEM(others, i);
-        Component *its = plan_of_manager(&plan->plan, member);
-        Rows rows;
-        uint64_t row;
-        if (its == NULL || !open_rows(its, member, &rows) ||
-            !find_row(its, member, &rows, entity, &row)) {
-            return 0;
-        }
-        if (row == NIL) {
-            drop_joining(joining);
-            return 2;
-        }
-        if (joining == NULL || joining->count == MAX_MEMBERS ||
-            !plan_entering(&joining->members[joining->count], its, member, &rows, row)) {
-            return 0;
-        }
-        joining->count++;
-    }
-    return 1;
-}
-
 /* Find out whether a new row joins a group, and plan that. */
 static int
 plan_group(Creation *it, PyObject *self, int how)
@@ -142,7 +77,7 @@ plan_group(Creation *it, PyObject *self, int how)
     }
     int joins = PyTuple_GET_SIZE(others) == 0 ? 2 : 1;
     if (joins == 1 && how == ALONE) {
-        joins = plan_members(it->joining, plan, others, it->entity);
+        joins = plan_entering(it->joining, plan, others, it->entity);
     }
     if (joins != 1) {
         return joins != 0;
@@ -254,7 +189,7 @@ plan_packed(Creation *it, PyObject *self, int how)
 
 int
 plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
-              int how, Joining *joining)
+              int how, Crossings *joining)
 {
     it->bound = NIL;
     it->joining = joining;
@@ -285,7 +220,7 @@ void
 drop_creation(Creation *it)
 {
     drop_changes(&it->changes);
-    drop_joining(it->joining);
+    drop_crossings(it->joining);
     Py_CLEAR(it->result);
 }
 
@@ -349,10 +284,7 @@ add_row(Creation *it, const char *scratch)
         swap_rows(&it->change, it->place, it->bound);
     }
     make_changes(&it->changes);
-    for (int i = 0; it->joining != NULL && i < it->joining->count; i++) {
-        enter_group(&it->joining->members[i]);
-        make_changes(&it->joining->members[i].changes);
-    }
+    cross(it->joining);
     return it->result;
 }
 
@@ -361,7 +293,7 @@ create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
            const char *scratch)
 {
     Creation creation;
-    Joining joining;
+    Crossings joining;
     uint64_t handle;
     if (entity != NULL && (!is_number(entity, &handle) || !is_alive(plan, self, handle))) {
         return NULL;
