@@ -164,17 +164,20 @@ DISPATCH_STEPS: Final = {
 
 _SPAWN_STEPS: Final = {
     "_spawn": "index ValueError items entities create_many FEW _few _spawn_few _checked values "
-    "values_given _spawn_parts",
-    "_few": "items _managers get _locks _SINGLY type dict _has_room _RELEASES _is_watched "
-    "few_values _CONVERTERS append create",
+    "extend isinstance tuple _spawn_parts",
+    "_few": "items _managers get type dict _takes_few few_values _CONVERTERS append create",
     "_spawn_few": "range entities create append BaseException _take_back np array uint64",
+}
+_CREATE_STEPS: Final = {
+    "_create_plain": "_managers get type _takes_few given_fields _CONVERTERS Exception create len "
+    "entities values BaseException _take_back np array uint64 isinstance",
 }
 
 WORLDS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "spawn": ("unknown_component spawn _spawn", _SPAWN_STEPS),
     "create": (
-        "_by_class entities create len items columns_of _spawn _spawn_parts _new_parts Entity int",
-        _SPAWN_STEPS,
+        "_create_plain _by_class len items columns_of _spawn _spawn_parts _new_parts Entity int",
+        _SPAWN_STEPS | _CREATE_STEPS,
     ),
 }
 """Of worlds: the names that a method may use, besides row classes, and those of its steps."""
