@@ -27,7 +27,7 @@ def imported(folder: Path, name: str) -> Any:
 
 def managers(package: Any) -> list[str]:
     """Return the names of the component managers' classes."""
-    names = (name for name in vars(package) if name.endswith("Manager"))
+    names = (name for name in dir(package) if name.endswith("Manager"))
     return sorted(name for name in names if name != "EntityManager")
 
 

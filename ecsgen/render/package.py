@@ -16,7 +16,7 @@ from ecsgen.render.archetypes import (
     archetype_subjects,
     archetypes_module,
 )
-from ecsgen.render.calls import import_line, isort_key
+from ecsgen.render.calls import collection, import_line, isort_key
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
@@ -145,12 +145,15 @@ def package_module(
         places[".archetypes"] = ["ArchetypeChunk", "Archetypes"]
     if enums:
         places[".enums"] = list(enums)
-    names = [*(name for found in places.values() for name in found), *LATE]
+    places[module_of(LATE_MODULE)] = list(LATE)
+    names = sorted((name for found in places.values() for name in found), key=isort_key)
+    imports = [import_line(module, places[module], 4) for module in sorted(places)]
     template = environment().get_template("package.py.j2")
     return template.render(
-        world=world,
-        imports=[import_line(module, places[module]) for module in sorted(places)],
-        late=LATE,
-        late_import=import_line(module_of(LATE_MODULE), list(LATE)),
-        names=sorted(names, key=isort_key),
+        world=world, imports=imports, names=names, places=[_place(*it) for it in places.items()]
     )
+
+
+def _place(module: str, names: list[str]) -> str:
+    """Return the names of a module as an item of what `lazy_names` takes."""
+    return collection(f'"{module}": ', [f'"{name}"' for name in sorted(names)], 12, ",")
