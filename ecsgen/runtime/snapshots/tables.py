@@ -20,8 +20,9 @@ from ..handles import EntityArray
 from .adding import created_owners, free_module, new_component, owner_columns
 from .cell_types import bits, cell_type
 from .checks.cells import check_cells
+from .columns import LENGTHS
 from .evolution.fields import tensors_of
-from .evolution.old import LENGTHS, OldComponent
+from .evolution.old import OldComponent
 from .evolution.rows import kept_plan
 from .given import (
     given_array,
