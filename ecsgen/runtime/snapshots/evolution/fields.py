@@ -129,8 +129,7 @@ def _renamed(old: OldComponent, former: str, target: str) -> Columns:
     suffixes = ["", LENGTHS] if kind.base == "object" else [""]
     if old.fields[former]["split"]:
         suffixes = split_columns("", kind)
-    tensor = f"{old.module}.{former}"
-    arrays = old.saved.arrays
+    tensor, arrays = old.key(former), old.saved.arrays
     return {
         target + end: arrays[tensor + end] for end in suffixes if tensor + end in arrays
     }

@@ -129,10 +129,15 @@ class OldComponent:
         apart = "cold." if self.is_cold_apart(field) else ""
         return f"{self.module}.{apart}{field}"
 
+    def key(self, field: str) -> str:
+        """Return under which name its cells are: another one if a caller has set them."""
+        key: str = self.fields[field].get("key", self.tensor(field))
+        return key
+
     def stored(self, field: str) -> NDArray[Any]:
         """Return the cells that were saved: one for each row, or for each cold row."""
         kind = self.type_of(field)
-        tensor = self.tensor(field)
+        tensor = self.key(field)
         count = self.numbers["n_cold"] if self.is_cold_apart(field) else self.n
         if kind.base == "object":
             return loaded_objects(self.saved, tensor, tensor, AS_BYTES, count)
