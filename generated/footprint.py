@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,6 +50,7 @@ from ._runtime.placement.rows import fill
 from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
+from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -537,5 +538,7 @@ class FootprintRef(EntityProxy):
     __slots__ = ()
 
     place = ArrayField.of(np.float32, FootprintManager.set_place)
-    heading = RowField.of(FootprintManager.heading, FootprintManager.set_heading)
-    depth = RowField.of(FootprintManager.depth, FootprintManager.set_depth)
+    heading = RowField.cell(
+        FootprintManager.heading, FootprintManager.set_heading, _HEADING
+    )
+    depth = RowField.cell(FootprintManager.depth, FootprintManager.set_depth, _DEPTH)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +42,7 @@ from ._runtime.placement.rows import fill
 from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
+from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -660,8 +661,16 @@ class SoundSourceRef(EntityProxy):
     __slots__ = ()
 
     clip = RowField.of(SoundSourceManager.clip, SoundSourceManager.set_clip)
-    volume = RowField.of(SoundSourceManager.volume, SoundSourceManager.set_volume)
-    pitch = RowField.of(SoundSourceManager.pitch, SoundSourceManager.set_pitch)
+    volume = RowField.cell(
+        SoundSourceManager.volume, SoundSourceManager.set_volume, _VOLUME
+    )
+    pitch = RowField.cell(
+        SoundSourceManager.pitch, SoundSourceManager.set_pitch, _PITCH
+    )
     offset = ArrayField.of(np.float32, SoundSourceManager.set_offset)
-    elapsed = RowField.of(SoundSourceManager.elapsed, SoundSourceManager.set_elapsed)
-    looping = RowField.of(SoundSourceManager.looping, SoundSourceManager.set_looping)
+    elapsed = RowField.cell(
+        SoundSourceManager.elapsed, SoundSourceManager.set_elapsed, _ELAPSED
+    )
+    looping = RowField.cell(
+        SoundSourceManager.looping, SoundSourceManager.set_looping, _LOOPING
+    )

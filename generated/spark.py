@@ -20,7 +20,7 @@ One buffer of 32 bytes per row, column after column:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +40,7 @@ from ._runtime.placement.partition import Partition, PartitionedRows
 from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import IdProxy
+from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("position_x", np.dtype(np.float32), (), 4, ("hot",), 0),
@@ -540,7 +541,7 @@ class SparkManager(Partition, Unowned, Ids):
         data = self.data
         n, bound = data._n, data._n_active
         src, dst = fill_parts(gone, bound, n)
-        active = int(np.searchsorted(gone, bound))
+        active = int(gone.searchsorted(bound))
         moves = self._plan_moves(src, dst, gone)
         try:
             slots = data._id_slot_column[gone]
@@ -600,4 +601,4 @@ class SparkRef(IdProxy):
         SparkManager.set_velocity,
         ArrayField.split((2,), "velocity_x", "velocity_y"),
     )
-    heat = RowField.of(SparkManager.heat, SparkManager.set_heat)
+    heat = RowField.cell(SparkManager.heat, SparkManager.set_heat, _HEAT)

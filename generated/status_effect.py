@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +54,7 @@ from ._runtime.placement.rows import fill
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
+from ._runtime.typed import NamedTuple, TypedDict
 from .enums import Effect
 
 COLUMNS: Final = (
@@ -662,11 +663,13 @@ class StatusEffectRef(EntityProxy):
     __slots__ = ()
 
     effect = RowField.of(StatusEffectManager.effect, StatusEffectManager.set_effect)
-    strength = RowField.of(
-        StatusEffectManager.strength, StatusEffectManager.set_strength
+    strength = RowField.cell(
+        StatusEffectManager.strength, StatusEffectManager.set_strength, _STRENGTH
     )
-    remaining = RowField.of(
-        StatusEffectManager.remaining, StatusEffectManager.set_remaining
+    remaining = RowField.cell(
+        StatusEffectManager.remaining, StatusEffectManager.set_remaining, _REMAINING
     )
-    caster = RowField.of(StatusEffectManager.caster, StatusEffectManager.set_caster)
-    icon = RowField.of(StatusEffectManager.icon, StatusEffectManager.set_icon)
+    caster = RowField.cell(
+        StatusEffectManager.caster, StatusEffectManager.set_caster, _CASTER
+    )
+    icon = RowField.cell(StatusEffectManager.icon, StatusEffectManager.set_icon, _ICON)

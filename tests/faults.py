@@ -63,6 +63,8 @@ def _ticking(function: Any) -> Any:
             CLOCK.tick()
         return function(*args, **kwargs)
 
+    if isinstance(function, np.ufunc):
+        call.reduce = _ticking(function.reduce)  # type: ignore[attr-defined]
     return call
 
 

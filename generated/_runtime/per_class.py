@@ -6,7 +6,8 @@ managers share meets twenty, and fits none: a lookup takes a third longer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -25,28 +26,41 @@ def copy_methods(owner: type[Any]) -> None:
 
     A generated class, which has all its bases: in a base, a copy would hide what others have.
     """
-    found: dict[str, Any] = {}
-    for base in reversed(owner.__mro__):
-        found |= vars(base)
-    for name, method in found.items():
-        is_marked = isinstance(method, FunctionType) and hasattr(method, _MARK)
-        if is_marked and name not in vars(owner):
-            setattr(owner, name, with_own_code(method))
+    own = vars(owner)
+    for base in owner.__mro__[1:]:
+        for name in _marked(base):
+            method = getattr(owner, name)
+            if name not in own and hasattr(method, _MARK):
+                setattr(owner, name, with_own_code(method))
 
 
-def with_own_code(method: FunctionType) -> FunctionType:
-    """Return a function with code of its own; `super()` in it means what it did."""
+@cache
+def _marked(base: type[Any]) -> tuple[str, ...]:
+    """Return the methods of a class that are marked, without those that it inherits."""
+    return tuple(
+        name
+        for name, method in vars(base).items()
+        if isinstance(method, FunctionType) and hasattr(method, _MARK)
+    )
+
+
+def with_own_code(
+    method: FunctionType, attributes: Mapping[str, str] | None = None
+) -> FunctionType:
+    """Return a function with code of its own; `super()` in it means what it did.
+
+    `attributes`: what it is to read or write instead of some attributes.
+    """
+    others = attributes or {}
+    names = tuple(others.get(name, name) for name in method.__code__.co_names)
     copy = FunctionType(
-        method.__code__.replace(),
+        method.__code__.replace(co_names=names),
         method.__globals__,
         method.__name__,
         method.__defaults__,
         method.__closure__,
     )
     copy.__dict__.update(method.__dict__)
-    copy.__doc__ = method.__doc__
     copy.__annotations__ = method.__annotations__
     copy.__kwdefaults__ = method.__kwdefaults__
-    copy.__module__ = method.__module__
-    copy.__qualname__ = method.__qualname__
     return copy

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from ..handles import NIL, Columns, RowArray
 from ..placement.packed import Packed
 from ..placement.rows import fill
 from ..state import NO_SLOTS
+from ..typed import NamedTuple
 from .indirect import count_differing, differing, follow, spread, without_views
 
 
@@ -140,7 +141,7 @@ class IndirectRows(Rows):
     def _plan_cold_rows(self, columns: Columns, count: int) -> NewColdRows:
         """Fill cold rows, which nobody has yet, with other values than defaults; O(k)."""
         cold = self._cold
-        which = np.flatnonzero(differing(columns, cold.DEFAULTS, count))
+        which = differing(columns, cold.DEFAULTS, count).nonzero()[0]
         places = np.arange(cold._n, cold._n + len(which))
         if len(which):
             cold._fill_free(columns, count, which)

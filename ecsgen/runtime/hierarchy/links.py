@@ -7,7 +7,7 @@ parent's `first` cell. A root has the parent NIL and is a chain of its own.
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from ..handles import NIL, RowArray
 from ..instances.chains import ROUNDS, Links, Rewiring, chain_rows, joined, linked
 from ..placement.moves import NO_ROWS, Moves, Write
 from ..placement.rows import integers
+from ..typed import NamedTuple
 from .trees import below, own_ancestor
 
 if TYPE_CHECKING:
@@ -132,9 +133,13 @@ def moved_family(
     """
     src, dst = moves
     owners, left = links.parents[src], gone
-    concerned = (owners, links.first[src], links.parents[gone])
-    if not len(orphans) and all((linked == NIL).all() for linked in concerned):
-        return roots(links, dst)
+    if (
+        not len(orphans)
+        and (owners == NIL).all()
+        and (links.first[src] == NIL).all()
+        and (links.parents[gone] == NIL).all()
+    ):
+        return roots(links, dst) if len(dst) else []
     has_parent = owners != NIL
     if len(gone):
         above = links.parents[gone]
@@ -163,7 +168,7 @@ def children_of(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
     """Return all children of ascending rows, ascending; O(children), at most O(n)."""
     parents = links.parents[:n]
     if len(rows) * _MANY > n:
-        return np.flatnonzero(among(parents, rows, n))
+        return among(parents, rows, n).nonzero()[0]
     return chain_rows(links.nexts, parents, rows, links.first[rows].astype(np.intp))
 
 
@@ -234,6 +239,6 @@ def among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
         mask = np.zeros(n + 1, np.bool_)
         mask[ascending] = True
         return mask.take(rows, mode="clip")
-    place = np.minimum(np.searchsorted(ascending, rows), len(ascending) - 1)
+    place = np.minimum(ascending.searchsorted(rows), len(ascending) - 1)
     found: NDArray[np.bool_] = ascending[place] == rows
     return found

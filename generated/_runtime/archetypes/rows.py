@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from ..columns.buffers import put_cells
 from ..errors import CapacityError
 from ..handles import NIL, EntityArray, RowArray
 from ..placement.rows import fill
+from ..typed import NamedTuple
 from .chunk_layout import ChunkLayout
 from .chunks import ChunkBase, ChunkPool
 
@@ -197,9 +198,9 @@ class Archetype:
             return []
         first, last = (int(positions[k]) // self.capacity for k in (0, -1))
         starts = np.arange(first, last + 2) * self.capacity
-        bounds = np.searchsorted(positions, starts)
+        bounds = positions.searchsorted(starts)
         found: list[ChunkRun] = []
-        for k in np.flatnonzero(bounds[1:] > bounds[:-1]).tolist():
+        for k in (bounds[1:] > bounds[:-1]).nonzero()[0].tolist():
             part = slice(int(bounds[k]), int(bounds[k + 1]))
             rows = positions[part] - int(starts[k])
             low, high = int(rows[0]), int(rows[-1]) + 1

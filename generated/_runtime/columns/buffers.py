@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..convert.base import Field
 from ..errors import CapacityError, StaleViewWarning
 from ..handles import NIL, RowArray
+from ..typed import NamedTuple
 
 CACHE_LINE: Final = 64
 """Columns start on cache lines, so the capacity is a multiple of 64 rows."""
@@ -67,7 +68,7 @@ def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
 
 def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
     """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
-    start = column.offset(capacity)
+    start = column.before * capacity  # `offset`, without the time that a call takes
     part = buffer[start : start + column.nbytes * capacity]
     cells = part.view(column.dtype)
     return cells.reshape(capacity, *column.shape) if column.shape else cells
@@ -82,9 +83,11 @@ def copy_rows(
     n: int,
 ) -> None:
     """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
+    if n == 0:
+        return
     for column in layout:
         size = column.nbytes * n
-        source, target = column.offset(held), column.offset(capacity)
+        source, target = column.before * held, column.before * capacity
         new[target : target + size] = old[source : source + size]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from ..placement.moves import NO_ROWS, Planned, Write, put
 from ..proxies.making import standing
 from ..proxies.proxy import ProxyT
 from ..state import NO_SLOTS
+from ..typed import NamedTuple
 from .chains import (
     Redirect,
     Rewiring,
@@ -211,10 +212,12 @@ class Many(Mapped):
         chains = Rewiring(
             data._next_column, data._previous_column, moves, gone, data._n
         )
-        is_first, is_last = chains.follow(src, dst)
-        heads = chains.after(self._firsts_of(owners[src[is_last]]))
-        chains.writes.append((data._previous_column, heads, dst[is_last]))
-        entered, first, left = owners[src[is_first]], dst[is_first], owners[:0]
+        entered, first, left = owners[:0], dst[:0], owners[:0]
+        if len(src):
+            is_first, is_last = chains.follow(src, dst)
+            heads = chains.after(self._firsts_of(owners[src[is_last]]))
+            chains.writes.append((previous, heads, dst[is_last]))
+            entered, first = owners[src[is_first]], dst[is_first]
         if len(gone):
             losing = np.unique(owners[gone])
             heads = chains.close(self._firsts_of(losing))

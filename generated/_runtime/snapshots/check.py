@@ -27,15 +27,17 @@ from .reading import SnapshotFile
 from .saved import Document, Saved, state_key
 
 
-def checked_documents(file: SnapshotFile) -> Saved:
+def checked_documents(file: SnapshotFile, known: Document | None = None) -> Saved:
     """Return what a file says, of which the documents and the tensors' types and shapes are
-    checked, but no tensor is touched; O(header)."""
-    texts = file.metadata
-    schema, state = (
-        parsed_json(texts[name], f"the {name}", file.name)
-        for name in ("schema", "state")
-    )
-    check_schema(schema, file.name)
+    checked, but no tensor is touched; O(header).
+
+    `known`: its schema, if that is known already and right.
+    """
+    schema = known
+    if schema is None:
+        schema = parsed_json(file.metadata["schema"], "the schema", file.name)
+        check_schema(schema, file.name)
+    state = parsed_json(file.metadata["state"], "the state", file.name)
     saved = Saved(file.name, schema, state, file.arrays)
     check_state(saved)
     check_tensors(saved)
