@@ -34,8 +34,8 @@ def elements(kind: CellType, entities: list[int]) -> list[Any]:
         return [b"\xff" * kind.size]
     if kind.base == "entity":
         return entities
-    if kind.base in ("bool", "object", "id"):
-        return {"bool": [True, False], "object": [None], "id": [0]}[kind.base]
+    if kind.base in ("bool", "object"):
+        return [True, False] if kind.base == "bool" else [None]
     dtype = kind.dtype
     if dtype.kind == "f":
         return [float(np.finfo(dtype).max), 0.1, float("nan"), -float("inf")]
