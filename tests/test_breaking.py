@@ -505,6 +505,13 @@ HISTORY: list[Case] = [
         "E951:1",
     ),
     (
+        "of an enum that is gone",
+        USER + ENUM.replace("Mode", "Mode\nrenamed_from: [Way]"),
+        component("removed: [x]\n"),
+        "",
+        "E951:0 E951:2",
+    ),
+    (
         "of components",
         component() + OTHER + REMOVED,
         component() + "---\ncomponent: Thing\n---\nworld: World\n",
