@@ -18,3 +18,12 @@ def library(name: str) -> Any:
         if error.name != name:
             raise
         raise MissingError(f"{name} is not installed (pip install {name})") from None
+
+
+def library_or_none(name: str) -> Any:
+    """Import one of the contenders, or say that it is left out."""
+    try:
+        return library(name)
+    except MissingError as reason:
+        print(f"{name} is left out: {reason}")
+        return None

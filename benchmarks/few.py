@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from _missing import MissingError, library
+from _missing import library_or_none
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, always, heading, machine, show
 
@@ -202,7 +202,12 @@ def query(package: Any, esper: Any) -> Iterator[Case]:
             for _, one, four in world.pairs:
                 x(one) + y(four)
 
-        found: dict[str, Prepare] = {"one by one": always(loop)}
+        def lists(world: Any = world) -> None:
+            columns = world.pairs.one.x.tolist(), world.pairs.four.y.tolist()
+            for x, y in zip(*columns, strict=True):
+                x + y
+
+        found: dict[str, Prepare] = {"one by one": always(loop), "columns as lists": always(lists)}
         if esper:
             esper.clear_database()
             for _ in range(count):
@@ -261,11 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=25)
     options = parser.parse_args()
-    try:
-        esper = library("esper")
-    except MissingError as reason:
-        print(f"esper is left out: {reason}")
-        esper = None
+    esper = library_or_none("esper")
     with tempfile.TemporaryDirectory() as folder:
         package = built(Path(folder), "numpy", SCHEMAS / "few.yaml")
         print(f"{machine()}\n\n{heading(OURS)}")

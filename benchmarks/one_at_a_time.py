@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from _missing import MissingError, library
+from _missing import library_or_none
 from _timing import Case, always, heading, machine, show
 
 from generated import Game, Particle
@@ -193,11 +193,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=25)
     options = parser.parse_args()
-    try:
-        esper = library("esper")
-    except MissingError as reason:
-        print(f"esper is left out: {reason}")
-        esper = None
+    esper = library_or_none("esper")
     print(f"{machine()}\n\n{heading(OURS)}")
     for case in cases(options.rows, esper):
         show(case, options.rounds, OURS)

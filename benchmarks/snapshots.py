@@ -69,7 +69,7 @@ def raw_read(path: Path) -> object:
     """Read a file into new memory."""
     with open(path, "rb", buffering=0) as file:
         data = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
-        view = memoryview(data)
+        view = data.data
         while view:
             view = view[file.readinto(view) :]
     return data
@@ -87,7 +87,6 @@ def measure(what: str, world: Any, path: Path) -> None:
     print(f"  save / write            {saved / raw:6.2f}   ({size / saved / 1024:.2f} GiB/s)")
     saved, raw = best(lambda: world.save(path, codecs=codecs), lambda: raw_write(path, data, True))
     print(f"  save / write, fsync     {saved / raw:6.2f}")
-    del data
     load = World.load
     verified, trusted, raw = best(
         lambda: load(path, codecs=codecs),

@@ -859,7 +859,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         data = self.data
         n, bound = data._n, data._n_grouped
         src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: np.searchsorted(gone, bound)]
+        leaving = gone[: gone.searchsorted(bound)]
         moves = self._plan_moves(src, dst, gone)
         others = self._others if len(leaving) else ()
         parting = [member._plan_leaving(leaving) for member in others]
@@ -911,11 +911,17 @@ class AiStateRef(EntityProxy):
     __slots__ = ()
 
     animation = RowField.of(AiStateManager.animation, AiStateManager.set_animation)
-    energy = RowField.of(AiStateManager.energy, AiStateManager.set_energy)
+    energy = RowField.cell(AiStateManager.energy, AiStateManager.set_energy, _ENERGY)
     goal = ArrayField.of(np.float32, AiStateManager.set_goal)
     loot = RowField.of(AiStateManager.loot, AiStateManager.set_loot)
-    min_drops = RowField.of(AiStateManager.min_drops, AiStateManager.set_min_drops)
-    max_drops = RowField.of(AiStateManager.max_drops, AiStateManager.set_max_drops)
-    chance_of_drop = RowField.of(
-        AiStateManager.chance_of_drop, AiStateManager.set_chance_of_drop
+    min_drops = RowField.cell(
+        AiStateManager.min_drops, AiStateManager.set_min_drops, _MIN_DROPS
+    )
+    max_drops = RowField.cell(
+        AiStateManager.max_drops, AiStateManager.set_max_drops, _MAX_DROPS
+    )
+    chance_of_drop = RowField.cell(
+        AiStateManager.chance_of_drop,
+        AiStateManager.set_chance_of_drop,
+        _CHANCE_OF_DROP,
     )

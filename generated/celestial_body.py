@@ -781,9 +781,11 @@ class CelestialBodyRef(EntityProxy):
 
     __slots__ = ()
 
-    gm = RowField.of(CelestialBodyManager.gm, CelestialBodyManager.set_gm)
+    gm = RowField.cell(CelestialBodyManager.gm, CelestialBodyManager.set_gm, _GM)
     position = ArrayField.of(np.float64, CelestialBodyManager.set_position)
     velocity = ArrayField.of(np.float64, CelestialBodyManager.set_velocity)
     acceleration = ArrayField.of(np.float64, CelestialBodyManager.set_acceleration)
-    radius = RowField.of(CelestialBodyManager.radius, CelestialBodyManager.set_radius)
+    radius = RowField.cell(
+        CelestialBodyManager.radius, CelestialBodyManager.set_radius, _RADIUS
+    )
     name = RowField.of(CelestialBodyManager.name, CelestialBodyManager.set_name)

@@ -332,4 +332,4 @@ class EnergyRef(EntityProxy):
 
     __slots__ = ()
 
-    stored = RowField.of(EnergyManager.stored, EnergyManager.set_stored)
+    stored = RowField.cell(EnergyManager.stored, EnergyManager.set_stored, _STORED)

@@ -1873,19 +1873,27 @@ class EveryTypeRef(EntityProxy):
 
     __slots__ = ()
 
-    flag = RowField.of(EveryTypeManager.flag, EveryTypeManager.set_flag)
-    tiny = RowField.of(EveryTypeManager.tiny, EveryTypeManager.set_tiny)
-    small = RowField.of(EveryTypeManager.small, EveryTypeManager.set_small)
-    medium = RowField.of(EveryTypeManager.medium, EveryTypeManager.set_medium)
-    large = RowField.of(EveryTypeManager.large, EveryTypeManager.set_large)
-    byte = RowField.of(EveryTypeManager.byte, EveryTypeManager.set_byte)
-    word = RowField.of(EveryTypeManager.word, EveryTypeManager.set_word)
-    double_word = RowField.of(
-        EveryTypeManager.double_word, EveryTypeManager.set_double_word
+    flag = RowField.cell(EveryTypeManager.flag, EveryTypeManager.set_flag, _FLAG)
+    tiny = RowField.cell(EveryTypeManager.tiny, EveryTypeManager.set_tiny, _TINY)
+    small = RowField.cell(EveryTypeManager.small, EveryTypeManager.set_small, _SMALL)
+    medium = RowField.cell(
+        EveryTypeManager.medium, EveryTypeManager.set_medium, _MEDIUM
     )
-    quad_word = RowField.of(EveryTypeManager.quad_word, EveryTypeManager.set_quad_word)
-    single = RowField.of(EveryTypeManager.single, EveryTypeManager.set_single)
-    double = RowField.of(EveryTypeManager.double, EveryTypeManager.set_double)
+    large = RowField.cell(EveryTypeManager.large, EveryTypeManager.set_large, _LARGE)
+    byte = RowField.cell(EveryTypeManager.byte, EveryTypeManager.set_byte, _BYTE)
+    word = RowField.cell(EveryTypeManager.word, EveryTypeManager.set_word, _WORD)
+    double_word = RowField.cell(
+        EveryTypeManager.double_word, EveryTypeManager.set_double_word, _DOUBLE_WORD
+    )
+    quad_word = RowField.cell(
+        EveryTypeManager.quad_word, EveryTypeManager.set_quad_word, _QUAD_WORD
+    )
+    single = RowField.cell(
+        EveryTypeManager.single, EveryTypeManager.set_single, _SINGLE
+    )
+    double = RowField.cell(
+        EveryTypeManager.double, EveryTypeManager.set_double, _DOUBLE
+    )
     vector = ArrayField.of(np.float32, EveryTypeManager.set_vector)
     matrix = ArrayField.of(np.float64, EveryTypeManager.set_matrix)
     ones = ArrayField.of(np.int16, EveryTypeManager.set_ones)
@@ -1893,7 +1901,9 @@ class EveryTypeRef(EntityProxy):
     mode = RowField.of(EveryTypeManager.mode, EveryTypeManager.set_mode)
     modes = RowField.of(EveryTypeManager.modes, EveryTypeManager.set_modes)
     access = RowField.of(EveryTypeManager.access, EveryTypeManager.set_access)
-    target = RowField.of(EveryTypeManager.target, EveryTypeManager.set_target)
+    target = RowField.cell(
+        EveryTypeManager.target, EveryTypeManager.set_target, _TARGET
+    )
     targets = RowField.of(EveryTypeManager.targets, EveryTypeManager.set_targets)
     title = RowField.of(EveryTypeManager.title, EveryTypeManager.set_title)
     digest = RowField.of(EveryTypeManager.digest, EveryTypeManager.set_digest)

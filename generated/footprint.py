@@ -537,5 +537,7 @@ class FootprintRef(EntityProxy):
     __slots__ = ()
 
     place = ArrayField.of(np.float32, FootprintManager.set_place)
-    heading = RowField.of(FootprintManager.heading, FootprintManager.set_heading)
-    depth = RowField.of(FootprintManager.depth, FootprintManager.set_depth)
+    heading = RowField.cell(
+        FootprintManager.heading, FootprintManager.set_heading, _HEADING
+    )
+    depth = RowField.cell(FootprintManager.depth, FootprintManager.set_depth, _DEPTH)

@@ -400,4 +400,4 @@ class KinRef(EntityProxy):
 
     __slots__ = ()
 
-    born = RowField.of(KinManager.born, KinManager.set_born)
+    born = RowField.cell(KinManager.born, KinManager.set_born, _BORN)

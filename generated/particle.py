@@ -641,5 +641,5 @@ class ParticleRef(EntityProxy):
 
     position = ArrayField.of(np.float32, ParticleManager.set_position)
     velocity = ArrayField.of(np.float32, ParticleManager.set_velocity)
-    life = RowField.of(ParticleManager.life, ParticleManager.set_life)
+    life = RowField.cell(ParticleManager.life, ParticleManager.set_life, _LIFE)
     colour = ArrayField.of(np.uint8, ParticleManager.set_colour)

@@ -670,7 +670,7 @@ class PointMassRef(EntityProxy):
 
     __slots__ = ()
 
-    mass = RowField.of(PointMassManager.mass, PointMassManager.set_mass)
+    mass = RowField.cell(PointMassManager.mass, PointMassManager.set_mass, _MASS)
     position = ArrayField.of(np.float32, PointMassManager.set_position)
     velocity = ArrayField.of(np.float32, PointMassManager.set_velocity)
     acceleration = ArrayField.of(np.float32, PointMassManager.set_acceleration)

@@ -367,7 +367,7 @@ class PositionManager(Grouped, Sparse, One, Gc):
         data = self.data
         n, bound = data._n, data._n_grouped
         src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: np.searchsorted(gone, bound)]
+        leaving = gone[: gone.searchsorted(bound)]
         moves = self._plan_moves(src, dst, gone)
         others = self._others if len(leaving) else ()
         parting = [member._plan_leaving(leaving) for member in others]

@@ -43,7 +43,8 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ._runtime.instances.one import One
-from ._runtime.kernels.blocks import Cells, LevelBlocks, put_rows, rows_last, take_rows
+from ._runtime.kernels.blocks import Cells, rows_last
+from ._runtime.kernels.levels import LevelBlocks, LevelField, ParentField
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
@@ -168,7 +169,14 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
             ("f4", (4, 4), False),
             ("f4", (4, 4), False),
         )
-        blocks = LevelBlocks(levels, self._parent_column, version, columns, working, 3)
+        fields = (
+            LevelField(0, False, True),
+            ParentField(0, WORLD_ABOVE_ROOTS),
+            LevelField(1, True, False),
+        )
+        blocks = LevelBlocks(
+            levels, self._parent_column, version, columns, working, fields
+        )
         self._kernels["place"] = blocks
         return blocks
 
@@ -519,26 +527,7 @@ class SceneNodeManager(Sparse, One, OwnedChildren, Callback, Release):
         _blocks = data._kernels.get("place")
         if _blocks is None or _blocks.stamp != data._version:
             _blocks = data._place_blocks(self.levels(), data._version)
-        _all_world, _all_local = _blocks.columns
-        for (
-            _rows,
-            _parents,
-            _world_cells,
-            _parent_world_cells,
-            _local_cells,
-            world,
-            _parent_world,
-            local,
-            _tmp,
-            _tmp2,
-            _tmp3,
-            _tmp4,
-        ) in _blocks.views:
-            take_rows(_all_local, _rows, _local_cells)
-            if _parents is None:
-                _parent_world[...] = WORLD_ABOVE_ROOTS
-            else:
-                take_rows(_all_world, _parents, _parent_world_cells)
+        for world, _parent_world, local, _tmp, _tmp2, _tmp3, _tmp4 in _blocks:
             # world = parent.world @ local
             _tmp[...] = _parent_world
             _tmp2[...] = local
@@ -550,7 +539,6 @@ class SceneNodeManager(Sparse, One, OwnedChildren, Callback, Release):
             np.multiply(_tmp[:, 3, None], _tmp2[3], out=_tmp4)
             _tmp3 += _tmp4
             world[...] = _tmp3
-            put_rows(_all_world, _rows, _world_cells)
 
 
 class SceneNodeRef(EntityProxy):

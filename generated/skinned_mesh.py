@@ -842,7 +842,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         with self._dispatch:
             n, bound = data._n, data._n_grouped
             src, dst = fill_parts(gone, bound, n)
-            leaving = gone[: np.searchsorted(gone, bound)]
+            leaving = gone[: gone.searchsorted(bound)]
             moves = self._plan_moves(src, dst, gone)
             others = self._others if len(leaving) else ()
             parting = [member._plan_leaving(leaving) for member in others]
@@ -898,13 +898,21 @@ class SkinnedMeshRef(EntityProxy):
     __slots__ = ()
 
     vertex_buffers = ArrayField.of(np.uint32, SkinnedMeshManager.set_vertex_buffers)
-    index_buffer = RowField.of(
-        SkinnedMeshManager.index_buffer, SkinnedMeshManager.set_index_buffer
+    index_buffer = RowField.cell(
+        SkinnedMeshManager.index_buffer,
+        SkinnedMeshManager.set_index_buffer,
+        _INDEX_BUFFER,
     )
-    shader = RowField.of(SkinnedMeshManager.shader, SkinnedMeshManager.set_shader)
-    material = RowField.of(SkinnedMeshManager.material, SkinnedMeshManager.set_material)
-    bone_count = RowField.of(
-        SkinnedMeshManager.bone_count, SkinnedMeshManager.set_bone_count
+    shader = RowField.cell(
+        SkinnedMeshManager.shader, SkinnedMeshManager.set_shader, _SHADER
     )
-    visible = RowField.of(SkinnedMeshManager.visible, SkinnedMeshManager.set_visible)
+    material = RowField.cell(
+        SkinnedMeshManager.material, SkinnedMeshManager.set_material, _MATERIAL
+    )
+    bone_count = RowField.cell(
+        SkinnedMeshManager.bone_count, SkinnedMeshManager.set_bone_count, _BONE_COUNT
+    )
+    visible = RowField.cell(
+        SkinnedMeshManager.visible, SkinnedMeshManager.set_visible, _VISIBLE
+    )
     resource = RowField.of(SkinnedMeshManager.resource, SkinnedMeshManager.set_resource)

@@ -660,8 +660,16 @@ class SoundSourceRef(EntityProxy):
     __slots__ = ()
 
     clip = RowField.of(SoundSourceManager.clip, SoundSourceManager.set_clip)
-    volume = RowField.of(SoundSourceManager.volume, SoundSourceManager.set_volume)
-    pitch = RowField.of(SoundSourceManager.pitch, SoundSourceManager.set_pitch)
+    volume = RowField.cell(
+        SoundSourceManager.volume, SoundSourceManager.set_volume, _VOLUME
+    )
+    pitch = RowField.cell(
+        SoundSourceManager.pitch, SoundSourceManager.set_pitch, _PITCH
+    )
     offset = ArrayField.of(np.float32, SoundSourceManager.set_offset)
-    elapsed = RowField.of(SoundSourceManager.elapsed, SoundSourceManager.set_elapsed)
-    looping = RowField.of(SoundSourceManager.looping, SoundSourceManager.set_looping)
+    elapsed = RowField.cell(
+        SoundSourceManager.elapsed, SoundSourceManager.set_elapsed, _ELAPSED
+    )
+    looping = RowField.cell(
+        SoundSourceManager.looping, SoundSourceManager.set_looping, _LOOPING
+    )

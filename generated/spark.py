@@ -540,7 +540,7 @@ class SparkManager(Partition, Unowned, Ids):
         data = self.data
         n, bound = data._n, data._n_active
         src, dst = fill_parts(gone, bound, n)
-        active = int(np.searchsorted(gone, bound))
+        active = int(gone.searchsorted(bound))
         moves = self._plan_moves(src, dst, gone)
         try:
             slots = data._id_slot_column[gone]
@@ -600,4 +600,4 @@ class SparkRef(IdProxy):
         SparkManager.set_velocity,
         ArrayField.split((2,), "velocity_x", "velocity_y"),
     )
-    heat = RowField.of(SparkManager.heat, SparkManager.set_heat)
+    heat = RowField.cell(SparkManager.heat, SparkManager.set_heat, _HEAT)

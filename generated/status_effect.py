@@ -662,11 +662,13 @@ class StatusEffectRef(EntityProxy):
     __slots__ = ()
 
     effect = RowField.of(StatusEffectManager.effect, StatusEffectManager.set_effect)
-    strength = RowField.of(
-        StatusEffectManager.strength, StatusEffectManager.set_strength
+    strength = RowField.cell(
+        StatusEffectManager.strength, StatusEffectManager.set_strength, _STRENGTH
     )
-    remaining = RowField.of(
-        StatusEffectManager.remaining, StatusEffectManager.set_remaining
+    remaining = RowField.cell(
+        StatusEffectManager.remaining, StatusEffectManager.set_remaining, _REMAINING
     )
-    caster = RowField.of(StatusEffectManager.caster, StatusEffectManager.set_caster)
-    icon = RowField.of(StatusEffectManager.icon, StatusEffectManager.set_icon)
+    caster = RowField.cell(
+        StatusEffectManager.caster, StatusEffectManager.set_caster, _CASTER
+    )
+    icon = RowField.cell(StatusEffectManager.icon, StatusEffectManager.set_icon, _ICON)

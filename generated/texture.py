@@ -562,10 +562,10 @@ class TextureRef(IdProxy):
 
     __slots__ = ()
 
-    device_handle = RowField.of(
-        TextureManager.device_handle, TextureManager.set_device_handle
+    device_handle = RowField.cell(
+        TextureManager.device_handle, TextureManager.set_device_handle, _DEVICE_HANDLE
     )
-    width = RowField.of(TextureManager.width, TextureManager.set_width)
-    height = RowField.of(TextureManager.height, TextureManager.set_height)
+    width = RowField.cell(TextureManager.width, TextureManager.set_width, _WIDTH)
+    height = RowField.cell(TextureManager.height, TextureManager.set_height, _HEIGHT)
     file = RowField.of(TextureManager.file, TextureManager.set_file)
     staging = RowField.of(TextureManager.staging, TextureManager.set_staging)

@@ -536,7 +536,9 @@ class TileRef(EntityProxy):
 
     __slots__ = ()
 
-    height = RowField.of(TileManager.height, TileManager.set_height)
-    walk_cost = RowField.of(TileManager.walk_cost, TileManager.set_walk_cost)
+    height = RowField.cell(TileManager.height, TileManager.set_height, _HEIGHT)
+    walk_cost = RowField.cell(
+        TileManager.walk_cost, TileManager.set_walk_cost, _WALK_COST
+    )
     flow = ArrayField.of(np.float32, TileManager.set_flow)
-    explored = RowField.of(TileManager.explored, TileManager.set_explored)
+    explored = RowField.cell(TileManager.explored, TileManager.set_explored, _EXPLORED)

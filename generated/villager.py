@@ -851,7 +851,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         data = self.data
         n, bound = data._n, data._n_grouped
         src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: np.searchsorted(gone, bound)]
+        leaving = gone[: gone.searchsorted(bound)]
         moves = self._plan_moves(src, dst, gone)
         others = self._others if len(leaving) else ()
         parting = [member._plan_leaving(leaving) for member in others]
@@ -903,7 +903,7 @@ class VillagerRef(EntityProxy):
 
     __slots__ = ()
 
-    energy = RowField.of(VillagerManager.energy, VillagerManager.set_energy)
+    energy = RowField.cell(VillagerManager.energy, VillagerManager.set_energy, _ENERGY)
     goal = ArrayField.of(np.float32, VillagerManager.set_goal)
     loot = RowField.of(VillagerManager.loot, VillagerManager.set_loot)
     chance_of_drop = RowField.of(

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.policies_package import package
 from tests.held import by_owner, snapshot
+from tests.policies_package import package
 
 Broken = package.BrokenManagerError
 
@@ -63,6 +63,8 @@ def _ticking(function: Any) -> Any:
             CLOCK.tick()
         return function(*args, **kwargs)
 
+    if isinstance(function, np.ufunc):
+        call.reduce = _ticking(function.reduce)  # type: ignore[attr-defined]
     return call
 
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tests.policies_package import ENTITIES, HEIR, MANAGERS, filled, package, populate
 from tests.held import snapshot
+from tests.policies_package import ENTITIES, HEIR, MANAGERS, filled, package, populate
 
 ROWS = 40
 

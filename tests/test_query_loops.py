@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.queried_camp import COUNT, together
+from tests.world_package import world_package
 
 CHANGES: dict[str, Callable[[Any, int], object]] = {
     "an entity dies": lambda world, e: world.destroy(e),
@@ -22,6 +23,33 @@ CHANGES: dict[str, Callable[[Any, int], object]] = {
     "another entity comes": lambda world, e: world.spawn(1, place={}),
     "room is made": lambda world, e: world.place.reserve(1000),
 }
+
+
+WORN_OUT = """
+world: Attic
+entity: {index_bits: 16, generation_bits: 1}
+queries: {olds: {all: [Old]}}
+---
+component: Old
+fields: {age: i32}
+"""
+FOUR = """
+world: Quartet
+queries:
+  one: {all: [A]}
+  three: {all: [A, B, C]}
+  four: {all: [A, B], optional: [C], none: [E], any: [D]}
+---
+component: A
+---
+component: B
+---
+component: C
+---
+component: D
+---
+component: E
+"""
 
 
 def steps_until(query: Any, step: int, change: Callable[[Any], object]) -> list[int]:
@@ -50,6 +78,34 @@ def test_loops_notice_changes_at_the_next_step(change: str, step: int, is_second
     entities = world.movers.rows().entity.tolist()
     seen = steps_until(world.movers, step, partial(CHANGES[change], world))
     assert seen == entities[:step]
+
+
+def test_a_loop_that_began_before_a_change_does_not_begin_behind_it() -> None:
+    world = together()
+    loop = iter(world.movers)
+    world.destroy(world.movers.rows().entity[0])
+    assert len(world.movers) == COUNT - 1  # a new match, which the loop knows nothing of
+    with pytest.raises(RuntimeError, match="iterate over list"):
+        next(loop)
+
+
+def test_entities_that_are_never_used_again_end_loops_too() -> None:
+    world = world_package(WORN_OUT, "loops_worn_out").Attic()
+    es = world.spawn(4, old={}).tolist()
+    for _ in world.olds:
+        world.entities.create()  # ends no loop
+    assert steps_until(world.olds, 2, lambda _: world.destroy(es[3])) == es[:2]
+
+
+def test_loops_over_one_to_four_members_notice_changes_of_each() -> None:
+    world = world_package(FOUR, "loops_four").Quartet()
+    parts = ("a", "b", "c", "d")
+    for query, count in ((world.one, 1), (world.three, 3), (world.four, 4)):
+        for name in parts[:count]:
+            world.spawn(3, **{part: {} for part in parts})
+            manager = getattr(world, name)
+            assert len(list(query)) >= 3
+            assert len(steps_until(query, 1, manager.remove)) == 1
 
 
 def test_loops_over_many_notice_changes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,6 +191,16 @@ def test_slots_and_attributes_of_subclasses() -> None:
     assert not hasattr(again, "unset")
 
 
+def test_worlds_that_are_not_empty_at_first() -> None:
+    class Peopled(Town):  # type: ignore[misc, valid-type]
+        def __init__(self) -> None:
+            super().__init__()
+            self.spawn(3)
+
+    with pytest.raises(TypeError, match=r"Peopled\(\) is not empty"):
+        through_bytes(Peopled())
+
+
 def forged(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
     """Return a file with another `state`, whose header is right all the same."""
     size = int.from_bytes(data[:8], "little")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import threading
 import zlib
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -136,6 +137,29 @@ def test_writers_may_write_less_than_they_are_given() -> None:
 
     plan(town()[1]).write_to(write)
     assert bytes(written) == blob()
+
+
+def test_what_a_writer_raises_passes_through_and_no_thread_stays() -> None:
+    class FullDisk(io.BytesIO):
+        def write(self, data: Any, /) -> int:
+            raise OSError("No space left on device")
+
+    before = threading.active_count()
+    with pytest.raises(OSError, match="No space left"):
+        plan(town(200_000)[1]).write_into(FullDisk())
+    assert threading.active_count() == before
+
+
+def test_files_are_written_though_no_thread_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    file = io.BytesIO()
+    plan(town(200_000)[1]).write_into(file)
+    assert file.getvalue() == blob(200_000)
 
 
 def test_every_type_has_its_name() -> None:

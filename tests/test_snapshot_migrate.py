@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -379,6 +380,72 @@ def test_handles_of_other_bits() -> None:
         new.entities.create()
     back = loaded(new, body(text, rest=bits % (32, 32)))
     assert back.entities.create() == 1 << 32 | 4
+
+
+def test_dead_owners_that_do_not_fit_the_new_bits() -> None:
+    rest = "---\nworld: Game\nentity: {index_bits: %d}\n"
+    old = world(body("x: i8, mate: entity", "ids: true", rest % 32))
+    es = old.entities.create_many(6)
+    old.body.create_many(es, x=range(6), mate=es)
+    old.entities.destroy_many(es[3:])
+    old.entities.destroy(es[0])
+    new = loaded(old, body("x: i8, mate: entity", "ids: true", rest % 2))
+    assert new.body.data.x.tolist() == [0, 1, 2, 3]
+    assert new.body.resolve_many(old.body.id_of_many(np.arange(6))).tolist() == [
+        0,
+        1,
+        2,
+        3,
+        NIL,
+        NIL,
+    ]
+    why = refused(old, body("x: i8, mate: entity", "destroy: manual", rest % 2))
+    assert why == "body.entity[4]: the dead entity 0x100000004 does not fit the new bits"
+    less = loaded(old, body("x: i8, mate: entity", "destroy: callback", rest % 2))
+    assert less.body.data.x.tolist() == [1, 2]
+
+
+def test_worn_out_slots_stay_worn_out() -> None:
+    old = world(body("x: i8", "ids: true"))
+    es = old.entities.create_many(3)
+    old.body.create_many(es, x=range(3))
+    old.body.data._id_generation_column[1] = 0xFFFF_FFFF
+    last = old.body.id_of(1)
+    old.entities.destroy_many(es[:2])
+    new = loaded(old, body("x: i8", "ids: true\ndestroy: callback"))
+    assert new.body.resolve(last) == NIL
+    made = new.body.create_many(new.entities.create_many(3))
+    assert new.body.id_of_many(made).tolist() == [2 << 32, 1 << 32 | 3, 1 << 32 | 4]
+
+
+def test_a_snapshot_of_newer_schemas() -> None:
+    rest = "---\nenum: Mode\nvalues: [idle, run, fly]\n---\ncomponent: Newest\n"
+    newer = filled(body("x: f32, y: i8, mode: Mode", rest=rest), 2, mode=1)
+    older = body("x: f32, mode: Mode", rest="---\nenum: Mode\nvalues: [idle, run]\n")
+    assert loaded(newer, older).body.data.mode.tolist() == [1, 1]
+    newer.body.data.mode = 2
+    newer.body.data.y = 3
+    newer.newest.create(newer.entities.create())
+    assert 'drop=["newest", "body.y", "Mode.fly"]' in refused(newer, older)
+
+
+def test_a_file_is_mapped_and_read_alike(tmp_path: Path) -> None:
+    old = filled(body("x: f32, y: i8"), 100, x=3)
+    path = tmp_path / "town.snap"
+    old.save(path)
+    before = path.read_bytes()
+    kind = package(body("x: f64, y: i8, z: i8")).World
+    for options in ({"mmap": True}, {"mmap": True, "verify": True}, {"verify": False}, {}):
+        new = kind.load(path, **options)
+        new.body.data.y += 1
+        assert new.body.data.x.tolist() == [3] * 100
+        assert new.body.data.y.tolist() == [1] * 100
+    assert path.read_bytes() == before
+    text = body("x: f32, y: {type: bool}")
+    old.body.data.y[7] = 2
+    old.save(path)
+    with pytest.raises(ValueError, match=r"^town.snap: body.y\[7\]: 2 does not fit bool$"):
+        package(text).World.load(path)
 
 
 def test_noted_entities_follow() -> None:

@@ -142,6 +142,28 @@ def test_arrays_are_converted_by_the_same_rules() -> None:
             seen(town(), lambda old, f=field, v=values: old["Body"].__setitem__(f, v), text)
 
 
+def test_what_is_changed_in_place_must_be_what_the_field_holds() -> None:
+    def change(field: str, value: Any) -> Any:
+        def into(old: Any) -> None:
+            old["Body"][field][1] = value
+
+        return into
+
+    for field, value, why in (
+        ("mode", 1, r"body.mode\[1\]: 1 is no member"),
+        ("name", b"\xff", r"body.name\[1\]: .*UTF-8"),
+        ("name", b"a\0b", r"body.name\[1\]: .*NUL"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            seen(town(), change(field, value))
+    with pytest.raises(TypeError, match=r"Body.thing: no field holds object"):
+        seen(town(), change("thing", 5))
+    unique = OLD.replace("default: 2.0", "default: 2.0, unique: true")
+    old = loaded(town(), unique, codecs=CODECS)
+    with pytest.raises(ValueError, match=r"body.x\[2\]: 3.0 is the value of row 1 too"):
+        seen(old, change("x", 3), unique + "---\ncomponent: Another\n")
+
+
 def test_enum_cells_that_are_only_looked_at_stay_members() -> None:
     def look(snapshot: Any) -> None:
         _ = snapshot["Body"]["mode"].tolist(), snapshot["Body"]["mate"]

@@ -37,7 +37,7 @@ POLICY = Policy(
         "plan_removal": """
             n, bound = data._n, data._n_grouped
             src, dst = fill_parts(gone, bound, n)
-            leaving = gone[: np.searchsorted(gone, bound)]
+            leaving = gone[: gone.searchsorted(bound)]
             moves = self._plan_moves(src, dst, gone)
             others = self._others if len(leaving) else ()
             parting = [member._plan_leaving(leaving) for member in others]

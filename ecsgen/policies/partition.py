@@ -64,7 +64,7 @@ POLICY = Policy(
         "plan_removal": """
             n, bound = data._n, data._n_active
             src, dst = fill_parts(gone, bound, n)
-            active = int(np.searchsorted(gone, bound))
+            active = int(gone.searchsorted(bound))
             moves = self._plan_moves(src, dst, gone)
         """,
         "close_one": """

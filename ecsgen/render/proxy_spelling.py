@@ -16,6 +16,8 @@ from ecsgen.schema.names import OWN_ACCESSORS
 def field_line(spelling: Spelling, manager: str) -> str:
     """Return the statement that makes a proxy's field of a manager's accessor and setter."""
     read, write = f"{manager}.{spelling.name}", f"{manager}.set_{spelling.name}"
+    if reads_its_cell(spelling):
+        return call(f"{spelling.name} = RowField.cell", [read, write, spelling.constant], 4)
     if not shows_view(spelling):
         return call(f"{spelling.name} = RowField.of", [read, write], 4)
     is_cold = isinstance(spelling, ColdField | SplitColdField)
@@ -52,6 +54,13 @@ def shows_view(spelling: Spelling) -> bool:
     assert spelling.field is not None
     kind = spelling.field.type
     return bool(kind.shape) and kind.base in (Base.INT, Base.FLOAT)
+
+
+def reads_its_cell(spelling: Spelling) -> bool:
+    """Whether a manager's accessor returns the cell as it is, and its setter writes no other."""
+    assert spelling.field is not None
+    is_alone = not spelling.field.unique and not isinstance(spelling, ColdField | SplitColdField)
+    return is_alone and spelling.has_cells and not spelling.is_packed and not spelling.is_enum
 
 
 def split_view(spelling: Spelling) -> list[str]:

@@ -47,9 +47,9 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
         "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
         "FamilyLinks Field FloatField RowsByClass Group GroupMember GroupedColumns HandleField "
         "IdArray GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
-        "LevelBlocks LevelCache Links LivingEntities MIN_FREE ObjectField "
-        "ONE_GENERATION OwnedRows "
-        "PAGE Remap ROUNDS Rows SCAN ShapedField SLOT_BITS SLOT_MASK Subscription TextField "
+        "LevelBlocks LevelCache LevelField Links LivingEntities MIN_FREE ObjectField "
+        "ONE_GENERATION OwnedRows Copied ParentField PAGE Remap ROUNDS Rows SCAN ShapedField "
+        "SLOT_BITS SLOT_MASK Subscription TextField "
         "WORN_OUT FieldTable FrontColumns ColdRows Manager Planned"
     ),
     "what their runtime defines for archetypes": _words(
@@ -71,7 +71,7 @@ CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "what their runtime defines for one row or entity at a time": _words(
         "ArrayField CellView ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
-        "EntityProxy EntityViewBase EntityWorld RowsByClass IdProxy LateRow ManagedPart "
+        "EntityProxy EntityViewBase EntityWorld RowsByClass IdProxy LateRow ManagedPart PlainRow "
         "ManagedProxy PLAIN ProxyField ProxyT RowField RowProxy AddedRows SeveralRows"
     ),
     "builtins": _words(
@@ -113,8 +113,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "row_in_use rows_spanned unshared whole_count without_views worn_out"
     ),
     "functions that kernels call": _words(
-        "added as_integers averaged largest planes put_rows put_where rows_below rows_last "
-        "smallest take_rows"
+        "added as_integers averaged largest planes put_where rows_below rows_last " "smallest"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation newer older"),
     "decorators in generated code": _words("contextmanager overload property"),

@@ -215,10 +215,10 @@ class Manager(FixedParts, ABC):
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         """Check columns for `count` new rows; fields that are not given take their defaults."""
         buffer = self.data._buffer
-        return {
-            name: field.many(given.get(name, default), count, buffer)
-            for name, (field, default) in self._CONVERTERS.items()
-        }
+        columns: Columns = {}
+        for name, (field, default) in self._CONVERTERS.items():
+            columns[name] = field.many(given.get(name, default), count, buffer)
+        return columns
 
     @property
     def _is_watched(self) -> bool:
@@ -236,7 +236,14 @@ class Manager(FixedParts, ABC):
     def _has_room(self, count: int) -> bool:
         """Return whether so many more rows surely need no memory."""
         data = self.data
-        return data._rows_for(count) <= data._allocated
+        return data._n + count <= data._allocated
+
+    @per_class
+    def _takes_few(self, count: int) -> bool:
+        """Return whether so many entities may each get a row one after the other, all or none:
+        nothing is locked, no callback would see some of them, and no memory is needed.
+        """
+        return not self._locks and self._SINGLY and self._has_room(count)
 
     def _destroy_few(self, rows: list[int]) -> bool:
         """Remove a few rows, the last one first, and return True, if that is plain.
@@ -244,7 +251,7 @@ class Manager(FixedParts, ABC):
         It is if it leaves the others where the bulk way does: the last ones in the holes, in
         ascending order.
         """
-        if not self._BY_ROW or self._is_watched:
+        if not self._BY_ROW or (self._RELEASES and self._is_watched):
             return False
         data, ordered = self.data, sorted(rows, reverse=True)
         used = self._used_cells()
@@ -272,11 +279,12 @@ class Manager(FixedParts, ABC):
         self, count: int, given: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]] | None:
         """Return the fields of each of a few rows that are plain to create one by one."""
-        if self._locks or not self._BY_ROW or self._is_watched:
+        if self._locks or not self._BY_ROW:
             return None
-        if not self._has_room(count):
+        fields = few_values(self._CONVERTERS, given, count)  # arrays are told at once
+        if fields is None or (self._RELEASES and self._is_watched):
             return None
-        return few_values(self._CONVERTERS, given, count)
+        return fields if self._has_room(count) else None
 
     def _used_cells(self) -> memoryview[Any] | None:
         """Return what is not 0 where a row is in use, if there are holes."""

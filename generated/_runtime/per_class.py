@@ -6,7 +6,7 @@ managers share meets twenty, and fits none: a lookup takes a third longer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -34,10 +34,17 @@ def copy_methods(owner: type[Any]) -> None:
             setattr(owner, name, with_own_code(method))
 
 
-def with_own_code(method: FunctionType) -> FunctionType:
-    """Return a function with code of its own; `super()` in it means what it did."""
+def with_own_code(
+    method: FunctionType, attributes: Mapping[str, str] | None = None
+) -> FunctionType:
+    """Return a function with code of its own; `super()` in it means what it did.
+
+    `attributes`: what it is to read or write instead of some attributes.
+    """
+    others = attributes or {}
+    names = tuple(others.get(name, name) for name in method.__code__.co_names)
     copy = FunctionType(
-        method.__code__.replace(),
+        method.__code__.replace(co_names=names),
         method.__globals__,
         method.__name__,
         method.__defaults__,

@@ -20,8 +20,8 @@ GROUPS = (
         ),
         Mutant(
             "a column is copied from a wrong place",
-            r"column\.offset\(held\)",
-            "column.offset(capacity)",
+            r"column\.before \* held",
+            "column.before * capacity",
         ),
         Mutant("saved rows are not loaded", r"\[: len\(saved\)\] = saved", "[:0] = saved[:0]"),
         Mutant("it grows by little", r"min\(2 \* allocated, ", "min(allocated, "),
@@ -111,12 +111,14 @@ GROUPS = (
         Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
         Mutant(
             "survivors in the wrong order",
-            r"np\.flatnonzero\(tail\) \+ kept",
-            "np.flatnonzero(tail)[::-1] + kept",
+            r"\(~leaves\)\.nonzero\(\)\[0\] \+ kept",
+            "(~leaves).nonzero()[0][::-1] + kept",
         ),
         Mutant("the last one that stays does not move", r"if kept == 0:", "if kept <= 1:"),
         Mutant(
-            "orders that are no permutation", r"len\(given\) != n or not seen\.all\(\)", "False"
+            "orders that are no permutation",
+            r"len\(given\) != n or not np\.logical_and\.reduce\(seen\)",
+            "False",
         ),
     ),
     module(

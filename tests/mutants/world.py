@@ -26,8 +26,8 @@ GROUPS = (
         Mutant("failures stop the others", r"with self\.entities\.dispatch:", "if True:"),
         Mutant(
             "callbacks write to what is spawned",
-            r"any\(self\._managers\[row\]\._is_watched for row in rows\)",
-            "False",
+            r"manager\._RELEASES and manager\._is_watched:$",
+            "False:",
         ),
         Mutant(
             "a manager is left out of the sum",

@@ -1,8 +1,8 @@
-"""A kernel that reads parents: level by level from the roots, rows gathered and put back."""
+"""A kernel that reads parents: level by level from the roots, on rows that are gathered."""
 
 from __future__ import annotations
 
-from ecsgen.model.programs import OWN, PARENT, FieldValue
+from ecsgen.model.programs import PARENT, FieldValue
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import for_macro
@@ -18,8 +18,11 @@ class LevelMethod(KernelMethod):
 
     @property
     def names(self) -> list[str]:
-        cells = [self._cells(slot.name) for slot in self._gathered_into]
-        return ["_rows", "_parents", *cells, *(slot.name for slot in self.slots)]
+        return [slot.name for slot in self.slots]
+
+    @property
+    def blocks(self) -> str:
+        return "_blocks"
 
     @property
     def slots(self) -> list[Slot]:
@@ -36,46 +39,22 @@ class LevelMethod(KernelMethod):
         """The columns, once for fields of rows and of their parents."""
         return [*dict.fromkeys(FieldValue(f.type, f.name) for f in self.fields)]
 
-    def _cells(self, name: str) -> str:
-        """The name of what a field is gathered into, item by item."""
-        return f"_{name.removeprefix('_')}_cells"
-
     @property
     def constants(self) -> list[str]:
         """What the roots read of a shaped field."""
         return [self._above_roots(field)[1] for field in self._of_parents if field.type.shape]
 
     @property
-    def before_loop(self) -> list[str]:
-        """The items of whole columns."""
-        names = ", ".join(f"_all_{field.name}" for field in self._whole)
-        only = len(self._whole) == 1
-        return [f"({names},) = _blocks.columns" if only else f"{names} = _blocks.columns"]
-
-    @property
-    def beginning(self) -> list[str]:
-        """Rows and their parents' rows are gathered."""
-        gathered = [f for f in self.fields if f.owner == OWN and self.is_gathered(f)]
-        lines = [self._taken(f.name, "_rows", f.name) for f in gathered]
-        roots = [f"    _parent_{f.name}[...] = {self._above_roots(f)[0]}" for f in self._of_parents]
-        others = [
-            f"    {self._taken(f.name, '_parents', f'_parent_{f.name}')}" for f in self._of_parents
-        ]
-        return [*lines, "if _parents is None:", *roots, "else:", *others]
-
-    @property
-    def ending(self) -> list[str]:
-        """What was written goes back."""
-        return [
-            f"put_rows(_all_{name}, _rows, {self._cells(name)})" for name in self._program.writes
-        ]
-
-    def _taken(self, column: str, rows: str, into: str) -> str:
-        return f"take_rows(_all_{column}, {rows}, {self._cells(into)})"
-
-    @property
     def _of_parents(self) -> list[FieldValue]:
         return [field for field in self.fields if field.owner == PARENT]
+
+    def _moved(self, field: FieldValue) -> str:
+        """How a field comes to a block and goes back, as an expression."""
+        column = self._whole.index(FieldValue(field.type, field.name))
+        if field.owner == PARENT:
+            return f"ParentField({column}, {self._above_roots(field)[0]})"
+        is_written = field.name in self._program.writes
+        return f"LevelField({column}, {self.is_gathered(field)}, {is_written})"
 
     def _above_roots(self, field: FieldValue) -> tuple[str, str]:
         """What roots read, as an expression, and the constant that it needs."""
@@ -110,9 +89,10 @@ class LevelMethod(KernelMethod):
     def cut_body(self) -> list[str]:
         columns = [self._views.column(field, "self") for field in self._whole]
         arguments = ["levels", "self._parent_column", "version", "columns", "working"]
-        arguments.append(str(len(self._gathered_into)))
+        arguments.append("fields")
         return [
             for_macro(collection("columns = ", columns, 8)),
             self.working,
+            for_macro(collection("fields = ", [self._moved(field) for field in self.fields], 8)),
             for_macro(call("blocks = LevelBlocks", arguments, 8)),
         ]

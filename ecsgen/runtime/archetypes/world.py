@@ -186,12 +186,13 @@ class ArchetypeWorld(EntityWorld):
         return chain(super()._members(), self._chunked.items())
 
     def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
+        if self._chunked.keys().isdisjoint(given):
+            return super()._checked(n, given)
         chunked = {row: given[row] for row in given if row in self._chunked}
         managed = {row: given[row] for row in given if row not in self._chunked}
         parts = super()._checked(n, managed)
-        if chunked:
-            rows = SpawnedRows(self._store, n, chunked, self._is_watched(managed))
-            parts.append((rows, {}))
+        rows = SpawnedRows(self._store, n, chunked, self._is_watched(managed))
+        parts.append((rows, {}))
         return parts
 
     def _holder(self, component: RowClass) -> Any:

@@ -67,7 +67,7 @@ def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
 
 def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
     """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
-    start = column.offset(capacity)
+    start = column.before * capacity  # `offset`, without the time that a call takes
     part = buffer[start : start + column.nbytes * capacity]
     cells = part.view(column.dtype)
     return cells.reshape(capacity, *column.shape) if column.shape else cells
@@ -82,9 +82,11 @@ def copy_rows(
     n: int,
 ) -> None:
     """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
+    if n == 0:
+        return
     for column in layout:
         size = column.nbytes * n
-        source, target = column.offset(held), column.offset(capacity)
+        source, target = column.before * held, column.before * capacity
         new[target : target + size] = old[source : source + size]
 
 

@@ -41,17 +41,12 @@ def fields_given(
     return dict(zip(names, given, strict=True))
 
 
-def values_given(given: GivenRows) -> Iterable[Any]:
-    """Return the values of columns, or of a row."""
-    return given.values() if isinstance(given, Mapping) else given
-
-
 def known_fields(component: type[tuple[Any, ...]], fields: object) -> Mapping[str, Any]:
     """Return fields by name; TypeError for one that there is not, or for no mapping.
 
     The component is given by its row class, a NamedTuple.
     """
-    if not isinstance(fields, Mapping):
+    if not isinstance(fields, (dict, Mapping)):  # a dict is quickly seen
         kind = type(fields).__name__
         raise TypeError(f"{component.__name__} takes a dict of its fields, not {kind}")
     known: tuple[str, ...] = component._fields  # type: ignore[attr-defined]  # see above

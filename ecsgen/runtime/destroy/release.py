@@ -11,6 +11,7 @@ import numpy as np
 from ..callbacks import Callbacks, Subscription
 from ..handles import Columns, Instance, RowArray
 from ..manager import Manager
+from ..per_class import per_class
 from ..state import NO_SLOTS
 
 
@@ -46,6 +47,12 @@ class Release(Manager):
     @property
     def _is_watched(self) -> bool:
         return bool(self._released.entries)
+
+    @per_class
+    def _takes_few(self, count: int) -> bool:
+        if self._released.entries or self._locks:
+            return False
+        return self._SINGLY and self._has_room(count)
 
     def _release(self, rows: RowArray) -> None:
         """Tell the callbacks of rows about to go."""

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..broken import break_down
 from ..callbacks import Dispatch, Subscription
 from ..errors import CapacityError, StaleEntityError
+from ..few import few_numbers
 from ..handles import Entity, EntityArray
 from .arrays import all_different, are_held, first_repeat, without_repeats
 from .deaths import Deaths, Follower, Remove, only
@@ -50,6 +51,8 @@ class EntityManager(LivingEntities):
         super().__init__()
         self.dispatch = Dispatch(self._destroy_queued)
         self._callbacks = Deaths()
+        self._clean = -1
+        """How many had died when no manager of the world that collects had rows of the dead."""
 
     def create(self) -> Entity:
         """Create an entity. O(1) amortised.
@@ -155,6 +158,9 @@ class EntityManager(LivingEntities):
         With `repeats`, entities may be given more than once and die once: O(k log k).
         Raises what `destroy` does; StaleEntityError for a repeated entity, too.
         """
+        few = few_numbers(es)
+        if few and self._destroy_few(few, repeats):
+            return
         es = self.require_many(es)
         ascending = bool((es[1:] > es[:-1]).all())
         if not ascending and not all_different(_indices(es), self._n_used):
@@ -167,6 +173,32 @@ class EntityManager(LivingEntities):
             self._destroy_announced(es.copy())
         else:
             self._kill(es)
+
+    def _destroy_few(self, es: list[int], repeats: bool = False) -> bool:
+        """Destroy a few entities, together and in this order, and return True; if one is dead or,
+        without `repeats`, given twice, do nothing."""
+        cells, used = self._cells, self._n_cells
+        for e in es:
+            index = e & INDEX_MASK
+            if index >= used or cells[index] != e:
+                return False
+        if len(es) > 1:
+            distinct = dict.fromkeys(es)
+            if len(distinct) < len(es):
+                if not repeats:
+                    return False
+                es = [*distinct]
+        if self.dispatch.depth or self._callbacks.entries:
+            self._destroy_announced(np.array(es, np.uint64))
+            return True
+        self._free.reserve(self._free.count + len(es))
+        try:
+            for e in es:
+                self._free_index(e, e & INDEX_MASK)
+        except BaseException:
+            break_down(self)
+            raise
+        return True
 
     def on_destroy(self, callback: Callable[[EntityArray], object]) -> Subscription:
         """Call `callback` with an array of the entities just destroyed, each time."""

@@ -192,7 +192,7 @@ def joined_at(rows: RowArray, start: int) -> tuple[RowArray, RowArray]:
     outside = rows >= end
     in_the_way = np.ones(end - start, np.bool_)
     in_the_way[rows[~outside] - start] = False
-    displaced = np.flatnonzero(in_the_way) + start
+    displaced = in_the_way.nonzero()[0] + start
     src = np.concatenate((rows[moving], displaced))
     dst = np.concatenate((wanted[moving], rows[outside]))
     return src, dst

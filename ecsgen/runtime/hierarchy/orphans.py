@@ -11,6 +11,9 @@ from ..state import NO_SLOTS
 from .children import OwnedChildren
 from .links import among
 
+_FEW: Final = 256
+"""So many are compared in a tenth of the time that `setdiff1d` takes for any."""
+
 NO_ENTITIES: Final = np.empty(0, np.uint64)
 NO_ENTITIES.flags.writeable = False
 
@@ -34,7 +37,7 @@ class OrphansDie(OwnedChildren):
         if not is_below.any():
             return NO_ENTITIES
         owners = data._entity_column[gone]
-        orphans = np.setdiff1d(owners[is_below], owners[~is_below])
+        orphans = _difference(owners[is_below], owners[~is_below])
         orphans = orphans[self._entities.alive_many(orphans)]
         if len(orphans) and not self._dispatch.running:
             self._entities._callbacks.check()
@@ -51,3 +54,10 @@ class OrphansDie(OwnedChildren):
         except BaseException:
             self._break()  # the rows are gone, and somebody lives who should not
             raise
+
+
+def _difference(ones: EntityArray, others: EntityArray) -> EntityArray:
+    """Return those of the first that are not among the others, ascending, each once."""
+    if len(ones) > _FEW:
+        return np.setdiff1d(ones, others)
+    return np.array(sorted({*ones.tolist()}.difference(others.tolist())), np.uint64)

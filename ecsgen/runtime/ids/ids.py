@@ -132,7 +132,7 @@ class IdRows(Rows):
         first_generation = max(self._first_generation, int(dropped.max()))
         free = np.ones(peak, np.bool_)
         free[used] = False
-        self._id_slot_column[n:peak] = np.flatnonzero(free)
+        self._id_slot_column[n:peak] = free.nonzero()[0]
         self._first_generation = first_generation
         self._peak = self._slots = peak
 
@@ -188,6 +188,11 @@ class Ids(IdCalls, Packed):
 
     __slots__ = NO_SLOTS
     data: IdRows
+
+    @per_class
+    def _has_room(self, count: int) -> bool:
+        data = self.data
+        return data._rows_for(count) <= data._allocated
 
     @per_class
     def id_of(self, row: int, /) -> Id:

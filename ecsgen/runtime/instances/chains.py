@@ -41,7 +41,7 @@ def chain_lengths(
 ) -> RowArray:
     """Return the length of each entity's chain, shape (k,); O(k), O(n log n) for long ones."""
     counts = np.zeros(len(entities), np.intp)
-    active = np.flatnonzero(heads != NIL)
+    active = (heads != NIL).nonzero()[0]
     here = heads[active]
     for _ in range(ROUNDS):
         if len(active) == 0:
@@ -71,14 +71,14 @@ def chain_rows(
             break
         found.append(here)
     else:
-        found.append(np.flatnonzero(np.isin(owners, wanted)))
+        found.append(np.isin(owners, wanted).nonzero()[0])
     return np.unique(np.concatenate(found))
 
 
 def first_rows(nexts: Links, previous: Links) -> RowArray:
     """Return the first row of every chain, ascending; O(rows)."""
     is_first: NDArray[np.bool_] = nexts[previous] == NIL
-    return np.flatnonzero(is_first)
+    return is_first.nonzero()[0]
 
 
 def linked(
@@ -88,11 +88,11 @@ def linked(
 
     Returns what is to be written, and each chain's first row, last row and owner.
     """
-    order = np.argsort(owners, kind="stable")
+    order = owners.argsort(kind="stable")
     owners, ordered = owners[order], rows[order]
-    starts = np.ones(len(rows), np.bool_)
-    starts[1:] = owners[1:] != owners[:-1]
-    ends = np.roll(starts, -1)
+    starts, ends = np.empty((2, len(rows)), np.bool_)
+    starts[:1] = ends[-1:] = True
+    starts[1:] = ends[:-1] = owners[1:] != owners[:-1]
     first, last = ordered[starts], ordered[ends]
     writes: list[Write] = [
         (nexts, ordered[:-1], ordered[1:]),
@@ -129,7 +129,7 @@ class Redirect:
             self._table[n] = NIL  # where NIL is clipped to
             self._table[keys] = values
         else:
-            order = np.argsort(keys)
+            order = keys.argsort()
             self._keys = keys[order]
             self._values = values[order]
 
@@ -139,7 +139,7 @@ class Redirect:
             return self._table.take(rows, mode="clip")
         if len(self._keys) == 0:
             return rows
-        place = np.searchsorted(self._keys, rows)
+        place = self._keys.searchsorted(rows)
         np.minimum(place, len(self._keys) - 1, out=place)
         return np.where(self._keys[place] == rows, self._values[place], rows)
 
@@ -212,11 +212,11 @@ class Rewiring:
 
 def _bridged(neighbours: RowArray, gone: RowArray) -> RowArray:
     """Return, for each row of `gone`, the first row along its neighbours that stays, or NIL."""
-    place = np.searchsorted(gone, neighbours)
+    place = gone.searchsorted(neighbours)
     np.minimum(place, len(gone) - 1, out=place)
-    active = np.flatnonzero(gone[place] == neighbours)
-    jump = np.full(len(gone), -1, np.intp)
-    jump[active] = place[active]
+    goes_too = gone[place] == neighbours
+    active = goes_too.nonzero()[0]
+    jump = np.where(goes_too, place, -1)
     while len(active):
         through = jump[active]
         neighbours[active], jump[active] = neighbours[through], jump[through]

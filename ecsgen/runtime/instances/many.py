@@ -211,10 +211,12 @@ class Many(Mapped):
         chains = Rewiring(
             data._next_column, data._previous_column, moves, gone, data._n
         )
-        is_first, is_last = chains.follow(src, dst)
-        heads = chains.after(self._firsts_of(owners[src[is_last]]))
-        chains.writes.append((data._previous_column, heads, dst[is_last]))
-        entered, first, left = owners[src[is_first]], dst[is_first], owners[:0]
+        entered, first, left = owners[:0], dst[:0], owners[:0]
+        if len(src):
+            is_first, is_last = chains.follow(src, dst)
+            heads = chains.after(self._firsts_of(owners[src[is_last]]))
+            chains.writes.append((previous, heads, dst[is_last]))
+            entered, first = owners[src[is_first]], dst[is_first]
         if len(gone):
             losing = np.unique(owners[gone])
             heads = chains.close(self._firsts_of(losing))

@@ -50,41 +50,6 @@ class Blocks:
         ]
 
 
-class LevelBlocks(Blocks):
-    """Rows of a hierarchy with their parents, from the roots down, and working memory.
-
-    A block has the rows of one level, their parents (None for roots), the items of that memory
-    which takes fields, and its memory, which begins with these.
-    """
-
-    __slots__ = ("columns",)
-
-    def __init__(
-        self,
-        levels: Sequence[RowArray],
-        parents: NDArray[Any],
-        stamp: int,
-        columns: Sequence[NDArray[Any]],
-        working: Sequence[Cells],
-        fields: int,
-    ) -> None:
-        self.stamp = stamp
-        self.columns = [row_cells(column) for column in columns]
-        size = block_rows(working_bytes(working))
-        size = min(size, max((len(level) for level in levels), default=0))
-        memory = [working_memory(cells, size) for cells in working]
-        self.nbytes = sum(array.nbytes for array in memory)
-        self.views = []
-        for depth, level in enumerate(levels):
-            for start in range(0, len(level), size or 1):
-                rows = level[start : start + size]
-                above = parents[rows].astype(np.intp) if depth else None
-                self.nbytes += rows.nbytes if depth else 0
-                views = [array[..., : len(rows)] for array in memory]
-                cells = (row_cells(view) for view in views[:fields])
-                self.views.append((rows, above, *cells, *views))
-
-
 def working_bytes(working: Sequence[Cells]) -> int:
     """Return the bytes of working memory that go with one row."""
     return sum(cells_bytes(cells[1], cells[0]) for cells in working)
@@ -183,7 +148,7 @@ def put_rows(
     """Copy a block over rows of a column; both as `row_cells` has them."""
     for cells, copy in zip(target, values, strict=True):
         if cells.dtype.kind == "V":  # `put` takes half the time
-            np.put(cells, rows, copy, mode="clip")
+            cells.put(rows, copy, "clip")
         else:
             cells[rows] = copy
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from itertools import repeat
 from operator import index
 from typing import Any
 
@@ -93,7 +94,7 @@ class Hash(Mapped):
 
 def hash_lookup(rows: dict[int, Instance], entities: EntityArray) -> RowArray:
     """Return the row of each entity, NIL where it has none; 0.1 µs and more per entity."""
-    found = (rows.get(entity, NIL) for entity in entities.tolist())
+    found = map(rows.get, entities.tolist(), repeat(NIL))
     return np.fromiter(found, np.intp, len(entities))
 
 

@@ -25,7 +25,7 @@ def fill_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
     inactive part now: they are holes of that part, like those of its own rows that
     leave.
     """
-    split = int(np.searchsorted(gone, bound))
+    split = int(gone.searchsorted(bound))
     src, dst = fill(gone[:split], bound)
     start = bound - split
     holes = np.concatenate((np.arange(start, bound), gone[split:]))
@@ -38,7 +38,7 @@ def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
     outside = np.ones(end - start, np.bool_)
     inside = rows[(rows >= start) & (rows < end)]
     outside[inside - start] = False
-    leaving = np.flatnonzero(outside) + start
+    leaving = outside.nonzero()[0] + start
     coming = rows[(rows < start) | (rows >= end)]
     return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
 

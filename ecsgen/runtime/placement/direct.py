@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import index
 from typing import Any, Final
 
@@ -51,25 +51,19 @@ class DirectRows(OwnedRows):
         return self._entity_column[: self._n].astype(np.bool_)
 
     def _used_rows(self) -> RowArray:
-        return np.flatnonzero(self._entity_column[: self._n])
+        return self._entity_column[: self._n].nonzero()[0]
 
-    def _saved_columns(self) -> dict[str, NDArray[Any]]:
-        """Return columns with zeros where no row is in use: what was there is gone."""
-        columns = super()._saved_columns()
-        if self._count < self._n:
-            holes = ~self.present
-            for name in columns.keys() - self._TABLES.keys():
-                columns[name] = cells = columns[name].copy()
-                cells[holes] = np.zeros((), cells.dtype)
-        return columns
-
-    def _saved_objects(self) -> dict[str, NDArray[np.object_]]:
-        columns = super()._saved_objects()
-        if self._count < self._n:
-            columns = {name: cells.copy() for name, cells in columns.items()}
-            for cells in columns.values():
-                cells[~self.present] = None
-        return columns
+    def _without_holes(
+        self, columns: Mapping[str, NDArray[Any]]
+    ) -> Mapping[str, NDArray[Any]]:
+        if self._count == self._n:
+            return columns
+        holes = ~self.present
+        found = {**columns}
+        for name in columns.keys() - self._TABLES.keys():
+            found[name] = cells = columns[name].copy()
+            cells[holes] = None if cells.dtype.hasobject else np.zeros((), cells.dtype)
+        return found
 
     def _restore(self) -> None:
         super()._restore()
@@ -170,7 +164,7 @@ class Direct(One):
                 return end
             end -= 1
         owners = data._entity_column[:end].copy()
-        owners[gone[: np.searchsorted(gone, end)]] = NULL_ENTITY
+        owners[gone[: gone.searchsorted(end)]] = NULL_ENTITY
         return last_owner(owners)
 
     def _row(self, row: object) -> Instance:
@@ -181,7 +175,8 @@ class Direct(One):
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         alive = self._entities.alive_many(owners)
-        return np.flatnonzero(~alive & (owners != NULL_ENTITY))
+        dead: NDArray[np.bool_] = ~alive & (owners != NULL_ENTITY)
+        return dead.nonzero()[0]
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -194,6 +189,7 @@ class Direct(One):
     def _used_cells(self) -> memoryview[Any]:
         return self.data._entity_cells
 
+    @per_class
     def _has_room(self, count: int) -> bool:
         return self._entities._n_used + count <= self.data._allocated
 
@@ -251,7 +247,7 @@ def direct_lookup(
 def last_owner(owners: EntityArray) -> int:
     """Return one more than the highest row with an owner; O(rows behind that)."""
     for start in range(len(owners) - 1, -1, -SCAN):
-        used = np.flatnonzero(owners[max(start + 1 - SCAN, 0) : start + 1])
+        used = owners[max(start + 1 - SCAN, 0) : start + 1].nonzero()[0]
         if len(used):
             return max(start + 1 - SCAN, 0) + int(used[-1]) + 1
     return 0

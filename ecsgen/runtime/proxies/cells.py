@@ -6,12 +6,15 @@ looked for behind the conversion of what is written, which may run code of the c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeVar, cast, overload
 
+import numpy as np
+
+from ..convert.base import Converter
 from ..handles import NIL, Entity, Id
 from ..ids.slots import stale_id
 from ..per_class import with_own_code
@@ -84,6 +87,43 @@ class RowField:
         return field
 
     @staticmethod
+    def cell(
+        read: Callable[[_ManagerT, int], _ReadT],
+        write: Callable[[_ManagerT, int, _WriteT], None],
+        converter: Converter,
+    ) -> ProxyField[_ReadT, _WriteT]:
+        """Return what `of` does, for a field that reads as its cell: in half the time.
+
+        A row that was found since the last structural change is in use.
+        """
+        one, exact = converter.one, stored_type(converter)
+
+        def get(self: ManagedProxy) -> Any:
+            data = self._manager.data
+            if data._version != self._version:
+                self._find()
+            return data._field_cells[self._row]
+
+        def put(self: ManagedProxy, value: Any) -> None:
+            data = self._manager.data
+            kind = type(value)
+            if kind in PLAIN and data._version == self._version:
+                if kind is exact:
+                    try:
+                        data._field_cells[self._row] = value
+                        return
+                    except (ValueError, OverflowError):
+                        pass  # said in the field's own words
+                data._field_cells[self._row] = one(value)
+            else:
+                write(self._manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
+
+        names = {"_field_cells": f"_{read.__name__}_cells"}
+        field: ProxyField[_ReadT, _WriteT]
+        field = field_property(get, put, read.__doc__, names)
+        return field
+
+    @staticmethod
     def by_entity(
         read: Callable[[_ManagerT, int], _ReadT],
     ) -> Callable[[_ManagerT, Entity], _ReadT]:
@@ -127,7 +167,7 @@ class RowField:
             row = self.lookup(entity)
             if row == NIL:
                 raise missing(type(self).__name__, entity)
-            if type(value) not in PLAIN:
+            if type(value) not in PLAIN and not is_plain_tuple(value):
                 row = LateRow(self.require, entity)
             write(self, row, value)
 
@@ -146,7 +186,7 @@ class RowField:
             row = self.resolve(id)
             if row == NIL:
                 raise stale_id(type(self).__name__, id)
-            if type(value) not in PLAIN:
+            if type(value) not in PLAIN and not is_plain_tuple(value):
                 row = LateRow(partial(resolved, self), id)
             write(self, row, value)
 
@@ -154,6 +194,22 @@ class RowField:
             set_field_of, write, f"{write.__name__}_of", "an id"
         )
         return method
+
+
+def stored_type(converter: Converter) -> type[Any] | None:
+    """Return the type of which a cell stores every value unchanged, or refuses it; None if there
+    is none, as where floats are rounded."""
+    dtype = converter.dtype
+    if dtype is None or dtype.kind not in "iuf":
+        return None
+    if dtype.kind == "f":
+        return float if dtype.itemsize == np.dtype(float).itemsize else None
+    return int
+
+
+def is_plain_tuple(value: object) -> bool:
+    """Return whether it is a tuple whose conversion runs no code of the caller's; O(k)."""
+    return type(value) is tuple and PLAIN.issuperset(map(type, value))
 
 
 def late_writer(
@@ -168,11 +224,17 @@ def late_writer(
 
 
 def field_property(
-    get: Callable[[Any], Any], put: Callable[[Any, Any], None], doc: str | None
+    get: Callable[[Any], Any],
+    put: Callable[[Any, Any], None],
+    doc: str | None,
+    names: Mapping[str, str] | None = None,
 ) -> Any:
-    """Return the property of two functions, each with code of its own."""
-    own_get = with_own_code(cast(FunctionType, get))
-    own_put = with_own_code(cast(FunctionType, put))
+    """Return the property of two functions, each with code of its own.
+
+    `names`: the attributes that they use instead of some that they name.
+    """
+    own_get = with_own_code(cast(FunctionType, get), names)
+    own_put = with_own_code(cast(FunctionType, put), names)
     return property(own_get, own_put, None, doc)
 
 

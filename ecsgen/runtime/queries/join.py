@@ -9,14 +9,13 @@ creation are views, not copies.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import NIL, EntityArray
 from ..reprs import query_text
-from .base import changed_in_loop
 from .block import QueryBlock
 from .match import QueryMatch
 from .members import (
@@ -34,8 +33,6 @@ from .rows import (
     sample_rows,
 )
 
-_RowT = TypeVar("_RowT")
-
 _JOINED: Final = 65_536
 """Candidates per step of a join: numpy's calls take no time, and the step fits a cache."""
 
@@ -46,17 +43,6 @@ _ALIKE: Final = 3
 """How many times as large as the smallest manager another one may be to be walked instead."""
 
 
-class _Unchanged:
-    """Stands for the columns of a member that there is not."""
-
-    __slots__ = ()
-
-    _version: Final = 0
-
-
-_UNCHANGED: Final = _Unchanged()
-
-
 class QueryJoin:
     """Who has all components of `required`, one of `any_of` if there are any, and none of
     `none_of`; and where these entities have the required and the optional ones."""
@@ -64,15 +50,15 @@ class QueryJoin:
     __slots__ = (
         "_any_of",
         "_arrays",
-        "_entities",
         "_living",
         "_members",
         "_none_of",
         "_optional",
         "_required",
         "_result",
-        "_state",
         "data",
+        "entities",
+        "state",
     )
 
     def __init__(
@@ -83,14 +69,15 @@ class QueryJoin:
         none_of: tuple[QueryMember, ...] = (),
         optional: tuple[QueryMember, ...] = (),
     ) -> None:
-        self._entities = entities
+        self.entities = entities
         self._required = required
         self._any_of = any_of
         self._none_of = none_of
         self._optional = optional
         self._members = (*required, *optional, *any_of, *none_of)
         self._living = QueryLiving(entities, self._members)
-        self._state = -1
+        self.state = -1
+        """How many changes and deaths there were before the match."""
         self.data: tuple[Any, ...] = ()
         """The `data` of each member's manager; known as soon as there is a match."""
         self._arrays: tuple[NDArray[Any], ...] | None = None
@@ -99,7 +86,7 @@ class QueryJoin:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
         return QueryJoin, (
-            self._entities,
+            self.entities,
             self._required,
             self._any_of,
             self._none_of,
@@ -112,7 +99,7 @@ class QueryJoin:
 
     def known(self) -> int | None:
         """Return how many entities there are if that is known without a join; O(components)."""
-        return self._result.count if self._changes() == self._state else None
+        return self._result.count if self.changes() == self.state else None
 
     def bound(self) -> int:
         """Return how many entities there can be at most; O(components)."""
@@ -150,46 +137,27 @@ class QueryJoin:
         Joins again if that happened; O(components) otherwise. The members of the match are the
         required ones, then the optional.
         """
-        entities = self._entities
+        entities = self.entities
         free = entities._free
-        # `_changes`, without the time that calls take:
+        # `changes`, without the time that calls take:
         state = free._head + free.count + entities._n_retired
         for data in self.data:
             state += data._version
-        return self._result if state == self._state else self._match_again()
+        return self._result if state == self.state else self._match_again()
 
-    def while_unchanged(self, rows: Iterator[_RowT]) -> Iterator[_RowT]:
-        """Yield rows of the match, and raise RuntimeError at the first step after a change."""
-        entities, start = self._entities, self._state
-        free = entities._free
-        # A loop over two or three members would take as long as all the rest of a step.
-        one, two, three = (*self.data, _UNCHANGED, _UNCHANGED)[:3]
-        others = self.data[3:]
-        for row in rows:
-            state = free._head + free.count + entities._n_retired
-            state += one._version + two._version + three._version
-            if others:
-                for data in others:
-                    state += data._version
-            if state != start:
-                raise changed_in_loop()
-            yield row
-        if self._changes() != start:
-            raise changed_in_loop()
-
-    def _changes(self) -> int:
+    def changes(self) -> int:
         """Return how many changes and deaths there were: a sum of what never goes down."""
         versions: int = sum(data._version for data in self.data)
-        return self._entities._deaths + versions
+        return self.entities._deaths + versions
 
     def _match_again(self) -> QueryMatch:
-        self._state = -1  # in case that there is no memory for a match
+        self.state = -1  # in case that there is no memory for a match
         self._arrays = None
         self._result = QueryMatch(0, -1, [], None)
         self.data = tuple(member.manager.data for member in self._members)
-        state = self._changes()
+        state = self.changes()
         self._result = self._join()
-        self._state = state
+        self.state = state
         return self._result
 
     def _owners(self, found: QueryMatch) -> EntityArray:
@@ -260,7 +228,7 @@ class QueryJoin:
         for place in others:
             match.require(place, self._required[place])
         if live.isdisjoint(self._required):
-            match.keep(self._entities.alive_many(match.entities))
+            match.keep(self.entities.alive_many(match.entities))
         if self._any_of and self._required:
             match.keep_any(self._any_of)
         for member in self._none_of:

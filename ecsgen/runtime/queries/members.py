@@ -28,6 +28,8 @@ class QueriedManager(Protocol):
 
     def __len__(self) -> int: ...
 
+    def lookup(self, entity: Any, /) -> int: ...
+
     def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
 
 
@@ -69,7 +71,7 @@ class QueryMember:
         """Return all rows with an owner, ascending, one for each owner."""
         owners = self.owners()
         if len(self.manager) < len(owners):  # there are holes
-            return np.flatnonzero(owners)
+            return owners.nonzero()[0]
         return slice(0, len(owners))
 
     def find(self, entities: EntityArray, all_live: bool) -> FoundRows:
@@ -81,7 +83,7 @@ class QueryMember:
         """
         owners, count = self.owners(), len(entities)
         if 0 < count <= len(owners):
-            first = int(self.manager.lookup_many(entities[:1])[0])
+            first = self.manager.lookup(int(entities[0]))
             rows = slice(first, first + count)
             if rows.stop <= len(owners) and _equal(owners[rows], entities):
                 return rows

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks.cells import check_cells, check_lengths, check_unique
+from .checks.cells import check_cells, check_lengths, check_unique_cells
 from .checks.chains import check_ring, check_tree
 from .checks.chunked import check_chunked
 from .checks.entities import KnownEntities
@@ -21,21 +21,23 @@ from .checks.rows import CheckedRows
 from .checks.schema import check_schema
 from .checks.slots import check_direct_ids, check_slots
 from .checks.state import check_state
-from .checks.tensors import check_tensors, tensors_of
+from .checks.tensors import check_tensors, field_tensors
 from .documents import parsed_json
 from .reading import SnapshotFile
 from .saved import Document, Saved, state_key
 
 
-def checked_documents(file: SnapshotFile) -> Saved:
+def checked_documents(file: SnapshotFile, known: Document | None = None) -> Saved:
     """Return what a file says, of which the documents and the tensors' types and shapes are
-    checked, but no tensor is touched; O(header)."""
-    texts = file.metadata
-    schema, state = (
-        parsed_json(texts[name], f"the {name}", file.name)
-        for name in ("schema", "state")
-    )
-    check_schema(schema, file.name)
+    checked, but no tensor is touched; O(header).
+
+    `known`: its schema, if that is known already and right.
+    """
+    schema = known
+    if schema is None:
+        schema = parsed_json(file.metadata["schema"], "the schema", file.name)
+        check_schema(schema, file.name)
+    state = parsed_json(file.metadata["state"], "the state", file.name)
     saved = Saved(file.name, schema, state, file.arrays)
     check_state(saved)
     check_tensors(saved)
@@ -83,13 +85,13 @@ def _check_rows(rows: CheckedRows, known: KnownEntities) -> None:
 def _check_fields(saved: Saved, component: Document) -> None:
     """Check the cells of a component's fields."""
     present = _present(saved, component)
-    for tensor, column in tensors_of(saved, component):
+    for tensor, column in field_tensors(saved, component):
         if column.type.base != "object":
             check_cells(saved, tensor, column.type, present)
         elif tensor in saved.arrays:
             check_lengths(saved, tensor)
         if column.field.get("unique"):
-            check_unique(saved, tensor, column.type, present)
+            check_unique_cells(saved, tensor, column.type, present)
 
 
 def _present(saved: Saved, component: Document) -> NDArray[np.bool_] | None:

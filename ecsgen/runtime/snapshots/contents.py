@@ -74,7 +74,7 @@ def rows_part(prefix: str, rows: Rows) -> Part:
     places, size = layout_of(rows, rows._held_rows())
     tensors = [
         Tensor(f"{prefix}.{name}", column, places[name])
-        for name, column in rows._saved_columns().items()
+        for name, column in rows._without_holes(rows._saved_columns()).items()
     ]
     return Part(tuple(tensors), size)
 
@@ -89,7 +89,7 @@ def layout_of(rows: Rows, held: int) -> tuple[dict[str, int], int]:
 def _object_parts(
     prefix: str, module: str, rows: Rows, codecs: Codecs
 ) -> Iterator[Part]:
-    for field, cells in rows._saved_objects().items():
+    for field, cells in rows._without_holes(rows._saved_objects()).items():
         yield from object_parts(f"{prefix}.{field}", f"{module}.{field}", cells, codecs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
+from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from .columns import LENGTHS
 from .contents import object_columns, parts_of, state_of
 from .loading import Loading
 from .migrate import migrate_saved
-from .reading import NAMELESS, SnapshotFile, read_snapshot
+from .reading import NAMELESS, read_snapshot
 from .saved import Document, Saved
 from .tables import Snapshot
 from .writing import Plan
@@ -83,21 +84,41 @@ def load(
 ) -> _WorldT:
     """Make a world of a snapshot: from a path, bytes, or a binary file."""
     file = read_snapshot(source, map_pages=mmap)
-    saved = checked_documents(file)
+    is_same = file.metadata["schema"] == package.SCHEMA
+    saved = checked_documents(file, _parsed(package.SCHEMA) if is_same else None)
     verified = not mmap if verify is None else verify
     if verified:
         file.verify()
         check_content(saved)
-    same: SnapshotFile | None = file
-    if file.metadata["fingerprint"] != package.FINGERPRINT:
-        same = None
-        schema = json.loads(package.SCHEMA)
+    if not is_same:
+        schema = _parsed(package.SCHEMA)
         saved = migrate_saved(saved, schema, package.RENAMES, drop, migrate)
     world = kind()
+    _require_empty(world)
     known = _codecs_for(saved, codecs)
-    Loading(saved, known, same, trusts_maps=mmap and not verified).fill(world)
+    Loading(
+        saved, known, file if is_same else None, trusts_maps=mmap and not verified
+    ).fill(world)
     load_attributes(world, saved, known)
     return world
+
+
+@cache
+def _parsed(schema: str) -> Document:
+    """Return the schema of a package, which nobody changes."""
+    document: Document = json.loads(schema)
+    return document
+
+
+def _require_empty(world: Any) -> None:
+    """Raise TypeError for a world that has something already: its class has its own `__init__`."""
+    filled = [name for name in world.MANAGERS if len(getattr(world, name))]
+    if filled or world.entities._n_used:
+        name = type(world).__name__
+        raise TypeError(
+            f"{name}() is not empty, so nothing can be loaded into it: let a method of its own "
+            "spawn what is there at first"
+        )
 
 
 def _codecs_for(saved: Saved, codecs: Codecs | None) -> Codecs:

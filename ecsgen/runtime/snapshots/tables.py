@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..handles import EntityArray
 from .adding import created_owners, free_module, new_component, owner_columns
-from .cell_types import cell_type
+from .cell_types import bits, cell_type
+from .checks.cells import check_cells
 from .evolution.fields import tensors_of
 from .evolution.old import LENGTHS, OldComponent
+from .evolution.rows import kept_plan
 from .given import (
     given_array,
     given_cells,
@@ -80,10 +82,8 @@ class SnapshotTable:
         if field in self._given:
             return self._given[field]
         if field not in self._seen:
-            cells = self._old.cells(field)
-            if self._old.used is not None:
-                cells = cells[self._old.used]
-            self._seen[field] = shown_cells(self._old.type_of(field), cells)
+            kind = self._old.type_of(field)
+            self._seen[field] = shown_cells(kind, self._cells(field))
         return self._seen[field]
 
     def __setitem__(self, field: str, values: ArrayLike) -> None:
@@ -123,8 +123,8 @@ class SnapshotTable:
         """Put changed cells into tensors; return the document of the component."""
         before = self._old.fields
         fields: Document = {name: before[name] for name in self if name in before}
-        for name, cells in self._seen.items():
-            plain = {"cold": False, "split": False}
+        for name, cells in self._changed():
+            plain = {"cold": False, "split": False, "unique": False}
             fields[name] = {**before[name], **plain}
             self._put(arrays, name, before[name]["type"], cells)
         for name, cells in self._given.items():
@@ -133,24 +133,36 @@ class SnapshotTable:
             self._put(arrays, name, text, stored)
         return {**self._old.doc, "fields": fields}
 
+    def _changed(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Yield the cells of fields that were changed in place, as a snapshot has them."""
+        for name, shown in self._seen.items():
+            kind = self._old.type_of(name)
+            cells = stored_cells(kind, shown)
+            if kind.base == "object":
+                given_array(f"{self._old.name}.{name}", shown, self.rows)
+            elif np.array_equal(bits(cells), bits(self._cells(name))):
+                continue
+            yield name, cells
+
+    def _cells(self, field: str) -> NDArray[Any]:
+        """Return the cells of a field that were saved, without holes."""
+        cells = self._old.cells(field)
+        return cells if self._old.used is None else cells[self._old.used]
+
     def _put(
-        self,
-        arrays: dict[str, NDArray[Any]],
-        name: str,
-        text: str,
-        cells: NDArray[Any],
+        self, arrays: dict[str, NDArray[Any]], name: str, text: str, cells: NDArray[Any]
     ) -> None:
-        if name in self._seen:
-            cells = stored_cells(self._old.type_of(name), cells)
-        if self._old.used is not None:
-            empty = None if cells.dtype.hasobject else 0
-            whole = np.full((self._old.n, *cells.shape[1:]), empty, cells.dtype)
-            whole[self._old.used] = cells
-            cells = whole
-        target = f"{self._old.module}.{name}"
+        """Put the cells of a field, with holes where the rows have some, into its tensors."""
+        old = self._old
+        target = f"{old.module}.{name}"
+        kind = cell_type(text, old.saved.schema["enums"])
+        if kind.base != "object":
+            checked = replace(old.saved, arrays={target: cells})
+            check_cells(checked, target, kind, None)
+        if old.used is not None:
+            cells = kept_plan(old.n, old.used).put(cells)
         for tensor in (target, target + LENGTHS):
             arrays.pop(tensor, None)
-        kind = cell_type(text, self._old.saved.schema["enums"])
         arrays |= tensors_of(target, kind, cells, {"split": False})
 
 

@@ -1,15 +1,17 @@
 """Snapshots are written: tensors where they can be mapped from, and their checksums in front.
 
 The same content makes the same bytes, in the order given. Checksums stand before what they are of,
-so whoever can go back in a file writes the header last and takes the checksum of each block while
-it is in the cache; otherwise there are two passes.
+so whoever can go back in a file writes the header last, and two threads take them meanwhile;
+otherwise there are two passes.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -29,8 +31,9 @@ from .header import (
     stored_type,
 )
 
-_BLOCK: Final = 512 * 1024
-"""Bytes of which the checksum is taken, and which are written, at once."""
+_BLOCK: Final = 1 << 19
+_MANY_BYTES: Final = 1 << 20
+"""Of fewer, another thread is not worth its start."""
 _ZEROS: Final = memoryview(bytes(_BLOCK))
 _BYTE: Final = np.dtype(np.uint8)
 
@@ -117,19 +120,21 @@ class Plan:
                 _write_all(write, bytes(block))
 
     def write_into(self, file: Seekable) -> None:
-        """Write the whole file from its beginning, in one pass."""
+        """Write the whole file from its beginning; another thread takes checksums meanwhile."""
         file.seek(self.header_size)
-        checksums = {}
-        for name in self._entries:
-            crc = 0
-            for block in self._blocks(name):
-                if name in self._blank:
-                    crc = zlib.crc32(block, crc)
-                _write_all(file.write, block)
-            if name in self._blank:
-                checksums[name] = hex_digits(crc)
+        sums = _SharedSums({name: self._bytes[name] for name in self._blank})
+        with sums.taken_meanwhile(self._end):
+            for name in self._entries:
+                is_claimed, crc = sums.claim(name), 0
+                for block in self._blocks(name):
+                    if is_claimed:
+                        crc = zlib.crc32(block, crc)
+                    _write_all(file.write, block)
+                if is_claimed:
+                    sums.found[name] = hex_digits(crc)
+        header = self._header({name: sums.found[name] for name in self._blank})
         file.seek(0)
-        _write_all(file.write, self._header(checksums))
+        _write_all(file.write, header)
 
     def _add(self, part: Part) -> None:
         start = self._end
@@ -184,6 +189,41 @@ class Plan:
                 yield self._bytes[name][start : start + count]
             else:
                 yield _ZEROS[:count]
+
+
+class _SharedSums:
+    """Checksums of tensors, each taken by whoever claims it first: the thread that writes, from
+    the first on, while a block is in its cache, or a second one, from the last on."""
+
+    def __init__(self, tensors: Mapping[str, memoryview]) -> None:
+        self._unclaimed = dict(tensors)
+        self.found: dict[str, str] = {}
+
+    def claim(self, name: str) -> bool:
+        """Return whether the caller has to take a tensor's checksum."""
+        return self._unclaimed.pop(name, None) is not None
+
+    @contextmanager
+    def taken_meanwhile(self, nbytes: int) -> Iterator[None]:
+        """Let a second thread help inside the block, if there are many bytes."""
+        thread = Thread(target=self._take_rest)
+        if nbytes < _MANY_BYTES:
+            yield
+            return
+        with suppress(RuntimeError):  # the interpreter is about to end: no more threads
+            thread.start()
+        try:
+            yield
+        finally:
+            self._unclaimed.clear()
+            if thread.ident is not None:
+                thread.join()
+
+    def _take_rest(self) -> None:
+        with suppress(KeyError):  # nothing is left
+            while True:
+                name, data = self._unclaimed.popitem()
+                self.found[name] = hex_digits(zlib.crc32(data))
 
 
 def _write_all(write: Callable[[Any], object], data: bytes | memoryview) -> None:

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..columns.field_names import GivenRows, given_columns, values_given
+from ..columns.field_names import GivenRows, given_columns
 from ..convert.base import FieldTable
-from ..errors import BrokenManagerError
+from ..errors import BrokenManagerError, StructureLockedError
 from ..few import FEW, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
 from ..html_tables import world_table
@@ -42,10 +42,8 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
     def create(self) -> Callable[..., object]: ...
 
     _RELEASES: ClassVar[bool]
-    _SINGLY: ClassVar[bool]
-    _locks: int
 
-    def _has_room(self, count: int, /) -> bool: ...
+    def _takes_few(self, count: int, /) -> bool: ...
 
     @property
     def _is_watched(self) -> bool: ...
@@ -57,6 +55,11 @@ class CollectingManager(Protocol):
     """What a world needs of a manager that collects."""
 
     _KILLS: ClassVar[bool]
+    _locks: int
+
+    def _locked(self) -> StructureLockedError: ...
+
+    def remove_many(self, entities: ArrayLike, /) -> int: ...
 
     def gc(self) -> int: ...
 
@@ -139,18 +142,38 @@ class WorldBase(LaterDeaths, SavedWorld):
         First those die that `destroy_later` noted. Returns how many rows went. Managers
         with `destroy: manual` are left alone.
         """
+        entities, died = self.entities, None
+        was_clean = entities._deaths == entities._clean
         failed: Sequence[BaseException] = ()
         try:
-            self.flush()
+            died = self._flush()
         except BaseExceptionGroup as group:
             failed = group.exceptions  # of callbacks: all the others did their part
-        with self.entities.dispatch as dispatch:
+        deaths = entities._deaths  # others die when the rows of these are gone
+        with entities.dispatch as dispatch:
             dispatch.errors.extend(failed)
-            gone = self._swept()
+            if (
+                was_clean
+                and type(died) is list
+                and deaths == entities._clean + len(died)
+            ):
+                gone = self._removed(died)
+            else:
+                gone = self._swept()
             while dispatch.depth == 1 and dispatch.queue and self._kills:
                 dispatch._empty_queue()
                 gone += self._swept()
+        entities._clean = deaths
         return gone
+
+    def _removed(self, died: list[int]) -> int:
+        """Remove the rows of a few who died, as `_swept` does if nobody else is dead."""
+        if died:
+            return sum(manager.remove_many(died) for manager in self._collecting)
+        for manager in self._collecting:
+            if manager._locks:
+                raise manager._locked()
+        return 0
 
     @property
     def _kills(self) -> bool:
@@ -188,17 +211,22 @@ class WorldBase(LaterDeaths, SavedWorld):
     def _spawn(self, n: int, given: SpawnFields) -> EntityArray:
         """Create n entities with rows of what is given; if that fails, take all back."""
         n = index(n)
-        if n < 0:
-            raise ValueError(f"can't spawn {n} entities")
-        chosen = {row: fields for row, fields in given.items() if fields is not None}
-        if not chosen:
-            return self.entities.create_many(n)
-        if n <= FEW:
-            few = self._few(n, chosen)
+        if 0 < n <= FEW:
+            few = self._few(n, given)
             if few is not None:
                 return self._spawn_few(n, few)
+        if n < 0:
+            raise ValueError(f"can't spawn {n} entities")
+        chosen: dict[RowClass, GivenRows] = {}
+        for row, fields in given.items():  # a comprehension is a call
+            if fields is not None:
+                chosen[row] = fields
+        if not chosen:
+            return self.entities.create_many(n)
         parts = self._checked(n, chosen)
-        borrowed = [value for given in chosen.values() for value in values_given(given)]
+        borrowed: list[object] = []
+        for fields in chosen.values():
+            borrowed.extend(fields if isinstance(fields, tuple) else fields.values())
         return self._spawn_parts(n, parts, borrowed)
 
     def _spawn_parts(
@@ -216,18 +244,16 @@ class WorldBase(LaterDeaths, SavedWorld):
                 raise
         return entities
 
-    def _few(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[NewRows] | None:
+    def _few(self, n: int, given: SpawnFields) -> list[NewRows] | None:
         """Return what creates the rows of a few new entities, if that is plain."""
         parts: list[NewRows] = []
         for row, fields in given.items():
+            if fields is None:
+                continue
             manager = self._managers.get(row)
-            if manager is None or manager._locks or not manager._SINGLY:
+            if manager is None or type(fields) is not dict:
                 return None
-            if type(fields) is not dict:
-                return None
-            if not manager._has_room(n):  # without room for all, nothing begins
-                return None
-            if manager._RELEASES and manager._is_watched:
+            if not manager._takes_few(n):
                 return None
             rows = None
             if fields:
@@ -267,7 +293,11 @@ class WorldBase(LaterDeaths, SavedWorld):
 
     def _is_watched(self, rows: Iterable[RowClass]) -> bool:
         """Whether callbacks may run before all rows of a spawn are there."""
-        return any(self._managers[row]._is_watched for row in rows)
+        for row in rows:
+            manager = self._managers[row]
+            if manager._RELEASES and manager._is_watched:
+                return True
+        return False
 
     def _take_back(self, entities: EntityArray) -> None:
         """Undo the creation of entities; callbacks may have given them rows anywhere."""

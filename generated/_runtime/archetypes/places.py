@@ -122,16 +122,16 @@ def by_archetype(
         return
     order = None
     if not bool((places[1:] >= places[:-1]).all()):
-        order = np.argsort(places)
+        order = places.argsort()
         places = places[order]
-        order[np.searchsorted(places, np.uint64(NOWHERE)) :].sort()  # only these tie
+        order[places.searchsorted(np.uint64(NOWHERE)) :].sort()  # only these tie
     first, last = int(places[0]), int(places[-1])
     positions = (places & np.uint64(POSITION_MASK)).view(np.intp)
     if first >> POSITION_BITS == last >> POSITION_BITS:
         yield first >> POSITION_BITS, order, positions
         return
     numbers = places >> np.uint64(POSITION_BITS)
-    bounds = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    bounds = (numbers[1:] != numbers[:-1]).nonzero()[0] + 1
     edges = [0, *bounds.tolist(), len(places)]
     for start, stop in pairwise(edges):
         which = np.arange(start, stop) if order is None else order[start:stop]

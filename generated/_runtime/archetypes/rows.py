@@ -197,9 +197,9 @@ class Archetype:
             return []
         first, last = (int(positions[k]) // self.capacity for k in (0, -1))
         starts = np.arange(first, last + 2) * self.capacity
-        bounds = np.searchsorted(positions, starts)
+        bounds = positions.searchsorted(starts)
         found: list[ChunkRun] = []
-        for k in np.flatnonzero(bounds[1:] > bounds[:-1]).tolist():
+        for k in (bounds[1:] > bounds[:-1]).nonzero()[0].tolist():
             part = slice(int(bounds[k]), int(bounds[k + 1]))
             rows = positions[part] - int(starts[k])
             low, high = int(rows[0]), int(rows[-1]) + 1

@@ -140,7 +140,7 @@ class IndirectRows(Rows):
     def _plan_cold_rows(self, columns: Columns, count: int) -> NewColdRows:
         """Fill cold rows, which nobody has yet, with other values than defaults; O(k)."""
         cold = self._cold
-        which = np.flatnonzero(differing(columns, cold.DEFAULTS, count))
+        which = differing(columns, cold.DEFAULTS, count).nonzero()[0]
         places = np.arange(cold._n, cold._n + len(which))
         if len(which):
             cold._fill_free(columns, count, which)

@@ -189,6 +189,12 @@ class Rows(ABC):
         n = self._n
         return {field_of(name): getattr(self, name)[:n] for name in self.OBJECTS}
 
+    def _without_holes(
+        self, columns: Mapping[str, NDArray[Any]]
+    ) -> Mapping[str, NDArray[Any]]:
+        """Return saved columns with nothing in rows that are not in use: what was there is gone."""
+        return columns
+
     def _parts(self) -> dict[str, Rows]:
         """Return other rows that belong to these, by name."""
         return {}

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..few import FEW_GONE
 from ..handles import NULL_ENTITY, Instance
 from ..owners.owned import Owned
 from ..per_class import per_class
@@ -55,7 +56,10 @@ class Gc(Owned):
         """Remove the rows of all dead entities at once and return how many went; O(n)."""
         if self._locks:
             raise self._locked()
-        return self._destroy_rows(self._dead_rows(self.data.entity))
+        rows = self._dead_rows(self.data.entity)
+        if 0 < len(rows) <= FEW_GONE and self._destroy_few(rows.tolist()):
+            return len(rows)
+        return self._destroy_rows(rows)
 
     def _start(self) -> None:
         super()._start()

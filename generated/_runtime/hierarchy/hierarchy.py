@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..columns.rows import Rows
+from ..few import FEW
 from ..handles import NIL, Instance, RowArray
 from ..instances.chains import ROUNDS, walk
 from ..per_class import per_class
@@ -32,7 +33,7 @@ from .links import (
     parents_given,
     with_descendants,
 )
-from .trees import LevelCache, is_below
+from .trees import LevelCache, few_below, is_below
 
 
 class FamilyRows(Rows):
@@ -115,7 +116,8 @@ class Hierarchy(Packed):
 
     def roots(self) -> RowArray:
         """Return the rows without a parent, ascending; O(n)."""
-        return np.flatnonzero(self.data.parent == NIL)
+        without: NDArray[np.bool_] = self.data.parent == NIL
+        return without.nonzero()[0]
 
     def levels(self) -> tuple[RowArray, ...]:
         """Return the rows level by level, from the roots down, ascending in each; read-only.
@@ -142,7 +144,6 @@ class Hierarchy(Packed):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        row = Instance(row)
         if parent != NIL and not 0 <= parent < data._n:
             raise self._unused(parent)
         parents = data._parent_cells
@@ -153,9 +154,9 @@ class Hierarchy(Packed):
             raise circular(type(self).__name__, row)
         try:
             if parents[row] != NIL:
-                self._leave_parent(row)
-            self._join_parent(row, parent)
-            self.data._version += 1
+                self._leave_parent(row)  # type: ignore[arg-type]  # a call takes time
+            self._join_parent(row, parent)  # type: ignore[arg-type]  # see above
+            data._version += 1
         except BaseException:
             self._break()
             raise
@@ -206,7 +207,13 @@ class Hierarchy(Packed):
 
     def _with_descendants(self, gone: RowArray) -> RowArray:
         """Return rows with all that are below them, ascending."""
-        return with_descendants(self.data._family(), gone, self.data._n)
+        data = self.data
+        if len(gone) <= FEW:
+            firsts, nexts = data._first_child_cells, data._next_sibling_cells
+            few = few_below(firsts, nexts, gone.tolist())
+            if few is not None:
+                return np.array(few, np.intp)
+        return with_descendants(data._family(), gone, data._n)
 
     @per_class
     def _release_children(self, row: Instance) -> None:

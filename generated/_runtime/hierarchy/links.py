@@ -132,9 +132,13 @@ def moved_family(
     """
     src, dst = moves
     owners, left = links.parents[src], gone
-    concerned = (owners, links.first[src], links.parents[gone])
-    if not len(orphans) and all((linked == NIL).all() for linked in concerned):
-        return roots(links, dst)
+    if (
+        not len(orphans)
+        and (owners == NIL).all()
+        and (links.first[src] == NIL).all()
+        and (links.parents[gone] == NIL).all()
+    ):
+        return roots(links, dst) if len(dst) else []
     has_parent = owners != NIL
     if len(gone):
         above = links.parents[gone]
@@ -163,7 +167,7 @@ def children_of(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
     """Return all children of ascending rows, ascending; O(children), at most O(n)."""
     parents = links.parents[:n]
     if len(rows) * _MANY > n:
-        return np.flatnonzero(among(parents, rows, n))
+        return among(parents, rows, n).nonzero()[0]
     return chain_rows(links.nexts, parents, rows, links.first[rows].astype(np.intp))
 
 
@@ -234,6 +238,6 @@ def among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
         mask = np.zeros(n + 1, np.bool_)
         mask[ascending] = True
         return mask.take(rows, mode="clip")
-    place = np.minimum(np.searchsorted(ascending, rows), len(ascending) - 1)
+    place = np.minimum(ascending.searchsorted(rows), len(ascending) - 1)
     found: NDArray[np.bool_] = ascending[place] == rows
     return found

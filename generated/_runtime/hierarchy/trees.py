@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from ..handles import NIL, Instance, RowArray
 from ..instances.chains import ROUNDS, Links
 
+_FEW_BELOW: Final = 256
+"""So many rows are found one after the other."""
+
 _SHORT: Final = 16
 """Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
 
@@ -48,7 +51,27 @@ def below(parents: Links, rows: RowArray) -> RowArray:
     while not (up == n).all():
         marked |= marked.take(up)
         up = up.take(up)
-    return np.flatnonzero(marked)
+    return marked.nonzero()[0]
+
+
+def few_below(
+    firsts: memoryview[Instance], nexts: memoryview[Instance], rows: list[int]
+) -> list[int] | None:
+    """Return rows and all their descendants, ascending, if they are few; O(descendants).
+
+    One after the other, which is quicker than numpy's calls for a level at a time.
+    """
+    found, pending = set(rows), rows
+    while pending:
+        row = firsts[pending.pop()]
+        while row != NIL:
+            if row not in found:
+                found.add(row)
+                pending.append(row)
+            if len(found) > _FEW_BELOW:
+                return None
+            row = nexts[row]
+    return sorted(found)
 
 
 def own_ancestor(parents: Links, rows: RowArray) -> int:
@@ -104,8 +127,8 @@ class LevelCache:
 
 def _by_depth(depth: NDArray[np.int32]) -> RowArray:
     """Return the rows in order of depth, then of row: a radix sort, 16 bits at a time."""
-    order = np.argsort(depth.astype(np.uint16), kind="stable")
+    order = depth.astype(np.uint16).argsort(kind="stable")
     upper = depth >> _SHORT
     if upper.any():
-        order = order[np.argsort(upper.astype(np.uint16)[order], kind="stable")]
+        order = order[upper.astype(np.uint16)[order].argsort(kind="stable")]
     return order

@@ -132,12 +132,11 @@ class Sparse(Mapped):
         return bool((heads == NIL).all())
 
     def _evict_many(self, entities: EntityArray) -> int:
-        return self._evict_dead(entities) + super()._evict_many(entities)
+        gone = 0 if self._are_new(entities) else self._evict_dead(entities)
+        return gone + super()._evict_many(entities)
 
     def _evict_dead(self, entities: EntityArray) -> int:
         """Remove rows of dead entities that had the index of one of these; how many went."""
-        if self._are_new(entities):
-            return 0
         owners = self.data._entity_column[: self.data._n]
         slots = indices(entities, INDEX_MASK)
         dead = predecessors(self._sparse, slots, owners, entities)
@@ -188,7 +187,7 @@ def rows_spanned(entities: EntityArray, index_mask: int) -> int:
     """Return one more than the highest index of the entities, 0 without any; O(k)."""
     if len(entities) == 0:
         return 0
-    return int((entities & np.uint64(index_mask)).max()) + 1
+    return int(np.maximum.reduce(entities & np.uint64(index_mask))) + 1
 
 
 def predecessors(
@@ -204,7 +203,7 @@ def predecessors(
     if len(owners) == 0:
         return owners
     heads = rows_of[indices]
-    used = np.flatnonzero(heads != NIL)
+    used = (heads != NIL).nonzero()[0]
     found = owners[heads[used]]
     return np.unique(found[found != entities[used]])
 

@@ -14,7 +14,8 @@ from ..broken import break_since
 from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
 from ..convert.base import check_values
-from ..entities.arrays import as_entities
+from ..entities.arrays import are_held, as_entities
+from ..entities.layout import INDEX_MASK
 from ..entities.manager import EntityManager
 from ..entities.shown import entity_name
 from ..errors import EcsError, StaleInstanceError
@@ -22,6 +23,7 @@ from ..few import FEW_GONE, few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import per_class
+from ..placement.moves import NO_ROWS
 from ..placement.rows import first_missing, has_row, is_integer, missing
 from ..proxies.making import following, new_proxy
 from ..proxies.proxy import ProxyT
@@ -164,7 +166,8 @@ class Owned(Manager):
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
-        return np.flatnonzero(~self._entities.alive_many(owners))
+        alive = are_held(self._entities._handles, owners, INDEX_MASK)
+        return NO_ROWS if alive.all() else (~alive).nonzero()[0]
 
     @abstractmethod
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
@@ -184,7 +187,7 @@ class Owned(Manager):
             raise self._locked()
         few = few_numbers(entities, FEW_GONE)
         rows = self._single_rows(few) if few else None
-        if rows and self._destroy_few(rows):
+        if rows is not None and (not rows or self._destroy_few(rows)):
             return len(rows)
         return self._destroy_rows(self._rows_of_many(as_entities(entities)))
 
@@ -253,9 +256,7 @@ class Owned(Manager):
         if not self._evict_many(entities):
             return self._append_many(entities, columns)
         try:
-            if self._RELEASES:
-                self._admit_many(entities)  # again: callbacks may have changed anything
-            self._make_room(entities, columns, ())
+            self._make_room(entities, columns, ())  # callbacks may have written values
             return self._append_many(entities, columns)
         except EcsError:
             raise  # what callbacks did is in the way

@@ -122,7 +122,8 @@ class Ring(Packed):
         return self.data._oldest_rows(self.data._n)
 
     def _has_room(self, count: int) -> bool:
-        return count <= self.data._RING and super()._has_room(count)
+        data = self.data
+        return count <= data._RING and data._rows_for(count) <= data._allocated
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         most = self.data._RING

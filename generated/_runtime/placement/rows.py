@@ -67,7 +67,7 @@ def rows_in_use(rows: ArrayLike, manager: Manager) -> RowArray:
     if given.dtype == np.bool_:
         if len(given) != n:
             raise ValueError(f"{name}: a mask of length {len(given)} for {n} rows")
-        return np.flatnonzero(given)
+        return given.nonzero()[0]
     if len(given) == 0:
         return np.empty(0, np.intp)
     wrong = (given < 0) | (given >= n)
@@ -107,7 +107,7 @@ def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
     if len(rows) * _DENSE > n:
         mask = np.zeros(n, np.bool_)
         mask[rows] = True
-        ascending = np.flatnonzero(mask)
+        ascending = mask.nonzero()[0]
     else:
         ascending = np.unique(rows)
     if len(ascending) < len(rows):
@@ -138,10 +138,10 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     kept = n - len(gone)
     if kept == 0:
         return NO_ROWS, NO_ROWS
-    split = int(np.searchsorted(gone, kept))
-    tail = np.ones(n - kept, np.bool_)
-    tail[gone[split:] - kept] = False
-    return np.flatnonzero(tail) + kept, gone[:split]
+    split = int(gone.searchsorted(kept))
+    leaves = np.zeros(n - kept, np.bool_)  # `ones` is written in Python
+    leaves[gone[split:] - kept] = True
+    return (~leaves).nonzero()[0] + kept, gone[:split]
 
 
 def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
@@ -152,9 +152,10 @@ def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
-    if len(given) == n and not ((given < 0) | (given >= n)).any():
+    # `any` and `all` are written in Python, and call these
+    if len(given) == n and not np.logical_or.reduce((given < 0) | (given >= n)):
         seen[given] = True
-    if len(given) != n or not seen.all():
+    if len(given) != n or not np.logical_and.reduce(seen):
         raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
     return given.astype(np.intp, copy=given.base is not None)
 
@@ -170,7 +171,7 @@ class Remap:
             self._table = np.arange(n)
             self._table[src] = dst
         else:
-            order = np.argsort(src)
+            order = src.argsort()
             self._src = src[order]
             self._dst = dst[order]
 
@@ -181,7 +182,7 @@ class Remap:
             return np.where(rows == NIL, rows, moved).astype(rows.dtype, copy=False)
         if len(self._src) == 0:
             return rows.copy()
-        place = np.searchsorted(self._src, rows)
+        place = self._src.searchsorted(rows)
         np.minimum(place, len(self._src) - 1, out=place)
         moved = np.where(self._src[place] == rows, self._dst[place], rows)
         return moved.astype(rows.dtype, copy=False)

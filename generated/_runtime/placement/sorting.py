@@ -27,7 +27,7 @@ def sort_key(key: NDArray[Any], n: int, manager: str) -> NDArray[Any]:
 
 def sort_order(key: NDArray[Any]) -> RowArray:
     """Return the stable ascending order of a key with one value per row, NaN last."""
-    return np.argsort(key, kind="stable")
+    return key.argsort(kind="stable")
 
 
 def _ranks(values: list[Any], manager: str) -> RowArray:

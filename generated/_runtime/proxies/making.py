@@ -6,9 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from ..handles import NIL, Instance
+from ..per_class import with_own_code
 from .proxy import ProxyT, rows_changed
 
 new_proxy: Final = object.__new__
+
+
+_OWN: Final[dict[type[Any], Any]] = {}
+
+
+def _own(loop: Any, kind: type[Any]) -> Any:
+    """Return a loop with code of its own for each class of proxies, as `per_class` has it."""
+    found = _OWN.get(kind)
+    if found is None:
+        found = _OWN[kind] = with_own_code(loop)
+    return found
 
 
 def following(
@@ -23,9 +35,10 @@ def following(
     Those that go before their turn are skipped.
     """
     version = manager.data._version
-    return _following(
-        kind, manager, find, list(zip(owners, rows, strict=True)), version
-    )
+    pairs = list(zip(owners, rows, strict=True))
+    loop: Iterator[ProxyT]
+    loop = _own(_following, kind)(kind, manager, find, pairs, version)
+    return loop
 
 
 def _following(
@@ -54,7 +67,9 @@ def standing(
     kind: type[ProxyT], manager: Any, rows: list[Instance]
 ) -> Iterator[ProxyT]:
     """Iterate over proxies of the present rows; a structural change is StaleInstanceError."""
-    return _standing(kind, manager, rows, manager.data._version)
+    loop: Iterator[ProxyT]
+    loop = _own(_standing, kind)(kind, manager, rows, manager.data._version)
+    return loop
 
 
 def _standing(

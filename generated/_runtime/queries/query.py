@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Final
 
 from numpy.typing import NDArray
 
+from ..per_class import copy_methods, per_class
 from ..reprs import count_text
-from .base import QueryBase, RowsT, RowT
+from .base import QueryBase, RowsT, RowT, changed_in_loop
 from .columns import QueryColumns
 from .join import QueryJoin
 from .members import QueriedEntities, QueryMember
 
-_KEPT: Final = 4096
+_KEPT: Final = 16_384
 """So many entities' rows are kept as tuples: making one takes longer than a loop's step."""
 
 
@@ -43,6 +44,10 @@ class QueriedRows(QueryBase[RowsT, RowT]):
             columns(self._join, place) for place, columns in enumerate(self._COLUMNS)
         )
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        copy_methods(cls)
+
     def __repr__(self) -> str:
         """Show how many entities there are if that is known, or may be; O(components)."""
         count = self._join.known()
@@ -68,4 +73,33 @@ class QueriedRows(QueryBase[RowsT, RowT]):
         return iter(found.tuples)
 
     def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
-        return self._join.while_unchanged(rows)
+        join = self._join
+        first, *between = join.data
+        last = between.pop() if between else first
+        return self._steps(rows, join.state, first, last, between)
+
+    @per_class
+    def _steps(
+        self, rows: Iterator[RowT], state: int, first: Any, last: Any, between: Any
+    ) -> Iterator[RowT]:
+        """Yield rows of a match with this state, and raise RuntimeError after a change.
+
+        Comparing what is known takes half the time of adding up a state in each step.
+        """
+        entities = self._join.entities
+        free, retired = entities._free, entities._n_retired
+        one, two, count, head = first._version, last._version, free.count, free._head
+        if self._join.changes() != state:
+            raise changed_in_loop()
+        for row in rows:
+            if first._version != one or last._version != two:
+                raise changed_in_loop()
+            if free.count != count or free._head != head or between:
+                if self._join.changes() != state:
+                    raise changed_in_loop()
+                count, head = free.count, free._head  # an entity was created
+            if entities._n_retired != retired:
+                raise changed_in_loop()
+            yield row
+        if self._join.changes() != state:
+            raise changed_in_loop()

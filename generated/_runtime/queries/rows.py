@@ -137,6 +137,11 @@ def merged_rows(pieces: list[FoundRows]) -> RowsOrSlice:
     """Return pieces of rows one behind the other, as a slice where all follow each other."""
     if not pieces:
         return slice(0, 0)
+    if len(pieces) == 1:
+        (piece,) = pieces
+        if isinstance(piece, slice):
+            return piece
+        return _as_slice(piece.astype(np.intp, copy=False))
     spans = [piece for piece in pieces if isinstance(piece, slice)]
     follows = all(one.stop == next_.start for one, next_ in pairwise(spans))
     if len(spans) == len(pieces) and follows:
@@ -165,5 +170,5 @@ def _in_order(rows: RowArray) -> RowOrder | None:
     place[rows - first] = np.arange(count, dtype=np.uint32)
     if span == count:
         return RowOrder(slice(first, first + count), place.astype(np.intp))
-    used = np.flatnonzero(place != NIL)
+    used = (place != NIL).nonzero()[0]
     return RowOrder(used + first, place.take(used).astype(np.intp))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import index
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..convert.base import FieldTable
 from ..errors import DuplicateInstanceError
 from ..handles import Entity, RowClass
 from ..placement.rows import duplicate_instance, is_integer
@@ -18,6 +19,9 @@ _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
 RowsByClass: TypeAlias = Mapping[RowClass, Sequence[tuple[Any, ...]]]
 """Rows by their class."""
+
+PlainRow: TypeAlias = tuple[Callable[..., object], dict[str, Any]]
+"""What creates a row, and the fields that are not the defaults."""
 
 
 class EntityWorld(WorldBase):
@@ -49,15 +53,47 @@ class EntityWorld(WorldBase):
             StructureLockedError: where a row is to go is locked.
             CapacityError: no index or row is left.
         """
+        entity = self._create_plain(rows)
+        if entity is not None:
+            return entity
         given = self._by_class(rows)
-        if not given:
-            return self.entities.create()
         if len(given) == len(rows):
             columns = {kind: columns_of(kind, one) for kind, one in given.items()}
             entities = self._spawn(1, columns)
         else:
             entities = self._spawn_parts(1, self._new_parts(given), rows)
         return Entity(int(entities[0]))
+
+    def _create_plain(self, rows: Sequence[tuple[Any, ...]]) -> Entity | None:
+        """Create an entity with rows that are plain to create one by one; None for others.
+
+        What is wrong, and which error counts for most, is left to the other way.
+        """
+        parts: dict[RowClass, PlainRow] = {}
+        for row in rows:
+            manager = self._managers.get(type(row))
+            if manager is None or not manager._takes_few(1):
+                return None
+            try:
+                # Creating the first row checks it, and nothing else is there to be undone.
+                fields = given_fields(manager._CONVERTERS, row, is_checked=not parts)
+            except Exception:
+                return None
+            parts[type(row)] = manager.create, fields
+        if len(parts) < len(rows):
+            return None
+        entity = self.entities.create()
+        count = 0
+        try:
+            for create, fields in parts.values():
+                create(entity, **fields)
+                count += 1
+        except BaseException as error:
+            self._take_back(np.array([entity], np.uint64))
+            if count or not isinstance(error, Exception):
+                raise
+            return None
+        return entity
 
     def get(self, entity: Entity, component: type[_RowT], /) -> _RowT | None:
         """Return a copy of the entity's row of a component, the first one's; None without; O(1).
@@ -135,6 +171,22 @@ class EntityWorld(WorldBase):
         columns = manager._checked(len(rows), columns_of(kind, rows))
         store = manager if len(rows) == 1 else SeveralRows(manager, len(rows))
         return store, own_columns(columns, is_watched)
+
+
+def given_fields(
+    table: FieldTable, row: tuple[Any, ...], is_checked: bool
+) -> dict[str, Any]:
+    """Return the values of a row that are not the defaults.
+
+    `is_checked`: somebody else checks them. Raises what a creation would, otherwise.
+    """
+    given = {}
+    for (name, (field, default)), value in zip(table.items(), row, strict=True):
+        if value is not default:
+            if not is_checked:
+                field.one(value)
+            given[name] = value
+    return given
 
 
 def columns_of(kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import index
 from typing import SupportsIndex, TypeAlias, cast
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities, without_repeats
 from ..entities.manager import EntityManager
+from ..few import FEW, few_numbers
 from ..handles import Entity, EntityArray
 from ..parts import FixedParts
 
@@ -29,16 +30,16 @@ class LaterDeaths(FixedParts):
     """In the order given; it is not there before anything is noted."""
 
     def destroy_later(self, entities: Entity | ArrayLike, /) -> None:
-        """_Note an entity, or k of them, for the next `flush` or `collect`; O(k).
+        """Note an entity, or k of them, for the next `flush` or `collect`; O(k).
 
         They are alive until then. Repeated and dead ones do no harm. Notes are saved and
         copied with the world. TypeError for what is no entity.
         """
-        note = entities if type(entities) is int else _note(entities)
         try:
-            self._noted.append(note)
+            noted = self._noted
         except AttributeError:  # the first of all
-            self._noted = [note]
+            noted = self._noted = []
+        noted.extend((entities,) if type(entities) is int else _notes(entities))
 
     def flush(self) -> int:
         """Destroy the noted entities that are still alive, each once, in the order noted.
@@ -51,17 +52,37 @@ class LaterDeaths(FixedParts):
                 then nobody dies, and the notes stay.
             ExceptionGroup: callbacks failed; everybody is dead.
         """
+        return len(self._flush())
+
+    def _flush(self) -> list[int] | EntityArray:
+        """Do what `flush` does and return who died: a list if they are few."""
         noted: list[_Note] = getattr(self, "_noted", [])
         count = len(noted)
-        if not count:
-            return 0
-        handles = self._noted_entities()
-        alive = self.entities.alive_many(handles)
-        doomed = without_repeats(handles[alive])
-        self.entities.destroy_many(doomed)
+        few = self._few_doomed(noted) if count <= FEW else None
+        doomed = self._doomed() if few is None else few
+        if few is None:
+            self.entities.destroy_many(doomed)
+        elif few:
+            self.entities._destroy_few(few)
         if not self.entities.dispatch.depth:  # else they may be refused at their turn
             del noted[:count]  # callbacks may have noted more
-        return len(doomed)
+        return doomed
+
+    def _doomed(self) -> EntityArray:
+        """Return who of the noted is alive, each once."""
+        handles = self._noted_entities()
+        return without_repeats(handles[self.entities.alive_many(handles)])
+
+    def _few_doomed(self, noted: list[_Note]) -> list[int] | None:
+        """Return who of a few is alive, each once; None if several are one note."""
+        alive = self.entities.alive
+        doomed: list[int] = []
+        for note in noted:
+            if type(note) is not int:
+                return None
+            if alive(note) and note not in doomed:
+                doomed.append(note)
+        return doomed
 
     def _noted_entities(self) -> EntityArray:
         """Return the entities noted, in order, the repeated and the dead among them; O(k)."""
@@ -69,11 +90,12 @@ class LaterDeaths(FixedParts):
         return np.concatenate([np.empty(0, np.uint64), *_handles(noted)])
 
 
-def _note(entities: Entity | ArrayLike) -> _Note:
+def _notes(entities: Entity | ArrayLike) -> Sequence[_Note]:
     """Return what is to be remembered of what a caller gave."""
     if np.ndim(entities) == 0:
-        return index(cast(SupportsIndex, entities))
-    return as_entities(entities).copy()
+        return [index(cast(SupportsIndex, entities))]
+    few = few_numbers(entities)
+    return [as_entities(entities).copy()] if few is None else few
 
 
 def _handles(noted: Iterable[_Note]) -> Iterator[EntityArray]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..handles import Columns, EntityArray
 
@@ -72,7 +72,7 @@ def append_parts(
     """
     for store, columns in parts:
         store._make_room(entities, columns, borrowed)
-    while sum(store._evict_many(entities) for store, _ in parts):
+    while _evict(entities, parts):
         for store, columns in parts:
             store._admit_many(entities)
             store._make_room(entities, columns, ())
@@ -80,12 +80,20 @@ def append_parts(
         store._append_many(entities, columns)
 
 
+def _evict(entities: EntityArray, parts: Sequence[SpawnPart]) -> int:
+    """Remove what is in the way of the entities' rows; return how many went."""
+    gone = 0
+    for store, _ in parts:
+        gone += store._evict_many(entities)
+    return gone
+
+
 def own_columns(columns: Columns, is_watched: bool) -> Columns:
     """Copy views, for what they look at may move before the new rows are filled.
 
     `is_watched`: callbacks may run before that, and write to the caller's own arrays, too.
     """
-    return {
-        name: c.copy() if is_watched or c.base is not None else c
-        for name, c in columns.items()
-    }
+    own: dict[str, NDArray[Any]] = {}
+    for name, c in columns.items():
+        own[name] = c.copy() if is_watched or c.base is not None else c
+    return own

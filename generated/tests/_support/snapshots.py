@@ -10,6 +10,11 @@ from .package import World
 CODECS = {"*": (pickle.dumps, pickle.loads)}
 
 
+def loaded(world: Any) -> Any:
+    """Return a world made of what another one saved."""
+    return type(world).load(world.to_bytes(codecs=CODECS), codecs=CODECS)
+
+
 def through_snapshot(value: Any) -> Any:
     """Return what is left of a manager, or of one with its entities, after saving and loading.
 
@@ -26,8 +31,8 @@ def through_snapshot(value: Any) -> Any:
     parts[name] = manager
     if entities is not None:
         parts["entities"] = entities
-    loaded = Around.load(world.to_bytes(codecs=CODECS), codecs=CODECS)
-    other = getattr(loaded, name)
+    again = loaded(world)
+    other = getattr(again, name)
     if hasattr(other, "_link_group"):
         other._link_group((), 0)  # the loaded world's
-    return other if entities is None else (other, loaded.entities)
+    return other if entities is None else (other, again.entities)

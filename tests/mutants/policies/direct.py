@@ -71,7 +71,7 @@ GROUPS = (
         ),
         Mutant(
             "rows that go are found as the last owner",
-            r"owners\[gone\[: np\.searchsorted\(gone, end\)\]\] = NULL_ENTITY",
+            r"owners\[gone\[: gone\.searchsorted\(end\)\]\] = NULL_ENTITY",
             "pass",
         ),
         Mutant(

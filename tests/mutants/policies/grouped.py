@@ -11,7 +11,7 @@ GROUPS = (
         Mutant("mates do not let many leave", r"^( +)leave\(\)$", r"\1pass"),
         Mutant(
             "mates let go whom they do not know",
-            r"leaving = gone\[: np\.searchsorted\(gone, bound\)\]",
+            r"leaving = gone\[: gone\.searchsorted\(bound\)\]",
             "leaving = gone",
         ),
         Mutant(

@@ -72,12 +72,20 @@ GROUPS = (
         KIN,
         Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
         Mutant(
-            "parents of rows that move are not seen", r"\(owners, (links\.first\[src\])", r"(\1"
+            "parents of rows that move are not seen",
+            r"^ +and \(owners == NIL\)\.all\(\)\n",
+            "",
         ),
         Mutant(
-            "children of rows that move are not seen", r"(\(owners, )links\.first\[src\], ", r"\1"
+            "children of rows that move are not seen",
+            r"^ +and \(links\.first\[src\] == NIL\)\.all\(\)\n",
+            "",
         ),
-        Mutant("parents of rows that go are not seen", r", links\.parents\[gone\]\)", ")"),
+        Mutant(
+            "parents of rows that go are not seen",
+            r"^ +and \(links\.parents\[gone\] == NIL\)\.all\(\)\n",
+            "",
+        ),
         Mutant("roots that move are others' siblings", r"return roots\(links, dst\)", "return []"),
         Mutant(
             "parents that go are told who leaves them",

@@ -46,7 +46,7 @@ GROUPS = (
         Mutant("one new index makes all new", r"\(heads == NIL\)\.all\(\)", "(heads == NIL).any()"),
         Mutant("all entities are new", r"return bool\(\(heads == NIL\)\.all\(\)\)", "return True"),
         Mutant("indices behind the map are an error", r', mode="clip"\)(?=\n +return bool)', ")"),
-        Mutant("nobody looks for the dead", r"self\._evict_dead\(entities\) \+ ", ""),
+        Mutant("nobody looks for the dead", r"gone = 0 if .*", "gone = 0"),
     ),
     module(
         "_runtime/maps/sparse.py",

@@ -112,7 +112,7 @@ GROUPS = (
         Mutant("archetypes: stale handles find rows", r"np\.putmask\(places, others, .*\)", "pass"),
         Mutant(
             "archetypes: positions do not ascend",
-            r"order = np\.argsort\(places\)",
+            r"order = places\.argsort\(\)",
             "order = np.arange(len(places))",
         ),
     ),

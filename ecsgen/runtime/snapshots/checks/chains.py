@@ -89,8 +89,7 @@ def row_on_way_round(links: Links) -> int:
         blocks = [block for block in reversed(blocks) if _jump(jumps, block, n)]
         if not blocks:
             return NIL
-    block = blocks[0]
-    return block.start + int((jumps[block] != n).argmax())
+    return int((jumps[:n] != n).argmax())
 
 
 def _jump(jumps: Links, block: slice, end: int) -> bool:

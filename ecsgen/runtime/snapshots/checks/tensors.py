@@ -177,7 +177,9 @@ def split_columns(name: str, type_: CellType) -> list[str]:
     ]
 
 
-def tensors_of(saved: Saved, component: Document) -> Iterator[tuple[str, StoredColumn]]:
+def field_tensors(
+    saved: Saved, component: Document
+) -> Iterator[tuple[str, StoredColumn]]:
     """Yield the tensors that hold a component's fields, without lengths of objects."""
     is_indirect = component["cold"] == "indirect" and component["in"] == "managers"
     for column in stored_columns(saved.schema, component):

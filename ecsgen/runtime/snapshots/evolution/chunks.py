@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,11 @@ from .rows import RowPlan, packed_plan
 Tables = list[list[Any]]
 """The components of each table, and how many rows it has."""
 
-_WORD = 32
+_WORD: Final = 32
 """So many components are told apart at once."""
+
+_FEW_KEYS: Final = 1 << 16
+"""Up to here a table of all keys is quicker than sorting them."""
 
 
 def plan_chunks(
@@ -34,17 +37,14 @@ def plan_chunks(
     entities = _first_of_each([_saved_owners(names), *owners.values()], handles)
     having = {name: _has(owners[name], entities, handles) for name in components}
     number, firsts = _signatures([*having.values()], len(entities))
-    some = np.zeros(len(entities), np.bool_)
-    for mask in having.values():
-        some |= mask
-    order = np.argsort(number, kind="stable")
+    few = len(firsts) < _FEW_KEYS  # then it is a radix sort
+    order = np.argsort(number.astype(np.uint16) if few else number, kind="stable")
+    some = np.logical_or.reduce([*having.values()])
     order = order[some[order]]
-    tables = []
-    for key, first in enumerate(firsts.tolist()):
-        present = [name for name in components if having[name][first]]
-        if present:
-            tables.append([present, int(np.count_nonzero(number == key))])
     entities = entities[order]
+    counts = np.bincount(number, minlength=len(firsts)).tolist()
+    present = [[c for c in components if having[c][first]] for first in firsts]
+    tables = [[c, n] for c, n in zip(present, counts, strict=True) if c]
     for name in components:
         wanted = entities[having[name][order]]
         rows = _rows_of(owners[name], wanted, handles)
@@ -123,12 +123,20 @@ def _signatures(
         for bit, mask in enumerate(having[start : start + _WORD - 1]):
             key |= mask.astype(np.intp) << bit
         number = _numbered(key)
-    _, firsts = np.unique(number, return_index=True)
+    firsts = np.empty(int(number.max()) + 1 if count else 0, np.intp)
+    firsts[number[::-1]] = np.arange(count)[::-1]
     return number, firsts
 
 
 def _numbered(key: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return keys as numbers from 0 on, in the order in which they are met."""
+    if len(key) and int(key.max()) < _FEW_KEYS:
+        table = np.full(int(key.max()) + 1, len(key), np.intp)
+        table[key[::-1]] = np.arange(len(key))[::-1]
+        met = np.flatnonzero(table < len(key))
+        met = met[np.argsort(table[met])]
+        table[met] = np.arange(len(met))
+        return table[key]
     _, firsts, inverse = np.unique(key, return_index=True, return_inverse=True)
     rank = np.empty(len(firsts), np.intp)
     rank[np.argsort(firsts)] = np.arange(len(firsts))

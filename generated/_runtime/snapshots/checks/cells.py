@@ -50,7 +50,7 @@ def check_lengths(saved: Saved, tensor: str) -> None:
         saved.refuse(f"they do not make up {size} bytes", tensor + LENGTHS)
 
 
-def check_unique(
+def check_unique_cells(
     saved: Saved, tensor: str, type_: CellType, present: NDArray[np.bool_] | None
 ) -> None:
     """Refuse values that are there twice, NaN aside; O(n log n)."""

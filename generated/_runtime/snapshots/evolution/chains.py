@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from .rows import RowPlan
 
 Links = NDArray[np.uint32]
 Columns = dict[str, NDArray[Any]]
+
+_SHORT: Final = 1 << 16
 
 
 def ranks(nexts: Links) -> RowArray:
@@ -48,7 +50,11 @@ def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[Links, Links]
 def by_rank(nexts: Links, plan: RowPlan) -> RowArray:
     """Return the new rows, those first that have the most behind them in their old chains."""
     rank: RowArray = plan.take(ranks(nexts))
-    return np.argsort(-rank, kind="stable")
+    most = int(rank.max()) if len(rank) else 0
+    before = most - rank
+    if most < _SHORT:
+        return np.argsort(before.astype(np.uint16), kind="stable")  # a radix sort
+    return np.argsort(before, kind="stable")
 
 
 def instance_links(

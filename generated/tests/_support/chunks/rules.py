@@ -23,10 +23,15 @@ from ..package import (
     MissingInstanceError,
     StaleEntityError,
 )
+from ..snapshots import loaded
 from ..subject import same
 from .base import Members
 
 REFUSED = (TypeError, ValueError, OverflowError)
+
+
+def _pickled(w: Any) -> Any:
+    return pickle.loads(pickle.dumps(w))
 
 
 class Rules(Members, RuleBasedStateMachine):
@@ -161,7 +166,7 @@ class Rules(Members, RuleBasedStateMachine):
         self.version += any(self.entities.values())
         self.entities = {e: {} for e in self.entities}
 
-    @rule(copied=st.sampled_from([deepcopy, lambda w: pickle.loads(pickle.dumps(w))]))
+    @rule(copied=st.sampled_from([deepcopy, _pickled, loaded]))
     def copy(self, copied: Callable[[Any], Any]) -> None:
         self.w = copied(self.w)
 

@@ -6,6 +6,7 @@ import gc
 import pickle
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from copy import deepcopy
 from itertools import permutations, product
 from typing import Any, ClassVar
@@ -88,6 +89,16 @@ class Group:
 
 class Cases(Group):
     """Joining, leaving, order, locks and copies, one at a time."""
+
+    def setup_method(self) -> None:
+        """Let no row make way for another."""
+        self.room = ExitStack()
+        for subject in self.members.values():
+            self.room.enter_context(subject.room_for(2 * MANY))
+
+    def teardown_method(self) -> None:
+        """Let managers be as they were."""
+        self.room.close()
 
     def filled(self, count: int, others: int = 1) -> tuple[Any, EntityArray]:
         """Return a world with a whole group, and entities that have one member before it."""
@@ -404,7 +415,12 @@ class Rules(Group, RuleBasedStateMachine):
         for module in self.members:
             self.spawned(2, [module])
 
+    def room(self, modules: Iterable[str]) -> int:
+        """Return how many rows can be added at once."""
+        return min([MANY, *(self.members[module].ring or MANY for module in modules)])
+
     def spawned(self, count: int, modules: list[str]) -> None:
+        count = min(count, self.room(modules))
         rows = (len(manager) for manager in self.managers(self.w))
         if max(len(self.w.entities), *rows) + count > MANY:
             return
@@ -421,11 +437,14 @@ class Rules(Group, RuleBasedStateMachine):
         self.forget_collected()
 
     def forget_collected(self) -> None:
-        """Forget the rows of dead entities that are there no more."""
+        """Forget the rows of dead entities, and the oldest of a ring, that are there no more."""
         for module, rows in self.rows.items():
             held = set(getattr(self.w, module))
-            gone = [e for e in rows if e not in held]
-            assert not self.w.entities.alive_many(gone).any()
+            by_age, gone = list(rows), [e for e in rows if e not in held]
+            made_way = [e for e in gone if self.w.entities.alive(e)]
+            if made_way:
+                assert len(held) == self.members[module].ring
+                assert held.isdisjoint(by_age[: by_age.index(made_way[-1])])
             for e in gone:
                 del rows[e]
 
@@ -435,7 +454,7 @@ class Rules(Group, RuleBasedStateMachine):
 
     def lacking(self, module: str) -> list[int]:
         """Return live entities without a member, no more than there is room for."""
-        room = MANY - len(getattr(self.w, module))
+        room = min(MANY - len(getattr(self.w, module)), self.room([module]))
         return [e for e in self.w.entities if e not in self.rows[module]][:room]
 
     def some(self, data: st.DataObject, values: list[int]) -> list[int]:

@@ -1,0 +1,233 @@
+"""Three small programs, one entity at a time, with ecsgen and as others would write them.
+
+    python benchmarks/programs.py [--sizes N …] [--rounds N] [--only shooter scene meadow]
+
+A shooter beside the library esper, a scene of nodes in nodes beside plain objects, and an
+agent-based model beside both. All get the same results, which is checked. Ratios of best times
+within one run, theirs / ours: above 1, ecsgen is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import _meadow
+import _scene
+import _shooter
+from _missing import library_or_none
+from _package import SCHEMAS, built
+from _timing import Case, Prepare, Run, machine, measure
+
+FRAMES = 8
+"""So many frames are played before one is timed, and so many are timed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One operation of a program: ours in one or several ways, and theirs."""
+
+    name: str
+    ours: dict[str, Prepare]
+    theirs: dict[str, Prepare]
+
+
+def shooters(package: Any, esper: Any, count: int) -> Iterator[Part]:
+    """A frame of the shooter."""
+    makers: dict[str, Callable[[], _shooter.Shooter]]
+    makers = {"ecsgen": lambda: _shooter.OurShooter(package, count)}
+    if esper:
+        makers["esper"] = lambda: _shooter.EsperShooter(esper, count)
+    alike(*(played(make, "frame", FRAMES * 2).state() for make in makers.values()))
+    runs = {name: playing(make, "frame") for name, make in makers.items()}
+    yield Part("shooter: a frame", *parted(runs))
+
+
+def scenes(package: Any, count: int) -> Iterator[Part]:
+    """Building a scene, steps, and killing a root."""
+    made = _scene.plan(count)
+    kinds: dict[str, Callable[[], Any]] = {
+        "ecsgen": lambda: _scene.OurScene(package),
+        "ecsgen, in bulk": lambda: _scene.OurSceneInBulk(package),
+        "objects": _scene.ObjectScene,
+    }
+    alike(*(acted(built_scene(make, made), count) for make in kinds.values()))
+    names = ("building", "a step", "killing a root")
+    runs = (
+        {name: building(make, made) for name, make in kinds.items()},
+        {name: stepping(make, made) for name, make in kinds.items()},
+        {name: killing(make, made) for name, make in kinds.items()},
+    )
+    for name, found in zip(names, runs, strict=True):
+        yield Part(f"scene: {name}", *parted(found))
+
+
+def meadows(package: Any, esper: Any, count: int) -> Iterator[Part]:
+    """A turn of all agents."""
+    makers: dict[str, Callable[[], Any]] = {
+        "ecsgen, row objects": lambda: _meadow.OurMeadow(package, count),
+        "ecsgen, a kernel and lists": lambda: _meadow.OurMeadowInLists(package, count),
+        "objects": lambda: _meadow.ObjectMeadow(count),
+    }
+    if esper:
+        makers["esper"] = lambda: _meadow.EsperMeadow(esper, count)
+    alike(*(played(make, "turn", FRAMES * 2).state() for make in makers.values()))
+    runs = {name: playing(make, "turn") for name, make in makers.items()}
+    yield Part("agents: a turn", *parted(runs))
+
+
+def parted(runs: dict[str, Prepare]) -> tuple[dict[str, Prepare], dict[str, Prepare]]:
+    """Return ours, and theirs."""
+    ours = {name: run for name, run in runs.items() if name.startswith("ecsgen")}
+    return ours, {name: run for name, run in runs.items() if name not in ours}
+
+
+def alike(first: Any, *others: Any) -> None:
+    """Raise if somebody has other results."""
+    for other in others:
+        assert other == first, "the programs have different results"
+
+
+def played(make: Callable[[], Any], method: str, times: int) -> Any:
+    """Return a program after some frames."""
+    program = make()
+    for _ in range(times):
+        getattr(program, method)()
+    return program
+
+
+def playing(make: Callable[[], Any], method: str) -> Prepare:
+    """Prepare a program; what is timed are some frames in the midst of it."""
+
+    def prepare() -> Run:
+        frame = getattr(played(make, method, FRAMES), method)
+
+        def run() -> None:
+            for _ in range(FRAMES):
+                frame()
+
+        return run
+
+    return prepare
+
+
+def acted(scene: Any, count: int) -> Any:
+    """Return what there is in a scene after each thing that one can do with it."""
+    for step in range(3):
+        scene.move(list(_scene.shifts(count, step)))
+        scene.place()
+    before = scene.places()
+    scene.kill(0)
+    scene.place()
+    scene.kill(2 * _scene.ROOTS)
+    return before, scene.places(), scene.alive()
+
+
+def built_scene(make: Callable[[], Any], made: list[_scene.Made]) -> Any:
+    """Return a scene with its nodes."""
+    scene = make()
+    scene.build(made)
+    return scene
+
+
+def building(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
+    """Prepare empty scenes; what is timed is how their nodes are built."""
+
+    def prepare() -> Run:
+        several = [make() for _ in range(FRAMES)]
+
+        def run() -> None:
+            for scene in several:
+                scene.build(made)
+
+        return run
+
+    return prepare
+
+
+def stepping(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
+    """Prepare a scene; what is timed are steps."""
+
+    def prepare() -> Run:
+        scene = built_scene(make, made)
+        moved = [list(_scene.shifts(len(made), step)) for step in range(FRAMES)]
+        scene.place()
+
+        def run() -> None:
+            for some in moved:
+                scene.move(some)
+                scene.place()
+
+        return run
+
+    return prepare
+
+
+def killing(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
+    """Prepare scenes; what is timed is how one root of each is killed."""
+
+    def prepare() -> Run:
+        several = [built_scene(make, made) for _ in range(FRAMES)]
+
+        def run() -> None:
+            for scene in several:
+                scene.kill(0)
+
+        return run
+
+    return prepare
+
+
+def show(part: Part, count: int, rounds: int) -> None:
+    """Measure and print one line of the table for each of our ways."""
+    case = Case(part.name, FRAMES, {**part.ours, **part.theirs})
+    times = measure(case, rounds)
+    for ours in part.ours:
+        cells = [part.name, ours, f"{count:,}", _microseconds(times[ours])]
+        for theirs in ("esper", "objects"):
+            found = times.get(theirs)
+            cells.append(_microseconds(found) if found else "")
+            cells.append(f"**{min(found) / min(times[ours]):.2f}**" if found else "")
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _microseconds(times: list[float]) -> str:
+    return f"{min(times) / 1000:,.0f} ({statistics.median(times) / 1000:,.0f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1_000, 10_000])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only", nargs="+", default=["shooter", "scene", "meadow"])
+    options = parser.parse_args()
+    esper = library_or_none("esper")
+    print(
+        f"{machine()}\n\n| | written with | entities | µs: best (median) | esper, µs | / ours "
+        "| objects, µs | / ours |\n| --- | --- | --- | --- | --- | --- | --- | --- |"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+
+        def package(name: str) -> Any:
+            return built(Path(folder), "numpy", SCHEMAS / f"{name}.yaml")
+
+        for count in options.sizes:
+            parts: list[Iterator[Part]] = []
+            if "shooter" in options.only:
+                parts.append(shooters(package("shooter"), esper, count))
+            if "scene" in options.only:
+                parts.append(scenes(package("scene"), count))
+            if "meadow" in options.only:
+                parts.append(meadows(package("meadow"), esper, count))
+            for some in parts:
+                for part in some:
+                    show(part, count, options.rounds)
+
+
+if __name__ == "__main__":
+    main()

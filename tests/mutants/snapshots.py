@@ -1,0 +1,40 @@
+"""Ways to break what saves worlds and loads them."""
+
+from tests.mutants._base import Mutant, module
+
+WORLD = ("test_world.py",)
+ALL = ("test_world.py", "test_status_effect.py", "test_villager.py", "test_tile.py")
+
+GROUPS = (
+    module(
+        "_runtime/snapshots/contents.py",
+        ALL,
+        Mutant("notes are not saved", r"if len\(noted\):", "if False:"),
+        Mutant("generators and maps are not saved", r"manager\._extras\(\)\.items\(\)", "()"),
+        Mutant("columns lie in no buffer", r"-rows\.ROW_BYTES \* capacity", "0"),
+    ),
+    module(
+        "_runtime/snapshots/loading.py",
+        ALL,
+        Mutant("retired indices are forgotten", r"n_retired\)$", "0)"),
+        Mutant("groups have to be made anew", r"_n_grouped = .*", "_n_grouped = 0"),
+        Mutant("notes are not loaded", r'if "entities\.noted" in saved\.arrays:', "if False:"),
+        Mutant("objects are not loaded", r"^( +)rows\._take_objects\(.*\)", r"\1pass"),
+        Mutant("what follows is not worked out", r"^( +)rows\._restore\(\)", r"\1pass"),
+        Mutant("maps are not made", r"^( +)manager\._restore\(", r"\1dict("),
+        Mutant("generators begin anew", r'\("_rng",\)', "()"),
+    ),
+    module(
+        "_runtime/snapshots/saving.py",
+        WORLD,
+        Mutant("nothing is verified", r"if verified:", "if False:"),
+        Mutant("callbacks may save", r"if any\(dispatch\.depth .*\):", "if False:"),
+        Mutant("attributes are not loaded", r"^( +)load_attributes\(world, .*\)", r"\1pass"),
+    ),
+    module(
+        "_runtime/snapshots/chunked.py",
+        ("test_archetypes.py", "test_world.py"),
+        Mutant("all pieces are the first one", r"self\._start = start \+ count", "pass"),
+        Mutant("chunks: the version begins anew", r"self\._store\._version = .*", "pass"),
+    ),
+)
