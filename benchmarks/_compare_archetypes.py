@@ -34,7 +34,8 @@ def archetypes(old: Any, new: Any) -> Operations:
 def _components(package: Any) -> list[Any]:
     """Return the row classes of the components that live in chunks."""
     taken = inspect.signature(package.Archetypes.create).parameters
-    kinds = (kind for kind in vars(package).values() if isinstance(kind, type))
+    found = (getattr(package, name) for name in dir(package))
+    kinds = (kind for kind in found if isinstance(kind, type))
     return [kind for kind in kinds if snake(kind.__name__) in taken]
 
 

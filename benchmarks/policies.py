@@ -24,7 +24,7 @@ DEFAULT = "Sparse"
 
 def names_of(package: Any) -> list[str]:
     """Return the components' names, the one with the default policies first."""
-    managers = (name for name in vars(package) if name.endswith("Manager"))
+    managers = (name for name in dir(package) if name.endswith("Manager"))
     names = [name.removesuffix("Manager") for name in managers if name != "EntityManager"]
     return sorted(names, key=lambda name: name != DEFAULT)
 

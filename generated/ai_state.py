@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +53,7 @@ from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
+from ._runtime.typed import NamedTuple, TypedDict
 from .enums import Animation, Loot
 
 COLUMNS: Final = (

@@ -14,7 +14,7 @@ Each column on its own in a chunk:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import IntField
 from ._runtime.proxies.cells import ProxyField
 from ._runtime.proxies.chunks import ChunkProxy, ChunkValue
+from ._runtime.typed import NamedTuple, TypedDict
 from .enums import Element
 
 COLUMNS: Final = (

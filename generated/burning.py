@@ -8,13 +8,14 @@ It has no columns: its rows are only there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+from typing import Any, ClassVar, Final, Literal
 
 from numpy.typing import NDArray
 
 from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ._runtime.columns.buffers import Column
 from ._runtime.proxies.chunks import ChunkProxy
+from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final[tuple[Column, ...]] = ()
 

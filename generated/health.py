@@ -15,7 +15,7 @@ Each column on its own in a chunk:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.proxies.cells import ProxyField
 from ._runtime.proxies.chunks import ChunkProxy, ChunkValue
+from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("points", np.dtype(np.float32), (), 4, ("hot",), 0),

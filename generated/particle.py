@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +49,7 @@ from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
+from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumns
+from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
 

@@ -20,7 +20,7 @@ One buffer of 32 bytes per row, column after column:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Final, Literal, NamedTuple, TypedDict
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +40,7 @@ from ._runtime.placement.partition import Partition, PartitionedRows
 from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import IdProxy
+from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("position_x", np.dtype(np.float32), (), 4, ("hot",), 0),

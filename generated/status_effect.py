@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +54,7 @@ from ._runtime.placement.rows import fill
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
+from ._runtime.typed import NamedTuple, TypedDict
 from .enums import Effect
 
 COLUMNS: Final = (

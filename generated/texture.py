@@ -20,7 +20,7 @@ One buffer of 88 bytes per row, column after column:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +41,7 @@ from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import fill
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import IdProxy
+from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("device_handle", np.dtype(np.uint64), (), 8, ("hot",), 0),

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,6 +61,7 @@ from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.cold import ColdArray
 from ._runtime.proxies.proxy import EntityProxy
+from ._runtime.typed import NamedTuple, TypedDict
 from .enums import Loot
 
 COLUMNS: Final = (

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, overload
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +42,7 @@ from ._runtime.handles import NULL_ENTITY, Entity
 from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import ProxyField
 from ._runtime.proxies.chunks import ChunkArray, ChunkProxy, ChunkValue
+from ._runtime.typed import NamedTuple, TypedDict
 from .enums import Element
 
 COLUMNS: Final = (

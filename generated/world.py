@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import ClassVar, Final, NamedTuple, Never
+from typing import ClassVar, Final, Never
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ._runtime.queries.match import QueryMatch
 from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseMember
 from ._runtime.queries.query import QueriedRows
+from ._runtime.typed import NamedTuple
 from ._runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
 from ._runtime.world.signatures import ComponentFlags
 from ._runtime.world.signed import SignedWorld

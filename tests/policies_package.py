@@ -112,7 +112,7 @@ def _takes_equal_rows(name: str) -> bool:
 
 MANAGERS: list[str] = sorted(
     name
-    for name in vars(package)
+    for name in dir(package)
     if name.endswith("Manager") and name != "EntityManager" and _takes_equal_rows(name)
 )
 

@@ -125,13 +125,15 @@ def signature(name: str, parameters: list[str], returns: str, indent: int) -> st
     return f"{pad}def {name}(\n{pad}    {inner}\n{pad}) -> {returns}:"
 
 
-def import_line(module: str, names: list[str]) -> str:
+def import_line(module: str, names: list[str], indent: int = 0) -> str:
     """Return one import on a line, or one name per line; constants first, as isort."""
     ordered = sorted(names, key=isort_key)
-    line = f"from {module} import {', '.join(ordered)}"
+    pad = " " * indent
+    line = f"{pad}from {module} import {', '.join(ordered)}"
     if len(line) <= WIDTH:
         return line
-    return "\n".join([f"from {module} import (", *(f"    {name}," for name in ordered), ")"])
+    items = "".join(f"{pad}    {name},\n" for name in ordered)
+    return f"{pad}from {module} import (\n{items}{pad})"
 
 
 def isort_key(name: str) -> tuple[int, str]:

@@ -27,12 +27,11 @@ STANDARD = {
                 "ClassVar",
                 "Final",
                 "Literal",
-                "NamedTuple",
                 "Never",
                 "Protocol",
                 "TypeAlias",
             ),
-            *("TypeVar", "TypedDict", "Unpack", "overload"),
+            *("TypeVar", "Unpack", "overload"),
         ),
         "typing",
     ),
@@ -44,6 +43,8 @@ NUMPY = {
     "prange": "numba",
 }
 PACKAGE = {
+    "NamedTuple": f".{RUNTIME}.typed",
+    "TypedDict": f".{RUNTIME}.typed",
     "ArchetypeChunk": ".archetypes",
     "Archetypes": ".archetypes",
 }

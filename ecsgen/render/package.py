@@ -16,10 +16,11 @@ from ecsgen.render.archetypes import (
     archetype_subjects,
     archetypes_module,
 )
-from ecsgen.render.calls import import_line, isort_key
+from ecsgen.render.calls import collection, import_line, isort_key
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
+from ecsgen.render.fast import FAST, fast_sources
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import LATER, LAYOUT, RUNTIME, copies, module_of, origins, sources
 from ecsgen.render.saved import schema_module
@@ -62,7 +63,8 @@ def outputs(project: Project, options: Options) -> list[Output]:
     """
     project = project.made_for(options.backend)
     tests_of = tests.outputs(project, options) if options.tests is not None else ()
-    return [*_package(project), *_managers(project), *tests_of]
+    in_c = _in_c() if options.compiled else ()
+    return [*_package(project), *_managers(project), *tests_of, *in_c]
 
 
 def texts(project: Project, options: Options) -> dict[str, str]:
@@ -94,6 +96,12 @@ def _managers(project: Project) -> Iterator[Output]:
         yield _output(f"{component.module}.py", make, component)
 
 
+def _in_c() -> Iterator[Output]:
+    """Yield the sources of methods in C, as they are."""
+    for path, text in fast_sources().items():
+        yield _output(f"{FAST}/{path}", _as_is, text)
+
+
 def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
     """Return an output whose key digests everything that it is made from."""
     return Output(
@@ -103,6 +111,10 @@ def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
 
 def _empty() -> str:
     return ""
+
+
+def _as_is(text: str) -> str:
+    return text
 
 
 def entities_module() -> str:
@@ -145,12 +157,15 @@ def package_module(
         places[".archetypes"] = ["ArchetypeChunk", "Archetypes"]
     if enums:
         places[".enums"] = list(enums)
-    names = [*(name for found in places.values() for name in found), *LATE]
+    places[module_of(LATE_MODULE)] = list(LATE)
+    names = sorted((name for found in places.values() for name in found), key=isort_key)
+    imports = [import_line(module, places[module], 4) for module in sorted(places)]
     template = environment().get_template("package.py.j2")
     return template.render(
-        world=world,
-        imports=[import_line(module, places[module]) for module in sorted(places)],
-        late=LATE,
-        late_import=import_line(module_of(LATE_MODULE), list(LATE)),
-        names=sorted(names, key=isort_key),
+        world=world, imports=imports, names=names, places=[_place(*it) for it in places.items()]
     )
+
+
+def _place(module: str, names: list[str]) -> str:
+    """Return the names of a module as an item of what `lazy_names` takes."""
+    return collection(f'"{module}": ', [f'"{name}"' for name in sorted(names)], 12, ",")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import index
@@ -17,16 +17,16 @@ from .columns.field_info import FieldInfo
 from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StaleInstanceError, StructureLockedError
+from .fast import speed_up
 from .few import FEW_GONE, few_numbers, few_values
 from .handles import Columns, EntityArray, Instance, RowArray
-from .html_tables import manager_table
 from .parts import FixedParts
 from .per_class import copy_methods, per_class
 from .placement.rows import distinct, locked, unused
 from .reprs import count_text, holder_repr
 
 
-class Manager(FixedParts, ABC):
+class Manager(FixedParts):
     """Owns all instances of one component.
 
     Rows are good until the next structural change; `version` counts those. Not
@@ -61,6 +61,7 @@ class Manager(FixedParts, ABC):
         super().__init_subclass__(**options)
         if "LAYOUT" in vars(cls):
             copy_methods(cls)
+            speed_up(cls)
 
     def __init__(self) -> None:
         self._locks = 0
@@ -76,6 +77,8 @@ class Manager(FixedParts, ABC):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
+        from .html_tables import manager_table  # for notebooks alone
+
         return manager_table(self)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ managers share meets twenty, and fits none: a lookup takes a third longer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -25,13 +26,22 @@ def copy_methods(owner: type[Any]) -> None:
 
     A generated class, which has all its bases: in a base, a copy would hide what others have.
     """
-    found: dict[str, Any] = {}
-    for base in reversed(owner.__mro__):
-        found |= vars(base)
-    for name, method in found.items():
-        is_marked = isinstance(method, FunctionType) and hasattr(method, _MARK)
-        if is_marked and name not in vars(owner):
-            setattr(owner, name, with_own_code(method))
+    own = vars(owner)
+    for base in owner.__mro__[1:]:
+        for name in _marked(base):
+            method = getattr(owner, name)
+            if name not in own and hasattr(method, _MARK):
+                setattr(owner, name, with_own_code(method))
+
+
+@cache
+def _marked(base: type[Any]) -> tuple[str, ...]:
+    """Return the methods of a class that are marked, without those that it inherits."""
+    return tuple(
+        name
+        for name, method in vars(base).items()
+        if isinstance(method, FunctionType) and hasattr(method, _MARK)
+    )
 
 
 def with_own_code(
@@ -51,9 +61,6 @@ def with_own_code(
         method.__closure__,
     )
     copy.__dict__.update(method.__dict__)
-    copy.__doc__ = method.__doc__
     copy.__annotations__ = method.__annotations__
     copy.__kwdefaults__ = method.__kwdefaults__
-    copy.__module__ = method.__module__
-    copy.__qualname__ = method.__qualname__
     return copy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from ..columns.buffers import put_cells
 from ..errors import CapacityError
 from ..handles import NIL, EntityArray, RowArray
 from ..placement.rows import fill
+from ..typed import NamedTuple
 from .chunk_layout import ChunkLayout
 from .chunks import ChunkBase, ChunkPool
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -24,6 +24,7 @@ from ..placement.moves import Moves, Planned
 from ..placement.rows import Remap
 from ..placement.sorting import key_values, sort_key
 from ..state import NO_SLOTS
+from ..typed import NamedTuple
 from .group import (
     GroupMember,
     having_all,

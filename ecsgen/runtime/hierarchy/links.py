@@ -7,7 +7,7 @@ parent's `first` cell. A root has the parent NIL and is a chain of its own.
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from ..handles import NIL, RowArray
 from ..instances.chains import ROUNDS, Links, Rewiring, chain_rows, joined, linked
 from ..placement.moves import NO_ROWS, Moves, Write
 from ..placement.rows import integers
+from ..typed import NamedTuple
 from .trees import below, own_ancestor
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from ..placement.moves import NO_ROWS, Planned, Write, put
 from ..proxies.making import standing
 from ..proxies.proxy import ProxyT
 from ..state import NO_SLOTS
+from ..typed import NamedTuple
 from .chains import (
     Redirect,
     Rewiring,

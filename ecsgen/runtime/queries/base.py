@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import chain, repeat
 from typing import Any, Final, Generic, TypeVar
 
 from numpy.typing import NDArray
-
-from ..html_tables import query_table
 
 RowsT = TypeVar("RowsT", bound=tuple[Any, ...])
 RowT = TypeVar("RowT", bound=tuple[Any, ...])
@@ -19,7 +17,7 @@ _AT_ONCE: Final = 1024
 """Rows that a loop makes ahead."""
 
 
-class QueryBase(ABC, Generic[RowsT, RowT]):
+class QueryBase(Generic[RowsT, RowT]):
     """Entities, with a row of numbers for each; the generated class says of which types."""
 
     __slots__ = ()
@@ -38,6 +36,8 @@ class QueryBase(ABC, Generic[RowsT, RowT]):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last entities, for notebooks; costs what `rows` does."""
+        from ..html_tables import query_table  # for notebooks alone
+
         return query_table(self)
 
     def rows(self) -> RowsT:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.blocks import Cells, block_rows, rows_last, working_bytes, working_memory
 from ..queries.chunks import QueriedChunks
+from ..typed import NamedTuple
 from .chunk_layout import ChunkLayout
 from .chunks import ChunkBase
 from .rows import Archetype

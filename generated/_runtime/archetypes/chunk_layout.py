@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from ..columns.buffers import CACHE_LINE, Column
 from ..columns.field_info import FieldInfo
 from ..columns.field_names import known_fields
 from ..convert.base import FieldTable
-from ..html_tables import columns_table
 from ..reprs import columns_repr
+from ..typed import NamedTuple
 
 _OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
 
@@ -53,6 +53,8 @@ class ChunkColumns:
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
+        from ..html_tables import columns_table  # for notebooks alone
+
         return columns_table(self, self._rows.n)
 
     @classmethod

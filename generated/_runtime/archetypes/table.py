@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import ReferenceType
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..broken import break_down
 from ..columns.buffers import Column
 from ..handles import EntityArray, RowArray
+from ..typed import NamedTuple
 from .chunk_layout import ChunkColumns, ChunkLayout
 from .chunks import ChunkBase, ChunkPool
 from .places import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from ..handles import NIL, Columns, RowArray
 from ..placement.packed import Packed
 from ..placement.rows import fill
 from ..state import NO_SLOTS
+from ..typed import NamedTuple
 from .indirect import count_differing, differing, follow, spread, without_views
 
 

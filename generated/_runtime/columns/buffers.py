@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..convert.base import Field
 from ..errors import CapacityError, StaleViewWarning
 from ..handles import NIL, RowArray
+from ..typed import NamedTuple
 
 CACHE_LINE: Final = 64
 """Columns start on cache lines, so the capacity is a multiple of 64 rows."""

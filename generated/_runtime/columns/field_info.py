@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..convert.base import Converter
+from ..typed import NamedTuple
 
 _Enum: TypeAlias = type[IntEnum | IntFlag]
 

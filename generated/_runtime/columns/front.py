@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import ClassVar
 
-from ..html_tables import columns_table
 from ..reprs import columns_repr
 from .field_info import FieldInfo
 
 
-class FrontColumns(ABC):
+class FrontColumns:
     """The columns of the rows before a bound; the generated class has the fields."""
 
     __slots__ = ()
@@ -27,4 +26,6 @@ class FrontColumns(ABC):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
+        from ..html_tables import columns_table  # for notebooks alone
+
         return columns_table(self, self.n)

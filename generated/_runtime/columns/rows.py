@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import Entity, EntityArray, RowArray
-from ..html_tables import columns_table
 from ..per_class import copy_methods
 from ..reprs import columns_repr
 from ..state import NO_SLOTS, numbers_of
@@ -26,7 +25,7 @@ from .buffers import (
 from .field_info import FieldInfo
 
 
-class Rows(ABC):
+class Rows:
     """The columns of a manager. A full buffer is replaced by one of twice the size.
 
     A view of a column is good until rows are added or removed. Assigning to a column writes
@@ -68,6 +67,8 @@ class Rows(ABC):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
+        from ..html_tables import columns_table  # for notebooks alone
+
         return columns_table(self, self._n)
 
     @property
@@ -175,7 +176,8 @@ class Rows(ABC):
 
     def _saved_numbers(self) -> dict[str, int]:
         """Return what is to be saved beside the columns."""
-        return {name: getattr(self, name) for name in numbers_of(type(self))}
+        names = numbers_of(type(self))  # type: ignore[arg-type]  # classes are hashable
+        return {name: getattr(self, name) for name in names}
 
     def _saved_columns(self) -> dict[str, NDArray[Any]]:
         """Return views of the cells of every column that hold anything, by name."""

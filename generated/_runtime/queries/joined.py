@@ -4,7 +4,7 @@ entities, block after block."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -20,6 +20,7 @@ from ..kernels.blocks import (
     working_memory,
 )
 from ..state import NO_SLOTS
+from ..typed import NamedTuple
 from .members import RowsOrSlice
 from .rows import QueryRows, RowOrder
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import items
 from ..handles import NIL, RowArray
+from ..typed import NamedTuple
 from .members import FoundRows, RowsOrSlice
 
 _SAMPLES: Final = 16

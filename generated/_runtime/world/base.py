@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from ..columns.field_names import GivenRows, given_columns
 from ..convert.base import FieldTable
 from ..errors import BrokenManagerError, StructureLockedError
+from ..fast import speed_up
 from ..few import FEW, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
-from ..html_tables import world_table
 from ..reprs import count_text, list_text
 from .later import LaterDeaths
 from .own import own_managers
@@ -94,6 +94,8 @@ class WorldBase(LaterDeaths, SavedWorld):
             TypeError: no such component, or not a subclass of its manager.
         """
         super().__init_subclass__(**options)
+        if "_KINDS" in vars(cls):
+            speed_up(cls)
         if managers is not None:
             cls._OWN = {**cls._OWN, **own_managers(cls.__name__, cls._KINDS, managers)}
 
@@ -114,6 +116,8 @@ class WorldBase(LaterDeaths, SavedWorld):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last components, for notebooks."""
+        from ..html_tables import world_table  # for notebooks alone
+
         return world_table(self)
 
     def spawn(self, n: int) -> EntityArray:

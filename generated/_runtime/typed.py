@@ -1,0 +1,139 @@
+"""`NamedTuple` and `TypedDict` of `typing`, made in a tenth and a third of the time.
+
+Type checkers see those of `typing`, and users get what those would make. A package has three such
+classes for each component, and `typing` compiles a constructor for each class and each annotation
+on its own. Here constructors of equally many fields share their code, and annotations stay the
+text that they are with `from __future__ import annotations`; `typing.get_type_hints` reads it.
+"""
+
+from __future__ import annotations
+
+import sys
+import typing
+from collections import _tuplegetter  # type: ignore[attr-defined]  # has no public name
+from collections.abc import Iterable
+from functools import cache
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+_TupleT = TypeVar("_TupleT", bound=tuple[Any, ...])
+_typed_dict: Any = typing.TypedDict  # checkers want a literal name
+_NEW: Final = {"_new": tuple.__new__, "__builtins__": {}, "__name__": __name__}
+_UNEXPECTED: Final = TypeError if sys.version_info >= (3, 13) else ValueError
+"""What a field that is not there is for `_replace` of named tuples."""
+
+
+@cache
+def _constructor(count: int) -> CodeType:
+    """Return the code of a constructor of so many fields."""
+    given = "".join(f"_{number}, " for number in range(count))
+    function: FunctionType = eval(f"lambda _cls, {given}: _new(_cls, ({given}))")
+    return function.__code__
+
+
+def _make(cls: type[_TupleT], iterable: Iterable[Any]) -> _TupleT:
+    """Make a new row from a sequence or iterable."""
+    fields: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]
+    made = tuple.__new__(cls, iterable)
+    if len(made) != len(fields):
+        raise TypeError(f"Expected {len(fields)} arguments, got {len(made)}")
+    return made
+
+
+def _replace(self: Any, /, **changed: Any) -> Any:
+    """Return a copy with other values in some fields."""
+    made = self._make(map(changed.pop, self._fields, self))
+    if changed:
+        raise _UNEXPECTED(f"Got unexpected field names: {list(changed)!r}")
+    return made
+
+
+def _repr(self: Any) -> str:
+    """Return the class and its fields' values."""
+    fields = zip(self._fields, self, strict=True)
+    shown = ", ".join(f"{name}={value!r}" for name, value in fields)
+    return f"{type(self).__name__}({shown})"
+
+
+def _asdict(self: Any) -> dict[str, Any]:
+    """Return the values by the names of their fields."""
+    return dict(zip(self._fields, self, strict=True))
+
+
+def _getnewargs(self: Any) -> tuple[Any, ...]:
+    """Return a plain tuple, for copy and pickle."""
+    return tuple(self)
+
+
+_METHODS: Final[dict[str, Any]] = {
+    "_make": classmethod(_make),
+    "_replace": _replace,
+    "__repr__": _repr,
+    "_asdict": _asdict,
+    "__getnewargs__": _getnewargs,
+    "__orig_bases__": (typing.NamedTuple,),
+    "__slots__": (),
+}
+if sys.version_info >= (3, 13):
+    _METHODS["__replace__"] = _replace
+_MUTABLE: Final = ("__mutable_keys__",) if sys.version_info >= (3, 13) else ()
+_KEYS: Final = {
+    True: ("__required_keys__", *_MUTABLE),
+    False: ("__optional_keys__", *_MUTABLE),
+}
+"""Which attributes name all keys of a `TypedDict`, if all are required or not."""
+
+
+class _TupleMaker(type):
+    """Makes what follows `class X(NamedTuple):`."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        types: dict[str, Any] = body.setdefault("__annotations__", {})
+        fields = tuple(types)
+        defaults = {field: body[field] for field in fields if field in body}
+        new = FunctionType(
+            _constructor(len(fields)).replace(co_varnames=("_cls", *fields)),
+            _NEW,
+            "__new__",
+            tuple(defaults.values()),
+        )
+        listed = ", ".join(fields)
+        new.__qualname__ = f"{name}.__new__"
+        new.__doc__ = f"Create new instance of {name}({listed})"
+        new.__annotations__ = types
+        body.setdefault("__doc__", f"{name}({listed})")
+        body |= _METHODS
+        body |= {"_fields": fields, "__match_args__": fields, "__new__": new}
+        body["_field_defaults"] = defaults
+        for number, field in enumerate(fields):
+            body[field] = _tuplegetter(number, f"Alias for field number {number}")
+        return type(name, (tuple,), body)
+
+
+class _DictMaker(type):
+    """Makes what follows `class X(TypedDict):`."""
+
+    def __new__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        body: dict[str, Any],
+        total: bool = True,
+    ) -> Any:
+        types: dict[str, Any] = body.pop("__annotations__", {})
+        made = _typed_dict(name, {}, total=total)
+        for attribute, value in body.items():
+            setattr(made, attribute, value)
+        made.__annotations__ = types
+        made.__orig_bases__ = (_typed_dict,)
+        for keys in _KEYS[total]:
+            setattr(made, keys, frozenset(types))
+        return made
+
+
+if TYPE_CHECKING:
+    from typing import NamedTuple as NamedTuple
+    from typing import TypedDict as TypedDict
+else:
+    NamedTuple = type.__new__(_TupleMaker, "NamedTuple", (), {})
+    TypedDict = type.__new__(_DictMaker, "TypedDict", (), {})
