@@ -4,30 +4,42 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+FAST := $(VENV)/.fast
 PEERS := $(VENV)/.peers
 DRAWN := simulate systems
 # compare.py is told what to compare.
 BENCHMARKS := $(filter-out $(patsubst %,benchmarks/%.py,$(DRAWN) compare),$(wildcard benchmarks/[a-z]*.py))
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo test lint types check bench cachegrind mutants docs clean
+.PHONY: demo test fast lint types check bench cachegrind mutants docs clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/
 	$(BIN)/python examples/solar_system.py
 
 # In the order of their names: those with few tests, which would come last otherwise, are not short.
-test: $(STAMP)
+test: $(STAMP) fast
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
+# Methods in C. Without a compiler their tests are left out, but not in CI.
+fast: $(STAMP)
+	@$(MAKE) --no-print-directory $(FAST) || \
+		{ echo "ecsgen-fast could not be compiled: its tests are left out"; test -z "$$CI"; }
+
+$(FAST): $(wildcard fast/*.py fast/*.toml fast/ecsgen_fast/*.[ch] fast/ecsgen_fast/*.py)
+	rm -rf fast/build
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./fast
+	touch $@
+
 lint: $(STAMP)
-	$(BIN)/ruff check $(SOURCES) generated
+	$(BIN)/ruff check $(SOURCES) generated fast
 	$(BIN)/black --quiet --check --extend-exclude 'ecsgen/(runtime|compiled|testing)' $(SOURCES)
 	$(BIN)/black --quiet --check --line-length 88 generated ecsgen/runtime ecsgen/compiled \
-		ecsgen/testing
+		ecsgen/testing fast
 
 types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated
+	$(BIN)/mypy fast/ecsgen_fast
 
 check: $(STAMP)
 	$(BIN)/ecsgen check schemas/
@@ -47,6 +59,7 @@ mutants: $(STAMP)
 	$(BIN)/python -m tests.mutate
 
 docs: $(STAMP)
+	$(BIN)/python -m ecsgen.render.reserved
 	$(BIN)/python -m ecsgen.schema.reference
 	$(BIN)/python docs/policy_pictures.py
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
 from typing import Any
+
+# The generated Python is what is measured; fast.py has the same methods in C.
+os.environ.setdefault("ECSGEN_FAST", "0")
 
 
 def imported(folder: Path, name: str) -> Any:

@@ -29,6 +29,7 @@ class Options:
     tests: Path | None  # the folder of the generated tests; None leaves them out
     jobs: int
     line_length: int
+    compiled: bool = False  # whether the package gets the sources of its methods in C
 
     @property
     def tests_location(self) -> str | None:
@@ -51,6 +52,7 @@ class _Table:
     tests: str | bool | None = None
     jobs: int | None = None
     line_length: int | None = None
+    compiled: bool | None = None
 
 
 def load_options(
@@ -59,6 +61,7 @@ def load_options(
     output: Path | None = None,
     backend: Backend | None = None,
     jobs: int | None = None,
+    compiled: bool | None = None,
     cwd: Path | None = None,
 ) -> Options:
     """The options that hold in the working directory; arguments win over pyproject.toml.
@@ -76,6 +79,7 @@ def load_options(
         tests=_tests_folder(table.tests, home, output),
         jobs=jobs or table.jobs or _cores(),
         line_length=table.line_length or 88,
+        compiled=bool(table.compiled) if compiled is None else compiled,
     )
     _check_folders(options)
     return options
@@ -180,6 +184,8 @@ def _problem(key: str, value: object) -> str:
         case "backend" if value not in BACKENDS:
             hint = _did_you_mean(value, BACKENDS) if isinstance(value, str) else ""
             return f"must be {' or '.join(map(repr, BACKENDS))}{hint}"
+        case "compiled" if not isinstance(value, bool):
+            return "must be true or false"
         case "jobs" if not _is_int(value) or value < 1:
             return "must be a whole number from 1"
         case "line_length" if not _is_int(value) or value not in LINE_LENGTHS:

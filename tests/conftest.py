@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.garbage import collect_rarely
+
+# Generated Python is what is tested; test_fast.py says how it is with its methods in C.
+os.environ.setdefault("ECSGEN_FAST", "0")
 
 # How long anything takes says more about a busy machine than about the code.
 _PATIENT = settings(

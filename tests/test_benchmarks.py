@@ -23,6 +23,7 @@ TINY: dict[str, tuple[str, ...]] = {
         *("--only", r"^(EntityManager|KinManager|SoundSourceManager|Archetypes|World\.bodies)"),
     ),
     "entities.py": ("50",),
+    "fast.py": ("--live", "30", "--rounds", "1"),
     "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
     "few.py": ("--rounds", "1"),
     "imports.py": ("--rounds", "1"),

@@ -151,6 +151,7 @@ def test_states_and_their_mending(project: Project) -> None:
 def test_mending_repeats_the_arguments(project: Project) -> None:
     out = project("check", "schemas/../schemas", "-o", "my out", "--backend", "numba").out
     assert "to mend: ecsgen build -o 'my out' --backend numba" in out
+    assert "to mend: ecsgen build --compiled" in project("check", "--compiled").out
 
 
 def test_diff(project: Project) -> None:

@@ -69,6 +69,13 @@ def test_the_command_line_wins(home: Path) -> None:
     assert (options.backend, options.jobs, options.line_length) == ("numpy", 2, 100)
 
 
+def test_sources_in_c_are_asked_for(home: Path) -> None:
+    assert not load_options().compiled
+    configure(home, "compiled = true")
+    assert load_options().compiled
+    assert not load_options(compiled=False).compiled
+
+
 def test_tests_can_be_left_out(home: Path) -> None:
     configure(home, "tests = false")
     options = load_options()
@@ -92,6 +99,7 @@ def test_tests_can_be_left_out(home: Path) -> None:
         ("tests = 3", "tests: must be the path of a folder, true or false, not 3"),
         ("backend = 'nunpy'", "backend: must be 'numpy' or 'numba'; did you mean 'numpy'?"),
         ("backend = []", "backend: must be 'numpy' or 'numba', not []"),
+        ("compiled = 1", "compiled: must be true or false, not 1"),
         ("jobs = 0", "jobs: must be a whole number from 1, not 0"),
         ("jobs = true", "jobs: must be a whole number from 1, not True"),
         ("jobs = 1.0", "jobs: must be a whole number from 1, not 1.0"),

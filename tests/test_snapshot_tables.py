@@ -274,6 +274,7 @@ def test_the_dead_and_the_repeated_are_as_everywhere() -> None:
         (lambda old: old["Body"].__setitem__("x", [1, 2]), ValueError, "Body.x: 2 values for 3"),
         (lambda old: old["Body"].__setitem__("x", 1.0), ValueError, "Body.x: one value for 3"),
         (lambda old: old["Body"].__setitem__("a b", [1] * 3), ValueError, "'a b' is no name"),
+        (lambda old: old["Body"].__setitem__("entity", [1] * 3), ValueError, "owners are"),
         (lambda old: old["Body"].__setitem__("x", [1j] * 3), TypeError, "complex128"),
         (lambda old: old["Body"].__setitem__("x", [{}] * 3), TypeError, "object"),
         (lambda old: old["Body"].__setitem__("x", [["a"]] * 3), TypeError, "shape"),
@@ -295,6 +296,17 @@ def test_mistakes_are_errors_that_say_so(change: Any, error: type[Exception], wh
     with pytest.raises(error, match=why) as found:
         kind.load(data, codecs=CODECS, migrate=change)
     assert type(found.value) is error
+
+
+def test_new_fields_may_have_names_of_columns() -> None:
+    def change(old: Any) -> None:
+        old["Body"]["pos_x"] = [7, 8, 9]
+
+    text = OLD.replace("fields:", "fields:\n  pos_x: u8", 1)
+    text = text.replace(", split: true", "")
+    new = seen(town(), change, text)
+    assert cell(new, "pos_x") == [7, 8, 9]
+    assert cell(new, "pos") == [(1, 2, 3)] * 3
 
 
 def test_what_is_added_must_be_known() -> None:

@@ -46,6 +46,9 @@ def test_the_wheel_has_all_that_is_made_into_packages_and_the_licence(wheel: Pat
     copied = {p.relative_to(ROOT).as_posix() for p in (ROOT / "ecsgen" / "testing").rglob("*.py")}
     assert copied
     assert copied <= names
+    in_c = {p.relative_to(ROOT / "fast").as_posix() for p in (ROOT / "fast").glob("*/*.[ch]")}
+    assert in_c
+    assert {f"ecsgen/{name}" for name in in_c} <= names
     assert any(name.endswith("/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "templates/", "generated/")) for name in names)
 

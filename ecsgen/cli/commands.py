@@ -39,6 +39,11 @@ def _build_options(command: Command) -> Command:
             help="Folder of the package.",
         ),
         click.option("--backend", type=click.Choice(BACKENDS), help="What kernels are made for."),
+        click.option(
+            "--compiled/--no-compiled",
+            default=None,
+            help="Whether the package gets the sources of its one-row methods in C.",
+        ),
         click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
         schemas_argument,
     ]
@@ -74,12 +79,15 @@ def build(
     schemas: Path | None,
     output: Path | None,
     backend: Backend | None,
+    compiled: bool | None,
     jobs: int | None,
     format: Format,
     force: bool,
 ) -> None:
     """Make the package: all of it or nothing, and only what changed."""
-    options = load_options(schemas=schemas, output=output, backend=backend, jobs=jobs)
+    options = load_options(
+        schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
+    )
     before = look(options)
     if before.is_up_to_date:
         _say_nothing_to_do(before, format)
@@ -107,6 +115,7 @@ def _build(before: Status, format: Format, force: bool) -> int:
     if changes:
         apply(changes)
     report.say(report.summary(result, changes), format)
+    report.say_how_to_compile(result, changes, format)
     return 0
 
 
@@ -125,6 +134,7 @@ def check(
     schemas: Path | None,
     output: Path | None,
     backend: Backend | None,
+    compiled: bool | None,
     jobs: int | None,
     format: Format,
 ) -> None:
@@ -133,7 +143,9 @@ def check(
     One line per file that is not: CHANGED, MISSING, EXTRA, HAND-EDITED, or FOREIGN where something
     that ecsgen did not write is in the way.
     """
-    options = load_options(schemas=schemas, output=output, backend=backend, jobs=jobs)
+    options = load_options(
+        schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
+    )
     before = look(options)
     if before.is_up_to_date:
         _say_nothing_to_do(before, format)
@@ -171,10 +183,13 @@ def diff(
     schemas: Path | None,
     output: Path | None,
     backend: Backend | None,
+    compiled: bool | None,
     jobs: int | None,
 ) -> None:
     """Print what a build would change, as a unified diff; write nothing."""
-    options = load_options(schemas=schemas, output=output, backend=backend, jobs=jobs)
+    options = load_options(
+        schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
+    )
     before = look(options)
     if not before.is_up_to_date:
         context.exit(_diff(before))

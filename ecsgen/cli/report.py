@@ -89,6 +89,15 @@ def breaks(found: Diagnostics, against: str) -> str:
     return f"against {against}: {', '.join(listed) or 'nothing breaks'}"
 
 
+def say_how_to_compile(result: Result, changes: Changes | None, format: Format) -> None:
+    """Name the command that compiles the package's sources in C, when these are new."""
+    from ecsgen.render.fast import COMPILE
+
+    sources = (target.file for target in changes.writes) if changes else ()
+    if result.before.options.compiled and any(file.suffix in (".c", ".h") for file in sources):
+        say(f"to compile: python {shown(result.file(COMPILE))}", format)
+
+
 def mends(result: Result) -> Iterator[str]:
     """The commands that bring everything into step again."""
     if result.with_state(State.CHANGED, State.MISSING, State.EXTRA):
@@ -115,6 +124,8 @@ def _as_typed(options: Options) -> list[str]:
         typed += ["-o", shown(options.output)]
     if options.backend != default.backend:
         typed += ["--backend", options.backend]
+    if options.compiled != default.compiled:
+        typed.append("--compiled" if options.compiled else "--no-compiled")
     return typed
 
 

@@ -37,6 +37,7 @@ class Manifest:
     backend: str
     line_length: int
     tests: str | None  # the tests' folder, relative to the output folder
+    compiled: bool = False  # whether sources in C are among the files
     schemas: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Entry] = field(default_factory=dict)
 
@@ -70,7 +71,7 @@ def read(path: Path) -> Manifest | None:
 
 def text(manifest: Manifest) -> str:
     """The manifest as it is written: deterministic, one entry per line."""
-    head = {
+    head: dict[str, object] = {
         "comment": _COMMENT,
         "ecsgen": manifest.ecsgen,
         "black": manifest.black,
@@ -79,6 +80,8 @@ def text(manifest: Manifest) -> str:
         "line_length": manifest.line_length,
         "tests": manifest.tests,
     }
+    if manifest.compiled:
+        head["compiled"] = True
     files = {path: {"inputs": e.inputs, "output": e.output} for path, e in manifest.files.items()}
     lines = [f"  {_json(key)}: {_json(value)}" for key, value in head.items()]
     lines.append(_section("schemas", manifest.schemas))
@@ -104,6 +107,7 @@ def _parse(content: Any) -> Manifest:
             backend=_string(content["backend"]),
             line_length=int(content["line_length"]),
             tests=None if content["tests"] is None else _string(content["tests"]),
+            compiled=content.get("compiled") is True,
             schemas={_string(k): _string(v) for k, v in content["schemas"].items()},
             files={
                 _string(path): Entry(_string(entry["inputs"]), _string(entry["output"]))

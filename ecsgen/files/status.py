@@ -91,6 +91,7 @@ def _identity(options: Options) -> Manifest:
         backend=options.backend,
         line_length=options.line_length,
         tests=options.tests_location,
+        compiled=options.compiled,
         schemas=schema_digests(options.schemas),
     )
 

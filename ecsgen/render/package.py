@@ -20,6 +20,7 @@ from ecsgen.render.calls import collection, import_line, isort_key
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
+from ecsgen.render.fast import FAST, fast_sources
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import LATER, LAYOUT, RUNTIME, copies, module_of, origins, sources
 from ecsgen.render.saved import schema_module
@@ -62,7 +63,8 @@ def outputs(project: Project, options: Options) -> list[Output]:
     """
     project = project.made_for(options.backend)
     tests_of = tests.outputs(project, options) if options.tests is not None else ()
-    return [*_package(project), *_managers(project), *tests_of]
+    in_c = _in_c() if options.compiled else ()
+    return [*_package(project), *_managers(project), *tests_of, *in_c]
 
 
 def texts(project: Project, options: Options) -> dict[str, str]:
@@ -94,6 +96,12 @@ def _managers(project: Project) -> Iterator[Output]:
         yield _output(f"{component.module}.py", make, component)
 
 
+def _in_c() -> Iterator[Output]:
+    """Yield the sources of methods in C, as they are."""
+    for path, text in fast_sources().items():
+        yield _output(f"{FAST}/{path}", _as_is, text)
+
+
 def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
     """Return an output whose key digests everything that it is made from."""
     return Output(
@@ -103,6 +111,10 @@ def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
 
 def _empty() -> str:
     return ""
+
+
+def _as_is(text: str) -> str:
+    return text
 
 
 def entities_module() -> str:

@@ -17,6 +17,7 @@ from .columns.field_info import FieldInfo
 from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StaleInstanceError, StructureLockedError
+from .fast import speed_up
 from .few import FEW_GONE, few_numbers, few_values
 from .handles import Columns, EntityArray, Instance, RowArray
 from .parts import FixedParts
@@ -60,6 +61,7 @@ class Manager(FixedParts):
         super().__init_subclass__(**options)
         if "LAYOUT" in vars(cls):
             copy_methods(cls)
+            speed_up(cls)
 
     def __init__(self) -> None:
         self._locks = 0

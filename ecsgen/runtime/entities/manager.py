@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..broken import break_down
 from ..callbacks import Dispatch, Subscription
 from ..errors import CapacityError, StaleEntityError
+from ..fast import speed_up
 from ..few import few_numbers
 from ..handles import Entity, EntityArray
 from .arrays import all_different, are_held, first_repeat, without_repeats
@@ -46,6 +47,8 @@ class EntityManager(LivingEntities):
     raise is raised then, as one exception group. Not thread-safe. Pickles and copies
     without its callbacks.
     """
+
+    __slots__ = ("__dict__", "__weakref__", "_callbacks", "dispatch")
 
     def __init__(self) -> None:
         super().__init__()
@@ -322,3 +325,6 @@ class EntityManager(LivingEntities):
 
 def _indices(es: EntityArray) -> NDArray[np.int64]:
     return (es & INDEX_MASK).view(np.int64)
+
+
+speed_up(EntityManager)

@@ -75,8 +75,11 @@ def stored_cells(kind: CellType, cells: NDArray[Any]) -> NDArray[Any]:
     return cells
 
 
-def given_field(text: str) -> Document:
-    """Return the document of a field of which only the type is known; its default is zero."""
+def given_field(text: str, key: str) -> Document:
+    """Return the document of a field of which only the type is known; its default is zero.
+
+    `key`: where its cells are.
+    """
     kind = cell_type(text, {})
     default: Any = {"object": None, "str": "", "bytes": [], "bool": False}.get(
         kind.base, 0
@@ -91,4 +94,5 @@ def given_field(text: str) -> Document:
         "split": False,
         "unit": "",
         "given": True,
+        "key": key,
     }

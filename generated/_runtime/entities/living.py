@@ -28,6 +28,8 @@ class LivingEntities:
     # stays true when `take` clips an index that is out of range. `_cells` is the same
     # memory, for one index at a time.
 
+    __slots__ = ("_cells", "_free", "_handles", "_n_cells", "_n_retired", "_n_used")
+
     def __init__(self) -> None:
         self._free = IndexQueue()
         self._n_retired = 0

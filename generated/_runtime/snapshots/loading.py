@@ -12,7 +12,6 @@ from ..columns.rows import Rows, field_of
 from ..entities.manager import EntityManager
 from ..errors import CapacityError
 from ..manager import Manager
-from ..state import numbers_of
 from .codecs import Codecs
 from .columns import as_cells, loaded_objects
 from .contents import layout_of, managers_of
@@ -84,7 +83,7 @@ class Loading:
         )
 
     def _load_rows(self, prefix: str, module: str, rows: Rows, state: Document) -> None:
-        for name in numbers_of(type(rows)):
+        for name in rows._saved_numbers():
             setattr(rows, name, state[name[1:]])
         if not rows._lie_smallest(rows._held_rows(), self._pages(prefix, rows)):
             for number, column in enumerate(rows.LAYOUT):

@@ -21,7 +21,7 @@ from .adding import created_owners, free_module, new_component, owner_columns
 from .cell_types import bits, cell_type
 from .checks.cells import check_cells
 from .evolution.fields import tensors_of
-from .evolution.old import LENGTHS, OldComponent
+from .evolution.old import OldComponent
 from .evolution.rows import kept_plan
 from .given import (
     given_array,
@@ -97,6 +97,8 @@ class SnapshotTable:
             return  # it was changed in place
         if not isinstance(field, str) or not field.isidentifier():
             raise ValueError(f"{self._old.name}: {field!r} is no name of a field")
+        if field == "entity":
+            raise ValueError(f"{self._old.name}: owners are what they are")
         name = f"{self._old.name}.{field}"
         self._given[field] = given_array(name, values, self.rows)
         self._seen.pop(field, None)
@@ -125,11 +127,11 @@ class SnapshotTable:
         fields: Document = {name: before[name] for name in self if name in before}
         for name, cells in self._changed():
             plain = {"cold": False, "split": False, "unique": False}
-            fields[name] = {**before[name], **plain}
+            fields[name] = {**before[name], **plain, "key": self._key(name)}
             self._put(arrays, name, before[name]["type"], cells)
         for name, cells in self._given.items():
             text, stored = given_cells(cells)
-            fields[name] = given_field(text)
+            fields[name] = given_field(text, self._key(name))
             self._put(arrays, name, text, stored)
         return {**self._old.doc, "fields": fields}
 
@@ -154,16 +156,18 @@ class SnapshotTable:
     ) -> None:
         """Put the cells of a field, with holes where the rows have some, into its tensors."""
         old = self._old
-        target = f"{old.module}.{name}"
         kind = cell_type(text, old.saved.schema["enums"])
         if kind.base != "object":
-            checked = replace(old.saved, arrays={target: cells})
-            check_cells(checked, target, kind, None)
+            tensor = f"{old.module}.{name}"
+            checked = replace(old.saved, arrays={tensor: cells})
+            check_cells(checked, tensor, kind, None)
         if old.used is not None:
             cells = kept_plan(old.n, old.used).put(cells)
-        for tensor in (target, target + LENGTHS):
-            arrays.pop(tensor, None)
-        arrays |= tensors_of(target, kind, cells, {"split": False})
+        arrays |= tensors_of(self._key(name), kind, cells, {"split": False})
+
+    def _key(self, field: str) -> str:
+        """Return where the new cells of a field are: no tensor of a file has such a name."""
+        return f"{self._old.module}:{field}"
 
 
 class Snapshot:

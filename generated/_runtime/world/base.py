@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ..columns.field_names import GivenRows, given_columns
 from ..convert.base import FieldTable
 from ..errors import BrokenManagerError, StructureLockedError
+from ..fast import speed_up
 from ..few import FEW, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
 from ..reprs import count_text, list_text
@@ -93,6 +94,8 @@ class WorldBase(LaterDeaths, SavedWorld):
             TypeError: no such component, or not a subclass of its manager.
         """
         super().__init_subclass__(**options)
+        if "_KINDS" in vars(cls):
+            speed_up(cls)
         if managers is not None:
             cls._OWN = {**cls._OWN, **own_managers(cls.__name__, cls._KINDS, managers)}
 

@@ -138,7 +138,7 @@ def check_tree(rows: CheckedRows) -> None:
         row = int(roots[alone.argmin()])
         rows.refuse("a root has no siblings", "previous_sibling", row)
     heads, owners = firsts[owners != NIL], owners[owners != NIL]
-    strange = children.take(owners) != heads
+    strange = children.take(owners, mode="clip") != heads
     if strange.any():
         at = int(strange.argmax())
         rows.refuse(f"its first child is {heads[at]}", "first_child", int(owners[at]))

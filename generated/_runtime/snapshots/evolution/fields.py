@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cell_types import HANDLES, CellType, cell_type
+from ..checks.tensors import split_columns
+from ..columns import LENGTHS, object_parts
 from ..convert import BadRowError, change_of, converted, is_same_in_files
 from .handles import Handles
 from .ids import NewIds
 from .names import Names
-from .old import LENGTHS, OldComponent, encoded_bytes, split_names
+from .old import AS_BYTES, OldComponent
 from .rows import RowPlan
 
 Columns = dict[str, NDArray[Any]]
@@ -126,9 +128,8 @@ def _renamed(old: OldComponent, former: str, target: str) -> Columns:
     kind = old.type_of(former)
     suffixes = ["", LENGTHS] if kind.base == "object" else [""]
     if old.fields[former]["split"]:
-        suffixes = [f"_{name}" for name in split_names(kind)]
-    tensor = f"{old.module}.{former}"
-    arrays = old.saved.arrays
+        suffixes = split_columns("", kind)
+    tensor, arrays = old.key(former), old.saved.arrays
     return {
         target + end: arrays[tensor + end] for end in suffixes if tensor + end in arrays
     }
@@ -141,12 +142,12 @@ def tensors_of(
     if kind.base == "object":
         if all(cell is None for cell in cells):
             return {}
-        data, lengths = encoded_bytes(cells)
-        return {name: data, name + LENGTHS: lengths}
+        parts = object_parts(name, name, cells, AS_BYTES)
+        return {tensor.name: tensor.array for part in parts for tensor in part.tensors}
     if not doc["split"]:
         return {name: cells}
     flat = cells.reshape(len(cells), prod(kind.shape))
     return {
-        f"{name}_{end}": np.ascontiguousarray(flat[:, element])
-        for element, end in enumerate(split_names(kind))
+        part: np.ascontiguousarray(flat[:, element])
+        for element, part in enumerate(split_columns(name, kind))
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -11,10 +10,13 @@ from numpy.typing import NDArray
 
 from ...handles import NIL, EntityArray, RowArray
 from ..cell_types import CellType, cell_type, default_cell
+from ..checks.tensors import split_columns
+from ..codecs import OTHERS, Codecs
+from ..columns import loaded_objects
 from ..saved import Document, Saved, state_key
 
-LENGTHS: Final = "._lengths"
-"""What the name of a tensor with the lengths of encoded objects ends with."""
+AS_BYTES: Final[Codecs] = {OTHERS: (bytes, bytes)}
+"""Objects stay as encoded as they are."""
 
 _NOTHING: Final = {
     "n": 0,
@@ -127,16 +129,21 @@ class OldComponent:
         apart = "cold." if self.is_cold_apart(field) else ""
         return f"{self.module}.{apart}{field}"
 
+    def key(self, field: str) -> str:
+        """Return under which name its cells are: another one if a caller has set them."""
+        key: str = self.fields[field].get("key", self.tensor(field))
+        return key
+
     def stored(self, field: str) -> NDArray[Any]:
         """Return the cells that were saved: one for each row, or for each cold row."""
         kind = self.type_of(field)
-        tensor = self.tensor(field)
+        tensor = self.key(field)
         count = self.numbers["n_cold"] if self.is_cold_apart(field) else self.n
         if kind.base == "object":
-            return decoded_bytes(self.saved, tensor, count)
+            return loaded_objects(self.saved, tensor, tensor, AS_BYTES, count)
         if not self.fields[field]["split"]:
             return self.saved.arrays[tensor]
-        parts = [self.saved.arrays[f"{tensor}_{part}"] for part in split_names(kind)]
+        parts = [self.saved.arrays[part] for part in split_columns(tensor, kind)]
         return np.stack(parts, axis=-1).reshape(-1, *kind.shape)
 
     def cells(self, field: str) -> NDArray[Any]:
@@ -148,30 +155,3 @@ class OldComponent:
         whole[:] = default
         whole[self.column("cold.row")] = self.stored(field)
         return whole
-
-
-def decoded_bytes(saved: Saved, tensor: str, count: int) -> NDArray[np.object_]:
-    """Return objects as their bytes, or None; all None if the column was left out."""
-    cells = np.full(count, None, np.object_)
-    if tensor not in saved.arrays:
-        return cells
-    lengths = saved.arrays[tensor + LENGTHS]
-    whole = saved.arrays[tensor].tobytes()
-    ends = np.cumsum(np.maximum(lengths, 0)).tolist()
-    for row in np.flatnonzero(lengths >= 0).tolist():
-        cells[row] = whole[ends[row] - int(lengths[row]) : ends[row]]
-    return cells
-
-
-def encoded_bytes(cells: NDArray[np.object_]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the bytes of all cells, one after the other, and their lengths, -1 for None."""
-    values = cells.tolist()
-    lengths = [-1 if value is None else len(value) for value in values]
-    whole = b"".join(value for value in values if value is not None)
-    return np.frombuffer(whole, np.uint8), np.array(lengths, np.int64)
-
-
-def split_names(kind: CellType) -> list[str]:
-    """Return what the columns of a split field's elements end with, in C order."""
-    count = prod(kind.shape)
-    return list("xyzw"[:count]) if count <= 4 else list(map(str, range(count)))

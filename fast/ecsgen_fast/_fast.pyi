@@ -1,0 +1,45 @@
+"""The extension: plans of classes, and methods that stand before generated ones."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+@final
+class Entities:
+    """What the layer knows of a class of entity managers."""
+
+    def __new__(cls, spec: dict[str, Any], /) -> Entities: ...
+    def seal(self) -> None:
+        """Remember what the class is like: the layer holds from now on."""
+
+@final
+class Component:
+    """What the layer knows of a class of managers."""
+
+    def __new__(cls, spec: dict[str, Any], /) -> Component: ...
+    def seal(self) -> None:
+        """Remember what the class is like: the layer holds from now on."""
+
+@final
+class World:
+    """What the layer knows of a class of worlds."""
+
+    def __new__(cls, spec: dict[str, Any], /) -> World: ...
+    def seal(self) -> None:
+        """Remember what the class is like: the layer holds from now on."""
+
+@final
+class Method:
+    """A generated method, the usual case of which is in C."""
+
+    plan: Entities | Component | World
+    __wrapped__: Callable[..., Any]
+
+    def __new__(
+        cls,
+        plan: Entities | Component | World,
+        wrapped: Callable[..., Any],
+        function: str,
+        field: int = 0,
+        /,
+    ) -> Method: ...
+    def __call__(self, *args: Any, **named: Any) -> Any: ...

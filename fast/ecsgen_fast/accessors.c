@@ -1,0 +1,186 @@
+/* Methods that read and write fields. */
+
+#include "finding.h"
+#include "values.h"
+
+/* Read the number of a row that is in use, of a manager's data. */
+static inline int
+is_row_of(const Component *plan, PyObject *data, PyObject *object, uint64_t *row)
+{
+    uint64_t n, nbytes;
+    if (!PyLong_CheckExact(object) || !to_u64(object, row) ||
+        !is_number(SLOT(data, plan->n), &n) || *row >= n) {
+        return 0;
+    }
+    if (!plan->is_direct) {
+        return 1;
+    }
+    const char *owners = memory_of(SLOT(data, plan->anchor), &nbytes);
+    return plan->is_anchored && owners != NULL && *row < nbytes / 8 &&
+           get_u64(owners + 8 * *row) != 0;
+}
+
+/* Find the cell of a field with a memoryview of its own; NULL if it has none. */
+static inline char *
+cell_in(PyObject *data, const Field *field, uint64_t row)
+{
+    uint64_t nbytes, size = (uint64_t)field->nbytes;
+    char *cells = field->cells == ABSENT ? NULL : memory_of(SLOT(data, field->cells), &nbytes);
+    return cells != NULL && row < NIL && (row + 1) * size <= nbytes ? cells + row * size : NULL;
+}
+
+static PyObject *
+read_value(Component *plan, PyObject *self, PyObject *data, const Field *field, uint64_t row)
+{
+    char copy[MAX_CELL];
+    const char *cell = cell_in(data, field, row);
+    Rows rows;
+    if (cell != NULL) {
+        copy_cell(copy, cell, (uint64_t)field->nbytes);
+    }
+    else if (open_rows(plan, self, &rows) && row < rows.n) {
+        gather(plan, &rows, field, row, copy);
+    }
+    else {
+        return NULL;
+    }
+    return cell_to_value(field, copy);
+}
+
+static int
+write_value(Component *plan, PyObject *self, PyObject *data, const Field *field, uint64_t row,
+            PyObject *value)
+{
+    char copy[MAX_CELL];
+    Rows rows;
+    if (!value_to_cell(field, value, copy)) {
+        return 0;
+    }
+    char *cell = cell_in(data, field, row);
+    if (cell != NULL) {
+        copy_cell(cell, copy, (uint64_t)field->nbytes);
+        return 1;
+    }
+    if (!open_rows(plan, self, &rows) || row >= rows.n) {
+        return 0;
+    }
+    scatter(plan, &rows, field, row, copy);
+    return 1;
+}
+
+PyObject *
+get_value(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    PyObject *data;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && (data = data_of(plan, args[0])) != NULL &&
+        is_row_of(plan, data, args[1], &row)) {
+        PyObject *value = read_value(plan, args[0], data, FIELD(callable), row);
+        if (value != NULL || PyErr_Occurred()) {
+            return value;
+        }
+    }
+    return LEAVE;
+}
+
+PyObject *
+set_value(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    PyObject *data;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 3) && (data = data_of(plan, args[0])) != NULL &&
+        is_row_of(plan, data, args[1], &row) &&
+        write_value(plan, args[0], data, FIELD(callable), row, args[2])) {
+        Py_RETURN_NONE;
+    }
+    return LEAVE;
+}
+
+/* The value of an entity's row: a lookup and an accessor in one. */
+PyObject *
+get_value_of(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    PyObject *data;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && find_entity(plan, args[0], args[1], &data, &row) &&
+        row != NIL) {
+        PyObject *value = read_value(plan, args[0], data, FIELD(callable), row);
+        if (value != NULL || PyErr_Occurred()) {
+            return value;
+        }
+    }
+    return LEAVE;
+}
+
+PyObject *
+set_value_of(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    PyObject *data;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 3) && find_entity(plan, args[0], args[1], &data, &row) &&
+        row != NIL && write_value(plan, args[0], data, FIELD(callable), row, args[2])) {
+        Py_RETURN_NONE;
+    }
+    return LEAVE;
+}
+
+/* The value of an id's row. */
+PyObject *
+get_value_of_id(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
+        find_id(plan, &rows, args[1], &row) && row < rows.n) {
+        PyObject *value = read_value(plan, args[0], rows.data, FIELD(callable), row);
+        if (value != NULL || PyErr_Occurred()) {
+            return value;
+        }
+    }
+    return LEAVE;
+}
+
+PyObject *
+set_value_of_id(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 3) && open_rows(plan, args[0], &rows) &&
+        find_id(plan, &rows, args[1], &row) && row < rows.n &&
+        write_value(plan, args[0], rows.data, FIELD(callable), row, args[2])) {
+        Py_RETURN_NONE;
+    }
+    return LEAVE;
+}
+
+/* A copy of a row, as the named tuple of the component. */
+PyObject *
+get_row(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    Rows rows;
+    uint64_t row;
+    char cells[MAX_ROW];
+    if (!find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
+        return LEAVE;
+    }
+    for (Py_ssize_t i = 0; i < plan->n_fields; i++) {
+        gather(plan, &rows, &plan->fields[i], row, cells + plan->fields[i].at);
+    }
+    PyObject *copy = plan->row_kind->tp_alloc(plan->row_kind, plan->n_fields);
+    for (Py_ssize_t i = 0; copy != NULL && i < plan->n_fields; i++) {
+        PyObject *value = cell_to_value(&plan->fields[i], cells + plan->fields[i].at);
+        if (value == NULL) {
+            Py_CLEAR(copy);
+            break;
+        }
+        PyTuple_SET_ITEM(copy, i, value);
+    }
+    return copy == NULL && !PyErr_Occurred() ? LEAVE : copy;
+}

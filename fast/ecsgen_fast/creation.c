@@ -1,0 +1,309 @@
+/* One row that comes. */
+
+#include "links.h"
+
+/* Whether an entity is alive. */
+static int
+is_alive(const Component *plan, PyObject *self, uint64_t entity)
+{
+    Entities *entities = plan->entities;
+    PyObject *manager = SLOT(self, plan->owners);
+    if (manager == NULL || !guard_holds(&entities->plan.guard, manager)) {
+        return 0;
+    }
+    uint64_t nbytes = 0;
+    const char *cells = memory_of(SLOT(manager, entities->cells), &nbytes);
+    uint64_t index = entity & plan->index_mask;
+    return cells != NULL && index < nbytes / 8 && get_u64(cells + 8 * index) == entity;
+}
+
+/* Write the owner and the fields of a new row. */
+static void
+fill_row(const Component *plan, const Rows *rows, uint64_t row, uint64_t entity,
+         const char *scratch)
+{
+    for (Py_ssize_t i = 0; i < plan->n_columns; i++) {
+        const Column *column = &plan->columns[i];
+        if (column->at != ABSENT) {
+            copy_cell(cell_of(plan, rows, i, row), scratch + column->at, column->nbytes);
+        }
+    }
+    if (plan->entity != ABSENT) {
+        put_u64(cell_of(plan, rows, plan->entity, row), entity);
+    }
+}
+
+/* Plan a row of a direct manager; 0 leaves it to Python. */
+static int
+plan_direct(Creation *it)
+{
+    const Component *plan = it->change.plan;
+    Rows *rows = &it->rows;
+    Changes *changes = &it->changes;
+    uint64_t row = it->handle & plan->index_mask, peak;
+    if (row >= rows->allocated || (row < rows->n && owner_of(plan, rows, row) != 0)) {
+        return 0;
+    }
+    if (plan->id_generation != ABSENT) {
+        it->generation = get_link(&it->change, plan->id_generation, row);
+        if (it->generation == NIL || !is_number(SLOT(rows->data, plan->peak), &peak)) {
+            return 0; /* worn out */
+        }
+        if (row >= peak) {
+            plan_number(changes, rows->data, plan->peak, row + 1);
+        }
+    }
+    it->place = row;
+    it->result = PyLong_FromUnsignedLongLong(row);
+    if (row >= rows->n) {
+        plan_number(changes, rows->data, plan->n, row + 1);
+    }
+    return plan_step(changes, rows->data, plan->count, 1) &&
+           plan_step(changes, rows->data, plan->version, 1);
+}
+
+/* Find out whether a new row joins a group, and plan that. */
+static int
+plan_group(Creation *it, PyObject *self, int how)
+{
+    const Component *plan = it->change.plan;
+    const Rows *rows = &it->rows;
+    PyObject *others = plan->others == ABSENT ? NULL : SLOT(self, plan->others);
+    if (plan->others == ABSENT) {
+        return 1;
+    }
+    if (others == NULL || !PyTuple_CheckExact(others)) {
+        return 0;
+    }
+    int joins = PyTuple_GET_SIZE(others) == 0 ? 2 : 1;
+    if (joins == 1 && how == ALONE) {
+        joins = plan_entering(it->joining, plan, others, it->entity);
+    }
+    if (joins != 1) {
+        return joins != 0;
+    }
+    if (!swaps(plan) || !is_number(SLOT(rows->data, plan->grouped), &it->bound) ||
+        it->bound > rows->n || (it->bound < rows->n && !is_sound(&it->change, it->bound))) {
+        return 0;
+    }
+    plan_number(&it->changes, rows->data, plan->grouped, it->bound + 1);
+    return 1;
+}
+
+/* Find the first row that an entity has already, if it may have several; 0 if it cannot have one
+   more without further ado. */
+static int
+plan_owner(Creation *it, PyObject *self)
+{
+    const Change *change = &it->change;
+    const Component *plan = change->plan;
+    if (it->entity == NULL) {
+        return 1;
+    }
+    if (!find_row(plan, self, &it->rows, it->entity, &it->first)) {
+        return 0;
+    }
+    if (it->first != NIL) {
+        return plan->is_many && get_link(change, plan->previous, it->first) < it->rows.n;
+    }
+    if (change->map.cells == NULL) {
+        return 1;
+    }
+    uint64_t index = it->handle & plan->index_mask;
+    /* else the map must grow, or a dead entity had the same index */
+    return index < change->map.size && first_of(change, it->handle) == NIL;
+}
+
+/* Find the place of a new row; 0 if there is none without further ado. */
+static int
+plan_place(Creation *it, PyObject *self)
+{
+    Component *plan = it->change.plan;
+    const Rows *rows = &it->rows;
+    if (rows->n == rows->allocated) {
+        return 0;
+    }
+    it->place = rows->n;
+    if (!plan_owner(it, self) ||
+        (plan->starts_active && !is_number(SLOT(rows->data, plan->active), &it->place))) {
+        return 0;
+    }
+    return it->place == rows->n ||
+           (it->place < rows->n && is_sound(&it->change, it->place));
+}
+
+/* Find the slot of a new row's id, and its generation; 0 if there must be more room. */
+static int
+plan_id(Creation *it)
+{
+    const Change *change = &it->change;
+    const Component *plan = change->plan;
+    Rows *rows = &it->rows;
+    uint64_t slots, peak;
+    if (!is_number(SLOT(rows->data, plan->slots), &slots) ||
+        !is_number(SLOT(rows->data, plan->peak), &peak) || slots > peak || peak > rows->allocated) {
+        return 0;
+    }
+    if (rows->n != slots) {
+        it->slot = get_link(change, plan->id_slot, rows->n);
+        if (it->slot < peak) {
+            it->generation = get_link(change, plan->id_generation, it->slot);
+        }
+        return it->slot < peak;
+    }
+    if (peak == rows->allocated ||
+        !is_number(SLOT(rows->data, plan->first_generation), &it->generation)) {
+        return 0;
+    }
+    plan_number(&it->changes, rows->data, plan->slots, slots + 1);
+    plan_number(&it->changes, rows->data, plan->peak, peak + 1);
+    it->slot = peak;
+    return 1;
+}
+
+/* Plan everything that may fail for a packed manager; 0 leaves it to Python. */
+static int
+plan_packed(Creation *it, PyObject *self, int how)
+{
+    const Component *plan = it->change.plan;
+    Rows *rows = &it->rows;
+    if (!plan_place(it, self) || !plan_group(it, self, how)) {
+        return 0;
+    }
+    uint64_t result = it->bound == NIL ? it->place : it->bound;
+    if (plan->id_slot != ABSENT) {
+        if (!plan_id(it)) {
+            return 0;
+        }
+        if (plan->entity == ABSENT) {
+            result = it->generation << 32 | it->slot;
+        }
+    }
+    if (plan->starts_active) {
+        plan_number(&it->changes, rows->data, plan->active, it->place + 1);
+    }
+    plan_number(&it->changes, rows->data, plan->n, rows->n + 1);
+    it->result = PyLong_FromUnsignedLongLong(result);
+    return plan_step(&it->changes, rows->data, plan->version, how == TOGETHER_FIRST ? 2 : 1);
+}
+
+int
+plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
+              int how, Crossings *joining)
+{
+    it->bound = NIL;
+    it->joining = joining;
+    if (joining != NULL) {
+        joining->count = 0;
+    }
+    it->rows = *rows;
+    it->entity = entity;
+    it->handle = 0;
+    it->first = NIL;
+    it->result = NULL;
+    no_changes(&it->changes);
+    if ((entity != NULL && !is_number(entity, &it->handle)) ||
+        !open_change(&it->change, plan, self, &it->rows)) {
+        return 0;
+    }
+    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self, how);
+    if (it->changes.failed || (done && it->result == NULL)) {
+        done = -1;
+    }
+    if (done <= 0) {
+        drop_creation(it);
+    }
+    return done;
+}
+
+void
+drop_creation(Creation *it)
+{
+    drop_changes(&it->changes);
+    drop_crossings(it->joining);
+    Py_CLEAR(it->result);
+}
+
+int
+enter_dict(const Creation *it)
+{
+    if (it->change.dict == NULL || it->first != NIL) {
+        return 1;
+    }
+    return PyDict_SetItem(it->change.dict, it->entity, it->result) < 0 ? -1 : 1;
+}
+
+void
+leave_dict(const Creation *it)
+{
+    if (it->change.dict != NULL && it->first == NIL) {
+        (void)PyDict_DelItem(it->change.dict, it->entity);
+    }
+}
+
+static void
+append_row(const Creation *it, const char *scratch)
+{
+    const Change *change = &it->change;
+    const Component *plan = change->plan;
+    uint64_t first = it->first, end = it->rows.n;
+    if (it->place != end) { /* the first inactive row makes room */
+        move_row(change, it->place, end);
+        if (first == it->place) {
+            first = end;
+        }
+    }
+    fill_row(plan, &it->rows, it->place, it->handle, scratch);
+    if (plan->is_many) {
+        link_row(change, it->handle, first, it->place);
+    }
+    else if (change->map.cells != NULL) {
+        enter(change, it->handle, it->place);
+    }
+    if (plan->id_slot != ABSENT) {
+        put_link(change, plan->id_generation, it->slot, it->generation);
+        put_link(change, plan->id_slot, it->place, it->slot);
+        put_link(change, plan->id_row, it->slot, it->place);
+    }
+}
+
+PyObject *
+add_row(Creation *it, const char *scratch)
+{
+    const Component *plan = it->change.plan;
+    if (plan->is_direct) {
+        fill_row(plan, &it->rows, it->place, it->handle, scratch);
+        if (plan->id_generation != ABSENT) {
+            put_link(&it->change, plan->id_generation, it->place, it->generation + 1);
+        }
+    }
+    else {
+        append_row(it, scratch);
+    }
+    if (it->bound != NIL && it->bound != it->place) {
+        swap_rows(&it->change, it->place, it->bound);
+    }
+    make_changes(&it->changes);
+    cross(it->joining);
+    return it->result;
+}
+
+PyObject *
+create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
+           const char *scratch)
+{
+    Creation creation;
+    Crossings joining;
+    uint64_t handle;
+    if (entity != NULL && (!is_number(entity, &handle) || !is_alive(plan, self, handle))) {
+        return NULL;
+    }
+    if (plan_creation(&creation, plan, self, rows, entity, ALONE, &joining) <= 0) {
+        return NULL;
+    }
+    if (enter_dict(&creation) < 0) {
+        drop_creation(&creation);
+        return NULL;
+    }
+    return add_row(&creation, scratch);
+}

@@ -1,0 +1,17 @@
+/* Values of a new row, given by name or as a row. All write over the defaults; 0 leaves it to Python. */
+
+#ifndef ECSGEN_FAST_GIVEN_H
+#define ECSGEN_FAST_GIVEN_H
+
+#include "_fast.h"
+
+/* As keyword arguments; `names` is their tuple, or NULL without any. */
+int take_named(const Component *plan, PyObject *const *values, PyObject *names, char *scratch);
+
+/* As a dict. */
+int take_dict(const Component *plan, PyObject *fields, char *scratch);
+
+/* As the component's named tuple. */
+int take_row(const Component *plan, PyObject *row, char *scratch);
+
+#endif

@@ -1,0 +1,258 @@
+"""Putting functions in C before the methods of a class."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ._fast import Component, Entities, Method, World
+from .known import (
+    BY_ENTITY,
+    BY_ID,
+    CREATE,
+    DEATH_STEPS,
+    DESTROY_ROW,
+    DISPATCH_STEPS,
+    ENTITIES,
+    ENTITY_STEPS,
+    GETTER,
+    INHERITED,
+    NEEDED,
+    SETTER,
+    WORLDS,
+    Kind,
+    knows_steps,
+    static,
+    uses_only,
+)
+from .spec import component_spec, constants, names_in, part_of, row_classes, slots_of
+
+Chosen = dict[str, tuple[FunctionType, str, int]]
+"""By attribute: the generated method, the function in C, and the number of a field."""
+
+
+def install_methods(kind: Kind) -> None:
+    """Put functions in C before the methods that they know."""
+    if hasattr(kind, "LAYOUT"):
+        _install_component(kind)
+    elif hasattr(kind, "MANAGERS"):
+        _install_world(kind)
+    else:
+        _install_entities(kind)
+
+
+def _install_component(kind: Kind) -> None:
+    row = _row_class(kind)
+    spec = component_spec(kind, row, _entities_of(kind))
+    if spec is None:
+        return
+    chosen = _with_needs(_chosen_fields(kind, spec) | _chosen_rows(kind, spec))
+    spec["names"] = _relied_on(kind, chosen)
+    spec["part_names"] = _relied_on(spec["parts"], chosen)
+    _put(kind, Component, spec, chosen)
+
+
+def _install_entities(kind: Kind) -> None:
+    numbers = constants(kind, "LivingEntities")
+    own = ("cells", "n_used", "n_cells", "free", "callbacks")
+    slots = slots_of(
+        kind, {name: f"_{name}" for name in own} | {"dispatch": "dispatch"}
+    )
+    example = kind()
+    queue, dispatch, callbacks = example._free, example.dispatch, example._callbacks
+    names = {f"queue_{name}": f"_{name}" for name in ("head", "mask", "cells")}
+    slots |= slots_of(type(queue), names | {"queue_count": "count"})
+    waits = {"depth": "depth", "errors": "errors", "waiting": "queue"}
+    entry = part_of(type(callbacks), "_FollowerEntry")
+    slots |= slots_of(type(dispatch), waits)
+    slots |= slots_of(type(callbacks), {"entries": "entries"})
+    slots |= slots_of(entry, {"follower": "follower", "remove": "remove"})
+    methods = {name: static(kind, name) for name in ENTITIES}
+    chosen: Chosen = {
+        name: (method, ENTITIES[name][0], 0)
+        for name, method in methods.items()
+        if isinstance(method, FunctionType)
+        and uses_only(method, ENTITIES[name][1].split())
+        and all(
+            knows_steps(owner, steps.get(name, {}))
+            for owner, steps in (
+                (kind, ENTITY_STEPS),
+                (type(callbacks), DEATH_STEPS),
+                (type(dispatch), DISPATCH_STEPS),
+            )
+        )
+    }
+    spec = {
+        "kind": kind,
+        "names": _relied_on(kind, chosen),
+        "parts": type(queue),
+        "part_names": _relied_on(type(queue), chosen),
+        "slots": slots,
+        "dispatch": type(dispatch),
+        "callbacks": type(callbacks),
+        "entry": entry,
+        "index_mask": numbers.INDEX_MASK,
+        "one_generation": numbers.ONE_GENERATION,
+        "globals": vars(sys.modules[kind.__module__]),
+    }
+    _put(kind, Entities, spec, chosen)
+
+
+def _install_world(kind: Kind) -> None:
+    chosen: Chosen = {}
+    for name, (known, steps) in WORLDS.items():
+        method = static(kind, name)
+        if (
+            isinstance(method, FunctionType)
+            and uses_only(method, {*known.split(), *_row_names(method)})
+            and knows_steps(kind, steps)
+        ):
+            chosen[name] = method, name, 0
+    array = np.zeros(1, np.uint64)
+    spec = {
+        "kind": kind,
+        "names": _relied_on(kind, chosen),
+        "parts": kind,
+        "part_names": (),
+        "slots": slots_of(kind, {"managers": "_managers"}),
+        "kinds": row_classes(kind, names_in(kind, "spawn")),
+        "array": array,
+        "cells": array.data,
+        "copy": "copy",
+    }
+    _put(kind, World, spec, chosen)
+
+
+def _row_names(method: FunctionType) -> set[str]:
+    """Return the names by which a method reaches row classes."""
+    reached = {name: method.__globals__.get(name) for name in method.__code__.co_names}
+    return {
+        n for n, v in reached.items() if isinstance(v, type) and issubclass(v, tuple)
+    }
+
+
+def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -> None:
+    spec["finder"] = "lookup"
+    plan = planned(spec)
+    for name, (method, function, field) in chosen.items():
+        setattr(kind, name, Method(plan, method, function, field))
+    spec |= {name: static(kind, name) for name in ("create", "remove")}
+    plan.seal()
+
+
+def _entities_of(kind: Kind) -> Any:
+    """Return the plan of the entity manager that a manager's owners come from; None if they have
+    none."""
+    owned = next((base for base in kind.__mro__ if base.__name__ == "Owned"), None)
+    if owned is None:
+        return None
+    found = owned.__init__.__globals__["EntityManager"].alive
+    return found.plan if isinstance(found, Method) else None
+
+
+def _row_class(kind: Kind) -> type | None:
+    """Return the named tuple that `row` makes, if it makes it of the fields in order."""
+    method = static(kind, "row")
+    if not isinstance(method, FunctionType):
+        return None
+    name = kind.__name__.removesuffix("Manager")
+    found = method.__globals__.get(name)
+    fields = tuple(kind._CONVERTERS)
+    is_plain = isinstance(found, type) and issubclass(found, tuple)
+    return found if is_plain and getattr(found, "_fields", None) == fields else None
+
+
+def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
+    """Choose accessors, with a row or with an entity."""
+    columns = [column.name for column in kind.LAYOUT]
+    chosen: Chosen = {}
+    for number, (name, _, _, _, enum, letter, *_) in enumerate(spec["fields"]):
+        if letter == "\0":
+            continue
+        enums = () if enum is None else (enum.__name__,)
+        known = {
+            name: ("get", {*GETTER, *enums}),
+            f"set_{name}": ("set", SETTER),
+        }
+        for method, (function, names) in known.items():
+            found = static(kind, method)
+            if isinstance(found, FunctionType) and uses_only(found, names, columns):
+                chosen[method] = found, function, number
+        for method in known:
+            found = static(kind, f"{method}_of")
+            if method in chosen and isinstance(found, FunctionType):
+                function = known[method][0] + _key_of(found)
+                if function in NEEDED:
+                    chosen[f"{method}_of"] = found, function, number
+    return chosen
+
+
+def _key_of(method: FunctionType) -> str:
+    """Return how a function in C is called that finds the row as an accessor does."""
+    first = method.__code__.co_varnames[:2]
+    if first == ("self", "entity") and uses_only(method, BY_ENTITY):
+        return "_of"
+    return "_of_id" if first == ("self", "id") and uses_only(method, BY_ID) else ""
+
+
+def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
+    """Choose what finds rows, and what makes them come and go."""
+    columns = [column.name for column in kind.LAYOUT]
+    fields = spec["fields"]
+    known = {"_destroy_row": ("destroy_row", DESTROY_ROW, columns)}
+    if len(fields) == len(kind._CONVERTERS):
+        if "entity" not in spec["roles"] or spec["entities"] is not None:
+            written = [columns[i] for field in fields for i in field[8]]
+            known["create"] = "create", CREATE, written
+        if spec["row"] is not None and all(field[5] != "\0" for field in fields):
+            classes = {field[4].__name__ for field in fields if field[4] is not None}
+            used = GETTER | classes | {spec["row"].__name__} | set(kind._CONVERTERS)
+            known["row"] = "row", used, columns
+    chosen: Chosen = {}
+    for name, (function, names, places) in known.items():
+        method = static(kind, name)
+        if isinstance(method, FunctionType) and uses_only(method, names, places):
+            chosen[name] = method, function, 0
+    return _with_inherited(kind, chosen)
+
+
+def _with_inherited(kind: Kind, chosen: Chosen) -> Chosen:
+    """Add inherited methods, of policies that are known."""
+    for name, function, policies, names in INHERITED:
+        method = static(kind, name)
+        if not isinstance(method, FunctionType) or not uses_only(method, names.split()):
+            continue
+        if method.__qualname__.partition(".")[0] in policies.split():
+            chosen[name] = method, function, 0
+    return chosen
+
+
+def _with_needs(chosen: Chosen) -> Chosen:
+    """Return those methods whose function in C finds what it needs in C, too."""
+    return {
+        name: found
+        for name, found in chosen.items()
+        if all(needed in chosen for needed in NEEDED.get(found[1], ()))
+    }
+
+
+def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
+    """Return the attributes of the class that chosen methods use: whoever replaces one of these
+    must find it called."""
+    found: set[str] = set()
+    todo = {
+        name for method, _, _ in chosen.values() for name in method.__code__.co_names
+    }
+    todo |= {"create"} & chosen.keys()  # worlds call it
+    while todo:
+        name = todo.pop()
+        value = static(kind, name)
+        if value is None or name in found:
+            continue
+        found.add(name)
+        if isinstance(value, FunctionType):
+            todo |= set(value.__code__.co_names)
+    return tuple(sorted(found))

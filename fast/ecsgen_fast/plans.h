@@ -1,0 +1,18 @@
+#ifndef ECSGEN_FAST_PLANS_H
+#define ECSGEN_FAST_PLANS_H
+
+#include "_fast.h"
+
+/* Remember what the attributes of a class are now. */
+int seal_guard(Guard *guard);
+
+/* Read what Python told of a class; -1 with an exception if that is not right. */
+int read_entities(Entities *plan, PyObject *spec);
+int read_component(Component *plan, PyObject *spec);
+int read_world(World *plan, PyObject *spec);
+
+extern PyType_Spec entities_spec;
+extern PyType_Spec component_spec;
+extern PyType_Spec world_spec;
+
+#endif

@@ -1,0 +1,191 @@
+/* Rows that come and go: where an entity's row is, and the structural changes of one row. */
+
+#ifndef ECSGEN_FAST_ROWS_H
+#define ECSGEN_FAST_ROWS_H
+
+#include "changes.h"
+
+/* The map of a sparse manager, as long as no Python code runs. */
+typedef struct {
+    char *cells;
+    uint64_t size;
+} Map;
+
+/* Find the map of a sparse manager. */
+static inline int
+open_map(const Component *plan, PyObject *self, Map *map)
+{
+    uint64_t nbytes = 0;
+    map->cells = memory_of(SLOT(self, plan->sparse), &nbytes);
+    map->size = nbytes / 4;
+    return map->cells != NULL;
+}
+
+static inline char *
+map_cell(const Component *plan, const Map *map, uint64_t entity)
+{
+    return map->cells + 4 * (entity & plan->index_mask);
+}
+
+static inline uint64_t
+owner_of(const Component *plan, const Rows *rows, uint64_t row)
+{
+    return get_u64(cell_of(plan, rows, plan->entity, row));
+}
+
+/* Find the first row of an entity, NIL if it has none. */
+static inline int
+find_row(const Component *plan, PyObject *self, const Rows *rows, PyObject *entity, uint64_t *row)
+{
+    uint64_t handle;
+    if (!is_number(entity, &handle)) {
+        return 0;
+    }
+    *row = NIL;
+    if (plan->is_direct) {
+        uint64_t place = handle & plan->index_mask;
+        if (place < rows->n && handle != 0 && owner_of(plan, rows, place) == handle) {
+            *row = place;
+        }
+        return 1;
+    }
+    if (plan->sparse != ABSENT) {
+        Map map;
+        if (!open_map(plan, self, &map)) {
+            return 0;
+        }
+        if ((handle & plan->index_mask) < map.size) {
+            uint64_t found = get_u32(map_cell(plan, &map, handle));
+            if (found < rows->n && owner_of(plan, rows, found) == handle) {
+                *row = found;
+            }
+        }
+        return 1;
+    }
+    PyObject *map = SLOT(self, plan->map);
+    if (map == NULL || !PyDict_CheckExact(map)) {
+        return 0;
+    }
+    PyObject *found = PyDict_GetItemWithError(map, entity);
+    return found == NULL || (is_number(found, row) && *row < rows->n);
+}
+
+/* Whether its first row is all that an entity has. */
+static inline int
+is_only(const Component *plan, const Rows *rows, uint64_t row)
+{
+    return !plan->is_many || get_u32(cell_of(plan, rows, plan->previous, row)) == row;
+}
+
+/* Whether nothing locks the manager. */
+static inline int
+is_unlocked(const Component *plan, PyObject *self)
+{
+    uint64_t locks;
+    return is_number(SLOT(self, plan->locks), &locks) && locks == 0;
+}
+
+/* Find the plan of another manager of the same package; NULL if its class is not as generated. */
+static inline Component *
+plan_of_manager(const Plan *plan, PyObject *manager)
+{
+    PyObject *found = _PyType_Lookup(Py_TYPE(manager), plan->finder);
+    return found != NULL && Py_TYPE(found) == plan->method_kind
+               ? (Component *)((Method *)found)->plan
+               : NULL;
+}
+
+/* Other members of a group whose rows one creation moves. */
+#define MAX_MEMBERS 8
+
+/* What stands beside the columns while one row comes or goes. */
+typedef struct {
+    Component *plan;
+    const Rows *rows;
+    Map map;        /* of a sparse manager */
+    PyObject *dict; /* of a hash manager */
+} Change;
+
+/* A row that is going to cross the bound of a group, in a member of it. */
+typedef struct {
+    Change change;
+    Rows rows;
+    Changes changes;
+    uint64_t row, other; /* they change places */
+} Crossing;
+
+typedef struct {
+    Crossing members[MAX_MEMBERS];
+    int count;
+} Crossings;
+
+/* Plan what an entity's rows in the other members do when it gets the last component of a group; 2
+   says that it does not, and 0 leaves it to Python. */
+int plan_entering(Crossings *crossings, const Component *plan, PyObject *others, PyObject *entity);
+
+/* Plan what they do when a row before the bound is going to go. */
+int plan_leaving(Crossings *crossings, const Component *plan, PyObject *others, uint64_t row,
+                 uint64_t bound);
+
+/* Do what was planned, or not. */
+void cross(const Crossings *crossings);
+void drop_crossings(Crossings *crossings);
+
+/* A row that is going to go: all that may fail is done before anything changes. */
+typedef struct {
+    Change change;
+    Rows rows;
+    Changes changes;
+    uint64_t row;
+    uint64_t active;                /* the active row that takes its place, or NIL */
+    PyObject *gone, *moved, *place; /* keys and a value of the dict, or NULL */
+    Crossings *leaving;             /* what leaves the group with it, or NULL */
+} Removal;
+
+/* Plan to remove a row in use of an unlocked manager. If that is done, `remove_row` or
+   `drop_removal` must follow. `leaving` has room for what leaves a group with the row. */
+int plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row,
+                 Crossings *leaving);
+void remove_row(Removal *it);
+void drop_removal(Removal *it);
+
+/* Remove a row in use of an unlocked manager. */
+int destroy_row(Component *plan, PyObject *self, const Rows *rows, uint64_t row);
+
+/* How a new row comes to a group. */
+enum {
+    ALONE,          /* it is to be found out */
+    TOGETHER,       /* rows in all members are new, and this is the last one of them */
+    TOGETHER_FIRST, /* likewise, and others follow, which counts as another change */
+};
+
+/* A row that is going to come. */
+typedef struct {
+    Change change;
+    Rows rows;
+    Changes changes;
+    PyObject *entity; /* borrowed; NULL: nobody */
+    PyObject *result; /* what `create` returns */
+    uint64_t handle, place;
+    uint64_t first;            /* the first row that the entity has already, or NIL */
+    uint64_t slot, generation; /* of the id */
+    uint64_t bound;            /* the end of the group that it joins, or NIL */
+    Crossings *joining;        /* what joins with it in other members, or NULL */
+} Creation;
+
+/* Plan to give an entity that is alive or about to be a row. If that is done, `add_row`, which
+   returns what `create` does, or `drop_creation` must follow; before `add_row` comes `enter_dict`,
+   which `leave_dict` takes back. `joining` has room for what joins a group with the row. */
+int plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows,
+                  PyObject *entity, int how, Crossings *joining);
+int enter_dict(const Creation *it);
+void leave_dict(const Creation *it);
+PyObject *add_row(Creation *it, const char *scratch);
+void drop_creation(Creation *it);
+
+/* Give an entity (NULL: nobody) a row of the values in `scratch`, and return what `create` does.
+   NULL without an exception leaves it to Python. */
+PyObject *create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
+                     const char *scratch);
+
+#endif

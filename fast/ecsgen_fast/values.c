@@ -1,0 +1,324 @@
+#include "values.h"
+
+/* Half a step over the largest finite float of 32 bits: from here on, rounding makes infinity. */
+static const double FLOAT_LIMIT = 0x1.ffffffp127;
+
+/* Up to here every integer is a float of 64 bits. */
+#define EXACT ((long long)1 << 53)
+
+static int
+float_to_cell(int kind, PyObject *value, char *cell)
+{
+    double number;
+    if (PyFloat_CheckExact(value)) {
+        number = PyFloat_AS_DOUBLE(value);
+        double limit = kind == 'f' ? FLOAT_LIMIT : Py_HUGE_VAL;
+        if (!(-limit < number && number < limit)) {
+            return 0;
+        }
+    }
+    else if (PyLong_CheckExact(value)) {
+        int overflow;
+        long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (overflow || whole < -EXACT || whole > EXACT) {
+            return 0;
+        }
+        number = (double)whole;
+    }
+    else {
+        return 0;
+    }
+    if (kind == 'f') {
+        float narrow = (float)number;
+        memcpy(cell, &narrow, sizeof narrow);
+    }
+    else {
+        memcpy(cell, &number, sizeof number);
+    }
+    return 1;
+}
+
+static void
+put_number(char *cell, int size, uint64_t bits)
+{
+    uint8_t one = (uint8_t)bits;
+    uint16_t two = (uint16_t)bits;
+    switch (size) {
+    case 1:
+        memcpy(cell, &one, 1);
+        break;
+    case 2:
+        memcpy(cell, &two, 2);
+        break;
+    case 4:
+        put_u32(cell, bits);
+        break;
+    default:
+        put_u64(cell, bits);
+    }
+}
+
+static int
+signed_to_cell(int size, PyObject *value, char *cell)
+{
+    if (!PyLong_CheckExact(value)) {
+        return 0;
+    }
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    long long high = INT64_MAX >> (64 - 8 * size);
+    if (overflow || number > high || number < -high - 1) {
+        return 0;
+    }
+    put_number(cell, size, (uint64_t)number);
+    return 1;
+}
+
+static int
+unsigned_to_cell(int size, PyObject *value, char *cell)
+{
+    uint64_t number;
+    if (!is_number(value, &number) || number > UINT64_MAX >> (64 - 8 * size)) {
+        return 0;
+    }
+    put_number(cell, size, number);
+    return 1;
+}
+
+/* A member or its number. Members hash by their names, so the number is asked for. */
+static int
+member_to_cell(const Field *field, PyObject *value, char *cell)
+{
+    uint64_t number;
+    if (Py_TYPE(value) != (PyTypeObject *)field->kind_of && !PyLong_CheckExact(value)) {
+        return 0;
+    }
+    if (!PyLong_Check(value) || !to_u64(value, &number)) {
+        return 0;
+    }
+    PyObject *key = PyLong_FromUnsignedLongLong(number);
+    int is_member = key == NULL ? -1 : PySet_Contains(field->numbers, key);
+    Py_XDECREF(key);
+    if (is_member <= 0) {
+        PyErr_Clear(); /* Python says what is wrong, or finds the bits of several flags right */
+        return 0;
+    }
+    put_number(cell, field->size, number);
+    return 1;
+}
+
+static int
+text_to_cell(const Field *field, PyObject *value, char *cell)
+{
+    if (!PyUnicode_CheckExact(value)) {
+        return 0;
+    }
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+    if (text == NULL) {
+        PyErr_Clear(); /* lone surrogates */
+        return 0;
+    }
+    if (size > field->nbytes || memchr(text, 0, (size_t)size) != NULL) {
+        return 0;
+    }
+    memset(cell, 0, (size_t)field->nbytes);
+    memcpy(cell, text, (size_t)size);
+    return 1;
+}
+
+static int
+bytes_to_cell(const Field *field, PyObject *value, char *cell)
+{
+    if (!PyBytes_CheckExact(value) || PyBytes_GET_SIZE(value) > field->nbytes) {
+        return 0;
+    }
+    memset(cell, 0, (size_t)field->nbytes);
+    memcpy(cell, PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value));
+    return 1;
+}
+
+static int
+element_to_cell(const Field *field, PyObject *value, char *cell)
+{
+    if (field->members != NULL) {
+        return member_to_cell(field, value, cell);
+    }
+    switch (field->kind) {
+    case 'f':
+    case 'd':
+        return float_to_cell(field->kind, value, cell);
+    case 'i':
+        return signed_to_cell(field->size, value, cell);
+    case 'u':
+        return unsigned_to_cell(field->size, value, cell);
+    case '?':
+        cell[0] = value == Py_True;
+        return value == Py_True || value == Py_False;
+    case 's':
+        return text_to_cell(field, value, cell);
+    case 'S':
+        return bytes_to_cell(field, value, cell);
+    default:
+        return 0;
+    }
+}
+
+int
+value_to_cell(const Field *field, PyObject *value, char *cell)
+{
+    if (field->count == 0) {
+        return element_to_cell(field, value, cell);
+    }
+    if (!PyTuple_CheckExact(value) && !PyList_CheckExact(value)) {
+        return 0;
+    }
+    if (PySequence_Fast_GET_SIZE(value) != field->count) {
+        return 0;
+    }
+    PyObject **elements = PySequence_Fast_ITEMS(value); /* nothing below runs Python code */
+    for (int i = 0; i < field->count; i++) {
+        if (!element_to_cell(field, elements[i], cell + i * field->size)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *
+signed_to_value(int size, const char *cell)
+{
+    int8_t one;
+    int16_t two;
+    int32_t four;
+    int64_t eight;
+    switch (size) {
+    case 1:
+        memcpy(&one, cell, 1);
+        return PyLong_FromLong(one);
+    case 2:
+        memcpy(&two, cell, 2);
+        return PyLong_FromLong(two);
+    case 4:
+        memcpy(&four, cell, 4);
+        return PyLong_FromLong(four);
+    default:
+        memcpy(&eight, cell, 8);
+        return PyLong_FromLongLong(eight);
+    }
+}
+
+static PyObject *
+unsigned_to_value(int size, const char *cell)
+{
+    uint16_t two;
+    switch (size) {
+    case 1:
+        return PyLong_FromLong((unsigned char)cell[0]);
+    case 2:
+        memcpy(&two, cell, 2);
+        return PyLong_FromLong(two);
+    case 4:
+        return PyLong_FromUnsignedLong(get_u32(cell));
+    default:
+        return PyLong_FromUnsignedLongLong(get_u64(cell));
+    }
+}
+
+static PyObject *
+cell_to_member(const Field *field, const char *cell)
+{
+    PyObject *number = unsigned_to_value(field->size, cell);
+    if (number == NULL) {
+        return NULL;
+    }
+    PyObject *member = PyDict_GetItemWithError(field->members, number);
+    Py_DECREF(number);
+    return Py_XNewRef(member); /* flags that were never seen together are left to Python */
+}
+
+static PyObject *
+cell_to_text(const Field *field, const char *cell)
+{
+    Py_ssize_t size = field->nbytes;
+    while (size > 0 && cell[size - 1] == 0) {
+        size--;
+    }
+    PyObject *text = PyUnicode_DecodeUTF8(cell, size, "strict");
+    if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+        PyErr_Clear(); /* somebody wrote other bytes into the column; Python says so */
+    }
+    return text;
+}
+
+static PyObject *
+cell_to_element(const Field *field, const char *cell)
+{
+    float narrow;
+    double number;
+    if (field->members != NULL) {
+        return cell_to_member(field, cell);
+    }
+    switch (field->kind) {
+    case 'f':
+        memcpy(&narrow, cell, sizeof narrow);
+        return PyFloat_FromDouble(narrow);
+    case 'd':
+        memcpy(&number, cell, sizeof number);
+        return PyFloat_FromDouble(number);
+    case 'i':
+        return signed_to_value(field->size, cell);
+    case 'u':
+        return unsigned_to_value(field->size, cell);
+    case '?':
+        return PyBool_FromLong(cell[0] != 0);
+    case 's':
+        return cell_to_text(field, cell);
+    case 'S':
+        return PyBytes_FromStringAndSize(cell, field->nbytes);
+    default:
+        return NULL;
+    }
+}
+
+/* Vectors of floats are what most fields are. */
+static PyObject *
+cell_to_floats(Py_ssize_t count, const char *cell)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
+        float narrow;
+        memcpy(&narrow, cell + 4 * i, sizeof narrow);
+        PyObject *element = PyFloat_FromDouble(narrow);
+        if (element == NULL) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, i, element);
+    }
+    return tuple;
+}
+
+PyObject *
+cell_to_value(const Field *field, const char *cell)
+{
+    if (field->count == 0) {
+        return cell_to_element(field, cell);
+    }
+    if (field->kind == 'f') {
+        return cell_to_floats(field->count, cell);
+    }
+    PyObject *tuple = PyTuple_New(field->count);
+    if (tuple == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < field->count; i++) {
+        PyObject *element = cell_to_element(field, cell + i * field->size);
+        if (element == NULL) {
+            Py_DECREF(tuple);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(tuple, i, element);
+    }
+    return tuple;
+}

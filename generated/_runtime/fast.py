@@ -1,0 +1,42 @@
+"""One-row methods in C, if they are there: sources compiled beside this package, or ecsgen-fast.
+
+ECSGEN_FAST=0 in the environment leaves them alone; with 1, it is an error if there are none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from typing import Final, TypeAlias
+
+_Installer: TypeAlias = Callable[[type], object]
+_BESIDE: Final = f"{__name__.removesuffix('_runtime.fast')}_fast"
+_PLACES: Final = (_BESIDE, "ecsgen_fast")
+
+
+def _found() -> _Installer | None:
+    """Return what puts functions in C before the methods of a class."""
+    wish = os.environ.get("ECSGEN_FAST", "")
+    if wish == "0":
+        return None
+    for place in _PLACES:
+        try:
+            install: _Installer = import_module(place).install
+        except ImportError:
+            continue
+        return install
+    if wish == "1":
+        raise ImportError(
+            f"ECSGEN_FAST is 1, but there is neither a compiled {_BESIDE} nor ecsgen_fast"
+        )
+    return None
+
+
+_INSTALL: Final = _found()
+
+
+def speed_up(kind: type) -> None:
+    """Let a class have its one-row methods in C, if there are such."""
+    if _INSTALL is not None:
+        _INSTALL(kind)

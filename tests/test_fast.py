@@ -1,0 +1,226 @@
+"""Methods in C: generated managers are the same with them, only faster."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import importlib.util
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+import tomllib
+import traceback
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, cast
+
+import pytest
+
+import ecsgen
+from tests.fast_packages import (
+    METHODS,
+    ROOT,
+    Packages,
+    filled,
+    methods_in_c,
+    need_layer,
+    shipped,
+)
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packages]:
+    need_layer()
+    folder: Path = tmp_path_factory.mktemp("fast")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield shipped(folder)
+
+
+@pytest.fixture
+def quick(packages: Packages) -> ModuleType:
+    return packages[0]
+
+
+def managers(package: ModuleType) -> Iterator[type[Any]]:
+    for name in package.__all__:
+        if name.endswith("Manager"):
+            yield getattr(package, name)
+
+
+def test_what_should_be_in_c_is(packages: Packages) -> None:
+    quick, plain = packages
+    for name, wanted in METHODS.items():
+        assert set(wanted.split()) <= methods_in_c(getattr(quick, name)).keys(), name
+        assert not methods_in_c(getattr(plain, name))
+
+
+def test_methods_look_like_the_generated_ones(packages: Packages) -> None:
+    quick, plain = packages
+    for kind in managers(quick):
+        for name, method in methods_in_c(kind).items():
+            generated = getattr(getattr(plain, kind.__name__), name)
+            assert inspect.signature(method) == inspect.signature(generated)
+            for attribute in ("__name__", "__qualname__", "__doc__", "__annotations__"):
+                assert getattr(method, attribute) == getattr(generated, attribute)
+            assert method.__module__ == generated.__module__.replace("plain", "quick")
+            assert inspect.isroutine(method)
+            assert inspect.getsource(method) == inspect.getsource(generated)
+            assert copy.deepcopy(method) is method
+
+
+def test_methods_pickle_by_name(quick: ModuleType) -> None:
+    manager, _, owners = filled(quick, "EnergyManager")
+    method = quick.EnergyManager.create
+    assert pickle.loads(pickle.dumps(method)) is method
+    bound = pickle.loads(pickle.dumps(manager.lookup))
+    assert [bound(owner) for owner in owners] == [0, 1, 2]
+
+
+def test_managers_pickle_and_copy(quick: ModuleType) -> None:
+    manager, _, owners = filled(quick, "PositionManager")
+    for other in (pickle.loads(pickle.dumps(manager)), copy.deepcopy(manager)):
+        assert other.remove(owners[0]) == 1
+        assert (other.lookup(owners[0]), other.lookup(owners[2])) == (quick.NIL, 0)
+        assert manager.lookup(owners[0]) == 0
+
+
+def test_what_is_patched_is_called(quick: ModuleType) -> None:
+    manager, _, owners = filled(quick, "EnergyManager")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quick.EnergyManager, "lookup", lambda self, entity: quick.NIL)
+        assert not manager.has(owners[0])
+        with pytest.raises(quick.MissingInstanceError):
+            manager.require(owners[0])
+    assert manager.has(owners[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quick.EnergyManager, "_destroy_row", lambda self, row: 7)
+        assert manager.remove(owners[0]) == 7
+    assert manager.remove(owners[0]) == 1
+
+
+def test_subclasses_override(quick: ModuleType) -> None:
+    class Loud(quick.EnergyManager):  # type: ignore[name-defined, misc]
+        told: list[int]
+
+        def lookup(self, entity: int, /) -> int:
+            self.told.append(entity)
+            return int(super().lookup(entity))
+
+    class Plain(quick.EnergyManager):  # type: ignore[name-defined, misc]
+        def total(self) -> float:
+            return float(sum(self.stored(row) for row in range(len(self))))
+
+    entities = quick.EntityManager()
+    entity = entities.create()
+    loud, plain = Loud(entities), Plain(entities)
+    loud.told = []
+    loud.create(entity)
+    assert (loud.has(entity), loud.require(entity), loud.told) == (True, 0, [entity, entity])
+    plain.create(entity, stored=2.5)
+    assert (plain.total(), plain.remove(entity), len(plain)) == (2.5, 1, 0)
+
+
+def test_a_broken_manager_says_so(quick: ModuleType) -> None:
+    manager, _, owners = filled(quick, "EnergyManager")
+    lookup, create = manager.lookup, quick.EnergyManager.create
+    manager._break()
+    for call in (partial(lookup, owners[0]), partial(create, manager, 1)):
+        with pytest.raises(quick.BrokenManagerError):
+            call()
+
+
+def test_warnings_and_tracebacks_name_the_right_lines(quick: ModuleType) -> None:
+    manager, entities, _ = filled(quick, "EnergyManager", 64)
+    view = manager.data.stored
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        manager.create(entities.create())
+    assert len(view) == 64
+    assert [w.filename for w in caught] == [__file__]
+    with pytest.raises(quick.StaleEntityError) as raised:
+        manager.create(12345)
+    frames = traceback.extract_tb(raised.value.__traceback__)
+    assert frames[1].name == "create"
+    assert frames[1].filename.endswith("energy.py")
+
+
+def test_an_entity_that_somebody_is_told_of(packages: Packages) -> None:
+    """Rows go with their entities, and callbacks are told, whatever was patched on the way."""
+    for package in packages:
+        manager, entities, owners = filled(package, "SkinnedMeshManager")
+        told: list[list[int]] = []
+        entities.on_destroy(lambda dead, told=told: told.append(dead.tolist()))
+        entities.destroy(owners[1])
+        assert (told, manager.has(owners[1]), len(entities)) == ([owners[1:2]], False, 2)
+        freed: list[int] = []
+        quiet = package.EntityManager()
+        entity = quiet.create()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                package.EntityManager,
+                "_free_index",
+                lambda self, e, index, freed=freed: freed.append(e),
+            )
+            quiet.destroy(entity)
+        assert freed == [entity]
+
+
+def test_classes_go(packages: Packages, tmp_path: Path) -> None:
+    """Plans, methods and classes are cycles that the collector finds."""
+    code = """
+import gc, sys, weakref
+import quick
+kind = weakref.ref(quick.EnergyManager)
+for name in [name for name in sys.modules if name.partition(".")[0] == "quick"]:
+    del sys.modules[name]
+del quick
+gc.collect()
+print(kind())
+"""
+    paths = os.pathsep.join(sys.path)  # both packages, wherever the layer is installed
+    environment = {**os.environ, "ECSGEN_FAST": "1", "PYTHONPATH": paths}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert (ran.stdout, ran.stderr) == ("None\n", "")
+
+
+def test_without_the_layer(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.import_module("quick._runtime.fast")._found
+    monkeypatch.setitem(sys.modules, "ecsgen_fast", None)
+    monkeypatch.delenv("ECSGEN_FAST", raising=False)
+    assert found() is None
+    monkeypatch.setenv("ECSGEN_FAST", "1")
+    with pytest.raises(ImportError, match=r"neither a compiled quick\._fast nor ecsgen_fast"):
+        found()
+
+
+def test_code_that_is_not_known_stays(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method with a step that the layer does not know is left alone; so is a class that lacks
+    what it wants."""
+    from ecsgen_fast import install
+    from ecsgen_fast.known import CREATE, uses_only
+
+    def create(self: Any, entity: int) -> int:
+        return int(self._new_step(entity))
+
+    assert not uses_only(cast(FunctionType, create), CREATE)
+
+    class Manager:
+        LAYOUT = ()
+
+    with pytest.warns(RuntimeWarning, match="does without ecsgen_fast"):
+        install(Manager)
+
+
+def test_versions_agree() -> None:
+    fast = tomllib.loads((ROOT / "fast/pyproject.toml").read_text())["project"]["version"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert fast == ecsgen.__version__
+    assert extras["optional-dependencies"]["fast"] == [f"ecsgen-fast=={fast}"]

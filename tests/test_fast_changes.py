@@ -1,0 +1,275 @@
+"""Whatever comes and goes, worlds with methods in C are the same as without."""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.fast_packages import Packages, both, built, need_layer, outcome
+
+STEPS = 400
+LIVING = 12
+"""About so many entities are alive at once: indices are used again, rows move."""
+
+FIELDS: dict[str, dict[str, Any]] = {
+    "guard": {"post": (1.0, 2.0), "watch": [3, 4, 5]},
+    "note": {"text": "né", "weight": 0.5},
+    "charm": {"power": -7},
+    "plot": {"owner_name": b"me", "size": 4},
+    "ward": {"strength": 2.5},
+    "plan": {"step": 12},
+    "limb": {"joint": 3},
+    "seat": {"row_number": (4, 5)},
+    "terrain": {"height": 1.5},
+    "drawing": {"layer": 9},
+    "shadow": {"length": 0.25},
+}
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packages]:
+    need_layer()
+    folder: Path = tmp_path_factory.mktemp("changes")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield both(built(folder), folder, ("quick_yard", "plain_yard"))
+
+
+class Yard:
+    """A world, and steps that are the same in all worlds given the same seed."""
+
+    def __init__(self, package: Any, seed: int) -> None:
+        self.package = package
+        self.random = random.Random(seed)
+        self.world = package.Yard()
+        self.entities: list[int] = []
+        self.told: list[Any] = []
+        self.subscriptions: list[Any] = []
+        self.locks: list[Any] = []
+
+    def step(self) -> tuple[Any, ...]:
+        steps = (self.come, self.get, self.get, self.go, self.lose, self.spawn, self.odd)
+        chosen: Callable[[], Any] = self.random.choice(steps)
+        return chosen.__name__, *outcome(chosen), self.told
+
+    def entity(self) -> int:
+        """Return an entity: mostly one that lives."""
+        if not self.entities or self.random.random() < 0.05:
+            return self.random.choice((0, 12345, 2**64 - 1))
+        return self.random.choice(self.entities)
+
+    def fields(self, name: str) -> dict[str, Any]:
+        found = FIELDS[name].items()
+        return {field: value for field, value in found if self.random.random() < 0.7}
+
+    def come(self) -> int:
+        entity = self.world.entities.create()
+        self.entities.append(entity)
+        return int(entity)
+
+    def get(self) -> Any:
+        """Give an entity a row, or read and write that it has."""
+        name, entity = self.random.choice(list(FIELDS)), self.entity()
+        manager = getattr(self.world, name)
+        if self.random.random() < 0.7:
+            return manager.create(entity, **self.fields(name))
+        field, value = self.random.choice(list(FIELDS[name].items()))
+        before = getattr(manager, f"{field}_of")(entity)
+        getattr(manager, f"set_{field}_of")(entity, value)
+        return before, getattr(manager, f"{field}_of")(entity), manager.has(entity)
+
+    def lose(self) -> Any:
+        """Take an entity's row, or one by its number or id."""
+        manager = getattr(self.world, self.random.choice(list(FIELDS)))
+        if hasattr(manager, "id_of") and len(manager) and self.random.random() < 0.5:
+            row = self.random.randrange(manager.data._n)
+            return manager.id_of(row), manager.destroy_id(manager.id_of(row))
+        if self.random.random() < 0.3:
+            return manager.destroy(self.random.randrange(4))
+        return manager.remove(self.entity())
+
+    def go(self) -> None:
+        """Destroy an entity, when there are some."""
+        entity = self.entity()
+        if len(self.entities) > LIVING or self.random.random() < 0.2:
+            self.world.entities.destroy(entity)
+
+    def spawn(self) -> list[int]:
+        """Create an entity with rows in one call."""
+        names = self.random.sample(list(FIELDS), self.random.randrange(4))
+        given: dict[str, Any] = {name: self.fields(name) for name in names}
+        for name in names:
+            chance = self.random.random()
+            if chance < 0.3:
+                given[name] = getattr(self.package, name.capitalize())(**given[name])
+            elif chance < 0.4:
+                given[name] = {field: [value] for field, value in given[name].items()}
+            elif chance < 0.45:
+                given[name] = {"nonsense": 1}
+        if self.random.random() < 0.2:
+            rows = [row for row in given.values() if not isinstance(row, dict)]
+            self.entities.append(self.world.create(*rows))
+            return self.entities[-1:]
+        entities = self.world.spawn(1, **given)
+        assert entities.dtype == np.uint64
+        assert entities.flags.owndata
+        assert entities.flags.writeable
+        self.entities += entities.tolist()
+        return entities.tolist()  # type: ignore[no-any-return]
+
+    def odd(self) -> Any:
+        """Do what makes things unusual, or usual again."""
+        world, told = self.world, self.told
+        if self.random.random() < 0.3 and self.subscriptions:
+            return self.subscriptions.pop().cancel()
+        if self.random.random() < 0.5 and self.locks:
+            return self.locks.pop().__exit__(None, None, None)
+        chance = self.random.random()
+        if chance < 0.1:
+            noted = world.entities.on_destroy(lambda dead: told.append(dead.tolist()))
+            self.subscriptions.append(noted)
+        elif chance < 0.2:
+            noted = world.ward.on_release(lambda rows: told.append(rows.tolist()))
+            self.subscriptions.append(noted)
+        elif chance < 0.3:
+            lock = getattr(world, self.random.choice(list(FIELDS))).locked()
+            lock.__enter__()
+            self.locks.append(lock)
+        elif chance < 0.5 and hasattr(world, "collect"):
+            return world.collect()
+        elif chance < 0.6:
+            return world.create(self.package.Ward(3.0), self.package.Plan(4))
+        return None
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that there is, but for the memory that nobody uses."""
+        found: dict[str, Any] = {"entities": world_entities(self.world)}
+        for name in FIELDS:
+            manager = getattr(self.world, name)
+            data = manager.data
+            numbers = (manager.version, data._n, manager.capacity, manager._locks)
+            columns = [
+                getattr(data, f"_{column.name}_column")[: data._n].tolist()
+                for column in manager.LAYOUT
+            ]
+            rows = [manager.lookup(entity) for entity in self.entities]
+            found[name] = numbers, columns, rows
+        return found
+
+
+def world_entities(world: Any) -> Any:
+    state = world.entities.__getstate__()
+    return state["handles"].tolist(), state["free"].tolist(), state["n_retired"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_worlds_are_the_same(packages: Packages, seed: int) -> None:
+    one, other = (Yard(package, seed) for package in packages)
+    for _ in range(STEPS):
+        assert one.step() == other.step()
+        assert one.state() == other.state()
+
+
+def calls_of(call: Callable[[], Any]) -> list[str]:
+    """Return the names of the Python functions that run in a call."""
+    found: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            found.append(frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+CALLBACK = ("plot", "ward", "plan", "limb", "seat", "terrain", "drawing")
+
+
+@pytest.mark.parametrize("name", CALLBACK)
+def test_entities_take_along_what_they_have(packages: Packages, name: str) -> None:
+    """All in C as long as nothing is unusual; else the generated method does all of it."""
+    world = packages[0].Yard()
+    manager = getattr(world, name)
+    entities = world.entities.create_many(5).tolist()
+    for entity in entities:
+        manager.create(entity)
+    assert calls_of(partial(world.entities.destroy, entities[0])) == []
+    assert (manager.has(entities[0]), len(manager)) == (False, 4)
+    with manager.locked(), pytest.raises(packages[0].StructureLockedError):
+        world.entities.destroy(entities[1])
+    assert manager.has(entities[1])
+    called: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        steps = {"_destroy_one": lambda self, e, index: called.append(e)}
+        patch.setattr(type(world.entities), "_destroy_one", steps["_destroy_one"])
+        world.entities.destroy(entities[2])
+    assert called == entities[2:3]
+    told: list[list[int]] = []
+    world.entities.on_destroy(lambda dead: told.append(dead.tolist()))
+    world.entities.destroy(entities[3])
+    assert (told, manager.has(entities[3]), manager.has(entities[4])) == ([entities[3:4]], 0, 1)
+
+
+def test_entities_join_a_group(packages: Packages) -> None:
+    """Whoever comes last to a group's members brings the rows of the others along, in C."""
+    states = []
+    for package in packages:
+        yard = Yard(package, 0)
+        world, rows = yard.world, (package.Drawing(1), package.Shadow(2.0))
+        yard.entities = world.entities.create_many(6).tolist()
+        for entity in yard.entities[:5]:
+            world.drawing.create(entity, layer=entity % 5)
+        for entity in yard.entities[5:2:-1]:
+            world.shadow.create(entity)
+        if package is packages[0]:
+            assert calls_of(partial(world.drawing.create, yard.entities[5])) == []
+            assert calls_of(partial(world.shadow.remove, yard.entities[3])) == []
+        else:
+            world.drawing.create(yard.entities[5])
+            world.shadow.remove(yard.entities[3])
+        yard.entities.append(world.create(*rows))
+        yard.entities.append(world.create(*rows[::-1]))
+        yard.entities += world.spawn(1, drawing={"layer": 4}, shadow={}).tolist()
+        yard.entities += world.spawn(1, shadow=rows[1], drawing=rows[0], ward={}).tolist()
+        states.append((yard.state(), world.seen.n))
+    assert states[0] == states[1]
+
+
+def test_nothing_leaks(packages: Packages) -> None:
+    """Rows and entities that come and go take no blocks of memory along."""
+    world = packages[0].Yard()
+    names = ("ward", "plan", "limb", "seat", "terrain")
+
+    def exercise() -> None:
+        for _ in range(300):
+            entity = world.entities.create()
+            for name in names:
+                getattr(world, name).create(entity, **FIELDS[name])
+            world.entities.destroy(entity)
+            (other,) = world.spawn(1, **{name: FIELDS[name] for name in names[:2]}).tolist()
+            with pytest.raises(packages[0].EcsError):
+                world.ward.create(other)
+            with world.plan.locked(), pytest.raises(packages[0].StructureLockedError):
+                world.entities.destroy(other)
+            world.entities.destroy(other)
+
+    for _ in range(3):
+        exercise()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    exercise()
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 100
