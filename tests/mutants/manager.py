@@ -32,7 +32,7 @@ GROUPS = (
     ),
     module(
         "_runtime/manager.py",
-        ("test_point_mass.py", "test_particle.py"),
+        ("test_point_mass.py", "test_particle.py", "test_world.py"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("a lock ends with an inner one", r"self\._locks -= 1", "self._locks = 0"),
         Mutant("a lock never ends", r"^( +)self\._unlock\(\)", r"\1pass"),

@@ -101,7 +101,7 @@ GROUPS = (
         Mutant(
             "the row behind the last is accepted",
             r"if 0 <= number < manager\.data\._n:",
-            "if 0 <= number <= data._n:",
+            "if 0 <= number <= manager.data._n:",
         ),
         Mutant(
             "the row behind the last is accepted among many",

@@ -10,7 +10,7 @@ from hypothesis.stateful import invariant
 
 from ..base import State
 from ..machine import Record
-from ..package import StaleInstanceError
+from ..package import NIL, NULL_ENTITY, StaleInstanceError
 from ..subject import born, same
 from . import indexed, one
 
@@ -119,6 +119,13 @@ class Cases(indexed.Cases, one.Cases):
         m.destroy(2)
         assert (len(m), m.data.n) == (0, 0)
         self.check_unused(m, 2)
+
+    def test_a_hole_is_nobodys(self) -> None:
+        _, m, es = self.filled(2)
+        m.destroy(0)
+        assert m.lookup(NULL_ENTITY) == NIL
+        assert m.remove(NULL_ENTITY) == 0
+        assert list(m) == [es[1]]
 
     def test_a_hole_is_filled_with_fresh_values(self) -> None:
         _, m, es = self.filled(3)
