@@ -25,14 +25,16 @@ class Cases(base.Cases):
         w = self.world()
         assert w.flush() == w.collect() == 0
 
-    def test_noted_entities_die_together(self) -> None:
+    @pytest.mark.parametrize("times", [1, 20])
+    def test_noted_entities_die_together(self, times: int) -> None:
         w = self.world()
         es = self.crowd(w)
         died: list[list[int]] = []
         w.entities.on_destroy(lambda gone: died.append(gone.tolist()))
         w.destroy_later(es[2])
         w.destroy_later(np.array(es[:1], np.uint64))
-        w.destroy_later([es[2], 0, 2**70])
+        for _ in range(times):
+            w.destroy_later([es[2], 0, 2**70])
         assert w.gc() == 0
         assert w.entities.alive_many(es).all()
         assert w.flush() == 2
