@@ -41,9 +41,12 @@ class Cases(base.Cases):
         assert died[0] == [es[2], es[0]]
         assert w.flush() == 0
 
-    def test_collect_flushes(self) -> None:
+    @pytest.mark.parametrize("is_clean", [False, True])
+    def test_collect_flushes(self, is_clean: bool) -> None:
         w = self.world()
         es = self.crowd(w)
+        if is_clean:
+            w.collect()
         w.destroy_later(es[0])
         w.collect()
         assert not w.entities.alive(es[0])
