@@ -282,17 +282,18 @@ def test_room_for_all(count: int) -> None:
     assert list(em) == es
 
 
-@pytest.mark.parametrize("as_many", [False, True])
-def test_an_index_without_generations_is_retired(as_many: bool) -> None:
+@pytest.mark.parametrize("count", [0, 1, 20])
+def test_an_index_without_generations_is_retired(count: int) -> None:
     em = EntityManager()
     with runtime_with(MIN_FREE=0, LAST_GENERATION=1 << entities.INDEX_BITS):
-        entity = em.create()  # its index is 0, so this is the first of the last
-        if as_many:
-            em.destroy_many([entity])
+        # their indices begin at 0, so these are the first of the last
+        es = em.create_many(max(1, min(count, entities.INDEX_COUNT - 1)))
+        if count:
+            em.destroy_many(es)
         else:
-            em.destroy(entity)
-        assert not em.alive(entity)
-        assert em.index(em.create()) == 1
+            em.destroy(es[0])
+        assert not em.alive_many(es).any()
+        assert em.index(em.create()) == len(es)
     assert len(em) == 1
 
 
@@ -326,22 +327,23 @@ def test_callbacks_hear_who_died() -> None:
     assert len(died) == 2
 
 
-def test_callbacks_can_change_no_handles() -> None:
+@pytest.mark.parametrize("count", [3, 30])
+def test_callbacks_can_change_no_handles(count: int) -> None:
     em = EntityManager()
-    es = em.create_many(3)
+    es = em.create_many(min(count, entities.INDEX_COUNT))
     heard: list[Any] = []
 
     def listen(gone: Any) -> None:
         heard.append(gone)
         if len(heard) == 1:
-            em.destroy(es[2])
+            em.destroy(es[-1])
 
     em.on_destroy(listen)
-    two = es[:2].copy()
-    em.destroy_many(two)
-    assert [gone.tolist() for gone in heard] == [two.tolist(), [es[2]]]
+    others = es[:-1].copy()
+    em.destroy_many(others)
+    assert [gone.tolist() for gone in heard] == [others.tolist(), [es[-1]]]
     assert not any(gone.flags.writeable for gone in heard)
-    assert two.flags.writeable
+    assert others.flags.writeable
 
 
 class _Guard:

@@ -37,7 +37,6 @@ GROUPS = (
         Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
         Mutant("components that it does not have", r" if holder\.has\(entity\)\)", ")"),
         Mutant("a collection does not flush", r"died = self\._flush\(\)", "pass"),
-        Mutant("who died before is forgotten", r"was_clean = .*", "was_clean = True"),
         Mutant("rows of a few stay", r"return sum\(manager\.remove_many.*", "return 0"),
         Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
     ),

@@ -25,23 +25,28 @@ class Cases(base.Cases):
         w = self.world()
         assert w.flush() == w.collect() == 0
 
-    def test_noted_entities_die_together(self) -> None:
+    @pytest.mark.parametrize("times", [1, 20])
+    def test_noted_entities_die_together(self, times: int) -> None:
         w = self.world()
         es = self.crowd(w)
         died: list[list[int]] = []
         w.entities.on_destroy(lambda gone: died.append(gone.tolist()))
         w.destroy_later(es[2])
         w.destroy_later(np.array(es[:1], np.uint64))
-        w.destroy_later([es[2], 0, 2**70])
+        for _ in range(times):
+            w.destroy_later([es[2], 0, 2**70])
         assert w.gc() == 0
         assert w.entities.alive_many(es).all()
         assert w.flush() == 2
         assert died[0] == [es[2], es[0]]
         assert w.flush() == 0
 
-    def test_collect_flushes(self) -> None:
+    @pytest.mark.parametrize("is_clean", [False, True])
+    def test_collect_flushes(self, is_clean: bool) -> None:
         w = self.world()
         es = self.crowd(w)
+        if is_clean:
+            w.collect()
         w.destroy_later(es[0])
         w.collect()
         assert not w.entities.alive(es[0])
