@@ -34,9 +34,12 @@ class CodecError(Exception):
 
 def _from_bytes(data: bytes) -> Any:
     try:
-        return literal_eval(data.decode())
+        value = literal_eval(data.decode())
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise CodecError from error
+    if repr(value).encode() != data:
+        raise CodecError("spelled otherwise")
+    return value
 
 
 CODECS: Final = {"*": (lambda value: repr(value).encode(), _from_bytes)}
