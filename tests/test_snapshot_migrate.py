@@ -294,7 +294,7 @@ def test_id_fields_follow_ids_that_are_new() -> None:
     stale = ids[2] - (1 << 32)
     old.body.destroy(0)
     old.arrow.create(es[0], at=ids[2], all=[stale, ids[0]])
-    old.arrow.create(es[1], at=ids[4], all=[0, 2**64 - 1])
+    old.arrow.create(es[1], at=ids[4], all=[1 << 32 | 99, 2**64 - 1])
     new = loaded(old, body("x: i8", "ids: true", arrow))
     found = new.body.resolve_many(new.arrow.data.at)
     assert [new.body.x(int(row)) for row in found] == [22, 4]
