@@ -405,6 +405,24 @@ def test_dead_owners_that_do_not_fit_the_new_bits() -> None:
     assert less.body.data.x.tolist() == [1, 2]
 
 
+def test_rows_of_the_dead_leave_holes_where_rows_are_indices() -> None:
+    old = world(body("x: i8, o: object", "lookup: direct\nids: true"))
+    es = old.entities.create_many(6)
+    old.body.create_many(es, x=range(1, 7), o=[b"%d" % k for k in range(6)])
+    old.body.destroy(0)
+    old.body.create(es[0], x=7, o=b"new")
+    ids = old.body.id_of_many(np.arange(6))
+    old.entities.destroy_many(es[[1, 4, 5]])
+    text = body("x: i16, o: object", "lookup: direct\nids: true\ndestroy: callback")
+    new = loaded(old, text, codecs={"*": KEEP})
+    assert new.body.data.present.tolist() == [True, False, True, True]
+    assert new.body.data.x.tolist() == [7, 0, 3, 4]
+    assert new.body.data.o.tolist() == [b"new", None, b"2", b"3"]
+    assert new.body.resolve_many(ids).tolist() == [0, NIL, 2, 3, NIL, NIL]
+    made = new.body.create(new.entities.create())
+    assert new.body.resolve(new.body.id_of(made)) == made
+
+
 def test_worn_out_slots_stay_worn_out() -> None:
     old = world(body("x: i8", "ids: true"))
     es = old.entities.create_many(3)
