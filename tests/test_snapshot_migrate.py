@@ -294,7 +294,7 @@ def test_id_fields_follow_ids_that_are_new() -> None:
     stale = ids[2] - (1 << 32)
     old.body.destroy(0)
     old.arrow.create(es[0], at=ids[2], all=[stale, ids[0]])
-    old.arrow.create(es[1], at=ids[4], all=[0, 2**64 - 1])
+    old.arrow.create(es[1], at=ids[4], all=[1 << 32 | 99, 2**64 - 1])
     new = loaded(old, body("x: i8", "ids: true", arrow))
     found = new.body.resolve_many(new.arrow.data.at)
     assert [new.body.x(int(row)) for row in found] == [22, 4]
@@ -403,6 +403,24 @@ def test_dead_owners_that_do_not_fit_the_new_bits() -> None:
     assert why == "body.entity[4]: the dead entity 0x100000004 does not fit the new bits"
     less = loaded(old, body("x: i8, mate: entity", "destroy: callback", rest % 2))
     assert less.body.data.x.tolist() == [1, 2]
+
+
+def test_rows_of_the_dead_leave_holes_where_rows_are_indices() -> None:
+    old = world(body("x: i8, o: object", "lookup: direct\nids: true"))
+    es = old.entities.create_many(6)
+    old.body.create_many(es, x=range(1, 7), o=[b"%d" % k for k in range(6)])
+    old.body.destroy(0)
+    old.body.create(es[0], x=7, o=b"new")
+    ids = old.body.id_of_many(np.arange(6))
+    old.entities.destroy_many(es[[1, 4, 5]])
+    text = body("x: i16, o: object", "lookup: direct\nids: true\ndestroy: callback")
+    new = loaded(old, text, codecs={"*": KEEP})
+    assert new.body.data.present.tolist() == [True, False, True, True]
+    assert new.body.data.x.tolist() == [7, 0, 3, 4]
+    assert new.body.data.o.tolist() == [b"new", None, b"2", b"3"]
+    assert new.body.resolve_many(ids).tolist() == [0, NIL, 2, 3, NIL, NIL]
+    made = new.body.create(new.entities.create())
+    assert new.body.resolve(new.body.id_of(made)) == made
 
 
 def test_worn_out_slots_stay_worn_out() -> None:

@@ -62,15 +62,19 @@ VARIANTS: dict[str, tuple[str, str]] = {
     "chunks": ("", "archetypes: {components: [Body]}\n"),
     "both in chunks": ("", "archetypes: {components: [Other, Body]}\n"),
     "other in chunks": ("instances: many", "archetypes: {components: [Other]}\n"),
-    "fewer bits": ("", "entity: {index_bits: 20, generation_bits: 12}\n"),
-    "fewer bits, many": ("instances: many\nlookup: hash", "entity: {index_bits: 12}\n"),
+    "fewer bits": ("", "entity: {index_bits: 20, generation_bits: 12, min_free: 0}\n"),
+    "fewer bits, many": (
+        "instances: many\nlookup: hash",
+        "entity: {index_bits: 12, min_free: 0}\n",
+    ),
     "nobody": ("owner: none\nhierarchy: {orphans: root}", ""),
 }
 
 
 def schemas(variant: str) -> str:
     keys, rest = VARIANTS[variant]
-    return FIELDS + keys + OTHER + WORLD + (rest or "doc: A town.\n")
+    reused = "" if "entity:" in rest else "entity: {min_free: 0}\n"
+    return FIELDS + keys + OTHER + WORLD + reused + rest
 
 
 def has(variant: str, what: str) -> bool:

@@ -58,7 +58,7 @@ def policies(draw: st.DrawFn) -> Document:
     }
     if found["in"] == "archetypes":
         return found
-    found["owner"] = draw(st.sampled_from(["entity"] * 4 + ["none"]))
+    found["owner"] = draw(st.sampled_from(["entity"] * 9 + ["none"]))
     found["ids"] = found["owner"] == "none" or draw(st.booleans())
     if found["owner"] == "entity":
         found["lookup"] = draw(st.sampled_from(["sparse", "hash", "direct"]))
@@ -66,7 +66,7 @@ def policies(draw: st.DrawFn) -> Document:
     if found["lookup"] == "direct":
         return found
     if found["owner"] == "entity":
-        found["instances"] = draw(st.sampled_from(["one", "many"]))
+        found["instances"] = draw(st.sampled_from(["one", "many", "many"]))
     found["partition"] = draw(st.sampled_from(["", "active", "inactive"]))
     orphans = ["", "root", "destroy", "die" if found["owner"] == "entity" else "root"]
     found["hierarchy"] = draw(st.sampled_from(orphans))
@@ -81,9 +81,8 @@ def fields(draw: st.DrawFn) -> Document:
     names = draw(st.permutations([*TYPES, "fresh"]))
     found: Document = {}
     for name in names:
-        text = draw(st.sampled_from(TYPES.get(name, ["i8", "Mode[2]", "str[5]"])))
-        if draw(st.booleans()):
-            text = TYPES.get(name, [text])[0]
+        kinds = TYPES.get(name, ["i8", "Mode[2]", "str[5]"])
+        text = kinds[max(0, draw(st.integers(-20, len(kinds) - 1)))]  # mostly what it was
         shape = text.partition("[")[2].rstrip("]")
         is_text = text.startswith(("str", "bytes"))
         default: Any = [0] * int(shape) if shape else 0
@@ -158,10 +157,10 @@ def with_maps(new: Saved) -> Saved:
 
 
 @given(
-    st.sampled_from(sorted(VARIANTS)),
+    st.sampled_from([name for name in VARIANTS if name != "nobody"]),
     st.integers(1, 3),
     schemas(),
-    st.sampled_from([(), ("body.entity", "other.entity")]),
+    st.sampled_from([("body.entity", "other.entity")] * 9 + [()]),
 )
 @settings(max_examples=200)
 def test_what_is_loaded_is_true(
