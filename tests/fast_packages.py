@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -74,6 +75,20 @@ def both(package: Path, folder: Path, names: tuple[str, str]) -> Packages:
 def methods_in_c(kind: type[Any]) -> dict[str, Any]:
     """Return the methods of a class with a function in C before them."""
     return {name: m for name, m in vars(kind).items() if type(m).__name__ == "Method"}
+
+
+def blocks_taken(exercise: Callable[[], Any]) -> int:
+    """Return how many more blocks of memory there are after an exercise: the fewest of some times,
+    for whatever else goes on in the process takes blocks, too."""
+    exercise()
+    taken = []
+    for _ in range(4):
+        gc.collect()
+        before = sys.getallocatedblocks()
+        exercise()
+        gc.collect()
+        taken.append(sys.getallocatedblocks() - before)
+    return min(taken)
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:

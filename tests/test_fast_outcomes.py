@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import gc
 import math
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -19,6 +17,7 @@ from tests.fast_packages import (
     METHODS,
     NOT_OWNED,
     Packages,
+    blocks_taken,
     filled,
     methods_in_c,
     need_layer,
@@ -218,11 +217,8 @@ def exercise(package: ModuleType, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(METHODS.keys() - NOT_OWNED))
 def test_nothing_leaks(quick: ModuleType, name: str) -> None:
-    for _ in range(20):
-        exercise(quick, name)
-    gc.collect()
-    before = sys.getallocatedblocks()
-    for _ in range(20):
-        exercise(quick, name)
-    gc.collect()
-    assert sys.getallocatedblocks() - before < 200  # an object per call would be thousands
+    def exercises() -> None:
+        for _ in range(8):
+            exercise(quick, name)
+
+    assert blocks_taken(exercises) < 80  # an object per call would be hundreds
