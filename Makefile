@@ -59,6 +59,7 @@ mutants: $(STAMP)
 	$(BIN)/python -m tests.mutate
 
 docs: $(STAMP)
+	$(BIN)/python -m ecsgen.render.reserved
 	$(BIN)/python -m ecsgen.schema.reference
 	$(BIN)/python docs/policy_pictures.py
 

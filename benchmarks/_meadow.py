@@ -95,8 +95,10 @@ class OurMeadow:
         self.world = package.Meadow()
         self.grass = Grass(side(count))
         sheep, wolves = plan(count)
-        self.animals = (("sheep", self.world.sheep, package.Sheep),)
-        self.animals += (("wolf", self.world.wolf, package.Wolf),)
+        self.animals = (
+            ("sheep", self.world.sheep, package.Sheep),
+            ("wolf", self.world.wolf, package.Wolf),
+        )
         for (_, _, row), given in zip(self.animals, (sheep, wolves), strict=True):
             for born in given:
                 self.world.create(row(*born))

@@ -67,6 +67,7 @@ def both(package: Path, folder: Path, names: tuple[str, str]) -> Packages:
             shutil.copytree(package, folder / name, ignore=ignored)
             patch.setenv("ECSGEN_FAST", wish)
             found.append(importlib.import_module(name))
+            importlib.import_module(f"{name}._runtime.fast")  # which asks for the wish
     return found[0], found[1]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.model import Project
 from ecsgen.schema import load
 from generated._schema import SCHEMA
+from tests.random_schemas import ENUMS as ENUM_TEXT
+from tests.random_schemas import Schemas, over_chunks, together
 
 GOLDEN = Path(__file__).parent / "golden" / "breaking"
 
@@ -505,6 +508,13 @@ HISTORY: list[Case] = [
         "E951:1",
     ),
     (
+        "of an enum that is gone",
+        USER + ENUM.replace("Mode", "Mode\nrenamed_from: [Way]"),
+        component("removed: [x]\n"),
+        "",
+        "E951:0 E951:2",
+    ),
+    (
         "of components",
         component() + OTHER + REMOVED,
         component() + "---\ncomponent: Thing\n---\nworld: World\n",
@@ -597,3 +607,27 @@ def test_the_table_of_methods_is_true() -> None:
         has = {f"data.{one}" for one in dir(data)} | set(dir(manager))
         said = {one for _, applies, names in METHODS if applies(component) for one in names.split()}
         assert has & wanted == said, name
+
+
+def mixture(number: int) -> str:
+    """Random schemas, of which others have the same names."""
+    schemas = Schemas(number)
+    world = schemas.world()
+    drafts = [schemas.component(f"Mix{letter}") for letter in "ABCD"]
+    chunked, archetypes = schemas.chunked("XY"[: 1 + number % 2])
+    world += archetypes + over_chunks(chunked) + together(drafts)
+    known = "component: Known\nids: true\n"
+    return "---\n".join([world, ENUM_TEXT, known, *(one.text for one in (*drafts, *chunked))])
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_any_two_versions_can_be_compared(tmp_path: Path, number: int) -> None:
+    old, new = mixture(number), mixture(number + 1000)
+    found = breaks(tmp_path / "there", old, new)
+    lines = new.splitlines()
+    for one in found:
+        assert one.hint
+        assert re.fullmatch("E9(0[1-6]|5[123])", one.code)
+        text = lines[one.mark.line - 1][one.mark.column - 1 :] if one.mark.line else "x"
+        assert text[: one.mark.length].strip()
+    assert not list(breaks(tmp_path / "same", old, old))

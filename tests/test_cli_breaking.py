@@ -113,6 +113,16 @@ def test_schemas_at_the_top_of_a_repository(folder: Path) -> None:
     assert codes(done.stdout) == EXPECTED
 
 
+def test_inside_a_hook_of_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", "first")
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")
+    done = run("breaking", "--against", "git:HEAD", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "against git:HEAD: nothing breaks\n"), done.stderr
+
+
 def test_errors_of_old_schemas_name_the_revision(folder: Path) -> None:
     (folder / "schemas" / "body.yaml").write_text("component: Body\nfields: {x: f33}\n")
     git(folder, "init", "--quiet")

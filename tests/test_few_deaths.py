@@ -57,6 +57,12 @@ component: Kept
 destroy: manual
 fields: {x: i32}
 """
+FAMILY = """
+world: House
+---
+component: Node
+hierarchy: {orphans: die}
+"""
 PARTS = ("plain", "rare", "direct", "listed", "left", "right", "split", "node", "gone", "kept")
 
 
@@ -190,3 +196,19 @@ def test_a_few_die_together_and_are_told_at_once() -> None:
     world.destroy_many([es[3], es[3]], repeats=True)
     assert heard == [[es[2], es[0], es[1]], [es[3]]]
     assert len(world.gone) == 0
+
+
+@pytest.mark.parametrize("count", [1, 2, 64, 65, 66, 200])
+@pytest.mark.parametrize("is_chain", [False, True])
+def test_all_that_is_below_goes_however_many(count: int, is_chain: bool) -> None:
+    world = world_package(FAMILY, "few_family").House()
+    nodes = world.node
+    es = world.spawn(count, node={})
+    others = world.spawn(3, node={}).tolist()
+    rows = nodes.lookup_many(es)
+    if count > 1:
+        nodes.set_parent_many(rows[1:], rows[:-1] if is_chain else rows[0])
+    world.destroy(es[0])
+    assert world.collect() == count
+    assert not world.entities.alive_many(es).any()
+    assert sorted(nodes.data.entity.tolist()) == others

@@ -183,7 +183,7 @@ def test_slots_and_attributes_of_subclasses() -> None:
             super().__init__()
             self._turn = 1
 
-    w = Mine()
+    w: Any = Mine()
     w._turn, w.score = 7, 5
     again = through_bytes(w)
     assert type(again) is Mine

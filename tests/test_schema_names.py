@@ -5,17 +5,25 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ecsgen
-from ecsgen import policies
+from ecsgen import policies, render
+from ecsgen.config import Backend, load_options
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.model import Mark
+from ecsgen.model import Mark, Project
+from ecsgen.render import reserved, runtime
+from ecsgen.schema import load
 from ecsgen.schema.names import (
+    DERIVED_CLASSES,
     RESERVED_CLASS_NAMES,
     RESERVED_FIELD_NAMES,
     RESERVED_MODULE_NAMES,
@@ -25,8 +33,7 @@ from ecsgen.schema.names import (
     module_name,
 )
 
-RUNTIME = Path(ecsgen.__file__).parent / "runtime"
-GENERATED = Path(ecsgen.__file__).parents[1] / "generated"
+ROOT = Path(__file__).resolve().parents[1]
 MARK = Mark("a.yaml", 1, 1)
 
 USABLE = """
@@ -51,33 +58,89 @@ def test_what_generated_code_needs_is_refused(name: str) -> None:
     assert len(diagnostics.errors) == 1
 
 
-def runtime_names() -> set[str]:
-    found = set()
-    for file in RUNTIME.rglob("*.py"):
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                found.add(node.name)
-            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                found.add(node.target.id)
-            elif isinstance(node, ast.Assign):
-                found.update(target.id for target in node.targets if isinstance(target, ast.Name))
-    return {name for name in found if not name.startswith("_")}
+def runtime_class(name: str) -> type:
+    """Return a class of the runtime."""
+    module = import_module(runtime.origins(runtime.RUNTIME)[name].replace("._", "ecsgen."))
+    found: type = getattr(module, name)
+    return found
 
 
-def named_in_modules() -> set[str]:
-    """Return what the shipped modules import, but for the policies' classes: these have other names
-    where a component has theirs."""
-    trees = (ast.parse(path.read_text("utf-8")) for path in GENERATED.glob("*.py"))
-    imports = (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.ImportFrom))
-    names = {alias.name for statement in imports for alias in statement.names}
-    return names - {name for policy in policies.every() for name in (policy.base, policy.rows)}
+def public(*kinds: type) -> set[str]:
+    """Return the public attributes of classes."""
+    return {name for kind in kinds for name in dir(kind) if not name.startswith("_")}
 
 
-def test_classes_and_constants_of_the_runtime_are_reserved() -> None:
-    named = runtime_names() & named_in_modules()
-    assert {"NIL", "FloatField"} <= named
-    assert not named - RESERVED_CLASS_NAMES, "add them in ecsgen/schema/names.py"
+def project_of(folder: Path, *texts: str) -> Project:
+    """Return the project that schemas make, which are written into a folder."""
+    for number, text in enumerate(texts):
+        (folder / f"{number}.yaml").write_text(text, encoding="utf-8")
+    project = load(folder, diagnostics := Diagnostics())
+    assert project is not None, diagnostics.errors
+    return project
+
+
+def imported(text: str) -> set[str]:
+    """Return the names that a module imports from the runtime and the standard library."""
+    statements = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom)]
+    own = re.compile(r"[a-z_]*")
+    foreign = (n for n in statements if n.level != 1 or not own.fullmatch(str(n.module)))
+    return {alias.name for n in foreign for alias in n.names if alias.asname is None}
+
+
+def test_the_table_is_that_of_the_runtime() -> None:
+    assert reserved.TABLE.read_text(encoding="utf-8") == reserved.table_text(), "run: make docs"
     assert RESERVED_CLASS_NAMES <= RESERVED_FIELD_NAMES
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_what_generated_modules_import_is_reserved(backend: Backend, tmp_path: Path) -> None:
+    """But for the bases of managers: these have other names where a component has theirs."""
+    aliased = {name for policy in policies.every() for name in (policy.base, policy.rows)}
+    files = [*sorted((ROOT / "schemas").iterdir()), ROOT / "tests" / "unshipped.yaml"]
+    project = project_of(tmp_path, *(file.read_text("utf-8") for file in files))
+    options = load_options(schemas=tmp_path, backend=backend)
+    for output in render.outputs(project, options):
+        if re.fullmatch(r"(?!__init__)\w+\.py", output.path):
+            names = {name for name in imported(output.make()) if not name.islower()}
+            assert not names - aliased - RESERVED_CLASS_NAMES, output.path
+
+
+def test_what_managers_have_is_reserved_for_fields() -> None:
+    """Whatever the policies are, so that switching one on never breaks a field's name."""
+    used = policies.every()
+    bases = public(*(runtime_class(policy.base) for policy in used if policy.base))
+    columns = public(*(runtime_class(policy.rows) for policy in used if policy.rows))
+    assert {"create_many", "by_age", "first_child"} <= bases
+    assert not bases - RESERVED_FIELD_NAMES - {"set_parent", "set_parent_many"}
+    assert not columns - RESERVED_FIELD_NAMES
+    proxies = public(runtime_class("EntityProxy"), runtime_class("IdProxy"))
+    assert not proxies - RESERVED_FIELD_NAMES
+
+
+def test_what_worlds_have_is_reserved_for_components() -> None:
+    worlds = public(*map(runtime_class, ("WideSignedWorld", "ArchetypeWorld")))
+    views = public(runtime_class("EntityViewBase"), runtime_class("EntityWorld"))
+    rows = public(*map(runtime_class, ("QueriedRows", "Group", "ChunkBase")))
+    assert {"spawn", "collect"} <= worlds
+    assert not (worlds | views | rows) - RESERVED_MODULE_NAMES
+
+
+def test_all_other_names_of_the_runtime_are_free(tmp_path: Path) -> None:
+    classes = [n for n in runtime.origins(runtime.RUNTIME) if re.fullmatch("[A-Z][a-zA-Z]*", n)]
+    names = [n for n in classes if not n.endswith(DERIVED_CLASSES)]
+    told = Diagnostics()
+    free = [n for n in names if check_class(n, "", MARK, told) and check_module(n, MARK, told)]
+    assert {"Reader", "Links", "Sparse"} <= set(free)
+    components = [f"component: {name}\nfields: {{x: f32}}\n" for name in free]
+    project = project_of(tmp_path, *components)
+    options = replace(load_options(schemas=tmp_path), tests=None)
+    for path, text in render.texts(project, options).items():
+        file = tmp_path / "free_names" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    spawn = "; ".join(f"w.spawn(2, {module_name(name)}={{'x': 1.0}})" for name in free)
+    code = f"import free_names; w = free_names.World(); {spawn}; assert w.links.data.x[1] == 1"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
 def test_reserved_builtins_exist() -> None:

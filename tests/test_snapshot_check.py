@@ -514,3 +514,25 @@ def test_documents_that_are_no_json(document: str) -> None:
     ]:
         with pytest.raises(SnapshotError, match=rf"^<bytes>: .*{document}.*: .*{message}"):
             checked_documents(file_of(town(), **{document: text}))
+
+
+def test_slots_are_no_more_than_the_file_has_room_for() -> None:
+    saved = town()
+    count = 100_000
+    saved.schema["components"]["Tile"]["fields"]["name"] = field("str[60000]", "")
+    arrays(saved)["tile.name"] = np.zeros((4, 60_000), np.uint8)
+    checked_documents(file_of(saved))
+    saved.state["tile"]["peak"] = count
+    arrays(saved)["tile.id_generation"] = np.ones(count, np.uint32)
+    with pytest.raises(SnapshotError, match=r"tile\.id_generation: room for 100000 rows is more"):
+        checked_documents(file_of(saved))
+
+
+def test_attributes_could_be_saved_again() -> None:
+    deep: list[Any] = []
+    for _ in range(300):
+        deep = [deep]
+    for value in (deep, 10**3000):
+        saved = town()
+        saved.state["attributes"]["far"] = value
+        refused(saved, r"^state\.attributes\.far: nested too deep, or too long$")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ecsgen.breaking.code import Arguments, ComponentCode
 from ecsgen.breaking.comparison import Comparison
@@ -12,7 +12,8 @@ from ecsgen.model import Mark
 
 def compare_calls(it: Comparison) -> None:
     """Report what happens to what the world has for code."""
-    _compare_groups(it)
+    groups = it.old.saved["groups"], it.new.saved["groups"]
+    _compare_lists(it, "groups", "the group", *groups, "E953")
     old, new = it.old.code, it.new.code
     if old is None or new is None:
         return
@@ -78,17 +79,12 @@ def _shown(arguments: Arguments) -> str:
     return ", ".join(f"{name}: {text}" for name, text in arguments)
 
 
-def _compare_groups(it: Comparison) -> None:
-    old, new = it.old.saved["groups"], it.new.saved["groups"]
-    _compare_lists(it, "groups", "the group", old, new, "E953")
-
-
 def _compare_lists(
     it: Comparison,
     key: str,
     what: str,
-    old: Mapping[str, list[str]] | Mapping[str, tuple[str, ...]],
-    new: Mapping[str, list[str]] | Mapping[str, tuple[str, ...]],
+    old: Mapping[str, Sequence[str]],
+    new: Mapping[str, Sequence[str]],
     code: str,
 ) -> None:
     """Report lists of components that are gone, and with `code` what is gone from one."""

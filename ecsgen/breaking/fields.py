@@ -66,7 +66,7 @@ def _compare_types(it: Comparison, field: str, old: Document, new: Document, mar
     if {was.base, is_.base} == {"enum", "flags"} and was.target == is_.target:
         return  # a change of the enum, not of the field
     members = it.new.history.members_of(is_.target)
-    found = verdict(change_of(was, is_, {old: new or None for old, new in members.items()}))
+    found = verdict(change_of(was, is_, {name: here or None for name, here in members.items()}))
     change = f"{quote(field)} is {quote(is_.text)}, and was {quote(was.text)}"
     if found == MAY_NOT_FIT:
         hint = f"go back to {quote(was.text)}, or change what does not fit in `migrate`"

@@ -16,6 +16,8 @@ from ecsgen.schema.files import SUFFIXES, SchemaFile
 _ENDINGS: Final = tuple(suffix.encode() for suffix in SUFFIXES)
 _PLAIN: Final = (b"100644", b"100755")
 """Modes of files; links are not followed."""
+_OF_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""What git tells its hooks, of the folder that it was called in."""
 
 
 @contextmanager
@@ -95,8 +97,9 @@ def _contents(top: Path, names: Sequence[str]) -> list[bytes]:
 
 def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
     command = ["git", "-C", str(folder), *arguments]
+    around = {name: text for name, text in os.environ.items() if name not in _OF_HOOKS}
     try:
-        done = subprocess.run(command, input=given, capture_output=True, check=False)
+        done = subprocess.run(command, input=given, capture_output=True, check=False, env=around)
     except OSError as error:
         raise UsageError(f"can't run git: {error.strerror}") from None
     if done.returncode:

@@ -43,7 +43,8 @@ def _compare(it: Comparison, space: Space) -> None:
             _report_back(it, space, former, became)
         elif former not in space.new:
             here = now(became, space.present, space.new) if became else ""
-            _report_off(it, space, former, here or "")
+            if here or space.what != "enum":  # nothing is saved of an enum that is gone
+                _report_off(it, space, former, here or "")
         elif not became and space.new[former]:
             _report_taken(it, space, former)
 
@@ -63,14 +64,12 @@ def _report_taken(it: Comparison, space: Space, former: str) -> None:
 
 
 def _report_off(it: Comparison, space: Space, former: str, here: str) -> None:
-    listed = f"'renamed_from: [{former}]'" if here else f"'removed: [{former}]'"
-    where = (
-        f" at {quote(here)}"
-        if here
-        else f" in {quote(space.owner) if space.owner else 'the world'}"
-    )
+    owner = quote(space.owner) if space.owner else "the world"
+    entry = f"'removed: [{former}]' in {owner}"
+    if here:
+        entry = f"'renamed_from: [{former}]' at {quote(here)}"
     message = f"the former {space.what} {quote(former)} is not listed any more"
-    hint = f"write {listed}{where} again, or values saved under it would be refused"
+    hint = f"write {entry} again, or values saved under it would be refused"
     it.report.add("E905", message, _place(it, space, here), hint)
 
 
@@ -80,7 +79,7 @@ def _place(it: Comparison, space: Space, name: str) -> Mark:
     if space.what == "component":
         return places.component(name) if name else places.written("removed") or places.nowhere
     if space.what == "enum":
-        return places.enum(name) if name else places.nowhere
+        return places.enum(name)
     if space.what == "field":
         return places.field(owner, name) if name else places.component(owner, "removed")
     return places.enum(owner, f"values.{name}") if name else places.enum(owner, "removed")

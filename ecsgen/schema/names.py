@@ -12,6 +12,7 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
+from ecsgen.schema.taken import CLASS_NAMES
 
 MAX_LENGTH: Final = 64
 
@@ -26,53 +27,10 @@ def _words(text: str) -> frozenset[str]:
 # --- components, enums and worlds, which become classes -------------------------------------
 
 CLASS_GROUPS: Final[dict[str, frozenset[str]]] = {
-    "what the package exports": _words(
-        "Entity EntityManager EntityArray RowArray Instance Id World Signature NIL NULL_ENTITY "
-        "EcsError StaleEntityError MissingInstanceError StaleIdError StaleInstanceError "
-        "DuplicateInstanceError DuplicateValueError HierarchyError StructureLockedError "
-        "CapacityError BrokenManagerError StaleViewWarning FieldInfo Archetypes ArchetypeChunk "
-        "EntityView Snapshot SnapshotError SnapshotTable"
-    ),
-    "what its modules import": _words(
-        "Any ArrayLike Annotated Callable ClassVar Column Columns Enum Final Flag Generator "
-        "Generic INDEX_MASK IntEnum IntFlag Iterable Iterator Literal Mapping NDArray NamedTuple "
-        "Never NewType Optional Path Protocol Random Self Sequence Struct SupportsIndex TypeAlias "
-        "TypeVar TypedDict Union Unpack Warning"
-    ),
+    **{group: _words(names) for group, names in CLASS_NAMES.items()},
     "constants of its modules": _words(
         "COLD_COLUMNS COLD_DEFAULT COLD_DEFAULTS COLD_ROW_BYTES COLD_STRUCT COLUMNS MANAGER "
         "ROW_BYTES SORT_KEYS CONVERTERS FIELDS CHUNK_BYTES PARTS"
-    ),
-    "what their runtime defines": _words(
-        "BLOCK Blocks BoolField BytesField CACHE_LINE Callbacks Cells Dispatch EnumField "
-        "FamilyLinks Field FloatField RowsByClass Group GroupMember GroupedColumns HandleField "
-        "IdArray GENERATION_BITS INDEX_BITS INDEX_COUNT IndexQueue IntField LAST_GENERATION "
-        "LevelBlocks LevelCache LevelField Links LivingEntities MIN_FREE ObjectField "
-        "ONE_GENERATION OwnedRows Copied ParentField PAGE Remap ROUNDS Rows SCAN ShapedField "
-        "SLOT_BITS SLOT_MASK Subscription TextField "
-        "WORN_OUT FieldTable FrontColumns ColdRows Manager Planned"
-    ),
-    "what their runtime defines for archetypes": _words(
-        "Archetype ArchetypeEdge ArchetypeHolder ArchetypeStore ArchetypeTable ArchetypeView "
-        "ArchetypeWorld "
-        "ChunkBase ChunkBlocks ChunkCells ChunkColumns ChunkField ChunkLayout ChunkParts "
-        "ChunkPlace ChunkPool ChunkRun ChunkT EntityPlaces KeptOfChunks LiveEntities NewColumns "
-        "RowClass RowCount SavedArchetype SpawnedRows NOWHERE POSITION_BITS POSITION_MASK "
-        "ROOT_ARCHETYPE"
-    ),
-    "what their runtime defines for worlds, signatures and queries": _words(
-        "CollectingManager ComponentFlags ComponentHolder FlagsT FoundRows JoinedBlocks "
-        "JoinedColumn JoinedHolder "
-        "QueriedChunks QueriedEntities QueriedManager QueriedRows QueriedSparseManager QueryBase "
-        "QueryBlock QueryColumn QueryColumns QueryJoin QueryListMember QueryLiving QueryMatch "
-        "QueryMember QueryRows QuerySparseMember RowOrder RowsOrSlice RowsT RowT SignedWorld "
-        "WORD_BITS WideSignedWorld WorldBase WorldManager "
-        "FixedParts UniqueQueryColumn BEFORE_AUGMENTED LOAD ReadCells Reader"
-    ),
-    "what their runtime defines for one row or entity at a time": _words(
-        "ArrayField CellView ChunkArray ChunkProxy ChunkValue ChunkedPart ColdArray ColdDefault "
-        "EntityProxy EntityViewBase EntityWorld RowsByClass IdProxy LateRow ManagedPart PlainRow "
-        "ManagedProxy PLAIN ProxyField ProxyT RowField RowProxy AddedRows SeveralRows"
     ),
     "builtins": _words(
         "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup "
@@ -103,7 +61,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "children roots levels parent_many parents by_age"
     ),
     "attributes of `data`": _words(
-        "n allocated buffer entity tagged present active cold hot row rows slot"
+        "n allocated buffer entity tagged present active cold hot row rows slot OBJECTS"
     ),
     "methods of named tuples": frozenset(("count", "index")),
     "parameters and modules in generated code": _words("self rows entities columns np"),

@@ -119,7 +119,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     Plan plan;
-    PyObject *kinds;              /* dict from the names of components to their row classes */
+    PyObject *kinds;              /* dict from the names of components to (row class, rank) */
     PyObject *array, *cells;      /* an array of one entity, and its memoryview */
     PyObject *copy;               /* the name of what copies it */
     Py_ssize_t managers;          /* a slot */

@@ -81,7 +81,7 @@ plan_step(Changes *changes, PyObject *owner, Py_ssize_t offset, int64_t step)
 
 /* What was planned is done. The slots have ints, so nothing runs when these go. */
 static inline void
-make_changes(Changes *changes)
+make_changes(const Changes *changes)
 {
     for (int i = 0; i < changes->count; i++) {
         PyObject *old = *changes->slot[i];
@@ -97,7 +97,7 @@ make_changes(Changes *changes)
 
 /* What was planned is not done. */
 static inline void
-drop_changes(Changes *changes)
+drop_changes(const Changes *changes)
 {
     for (int i = 0; i < changes->count; i++) {
         Py_XDECREF(changes->number[i]);

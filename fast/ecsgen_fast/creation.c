@@ -62,27 +62,32 @@ plan_direct(Creation *it)
            plan_step(changes, rows->data, plan->version, 1);
 }
 
-/* Whether the other members of a group keep an entity from joining it. */
+/* Find out whether a new row joins a group, and plan that. */
 static int
-stays_outside(Component *plan, PyObject *others, PyObject *entity)
+plan_group(Creation *it, PyObject *self, int how)
 {
-    if (PyTuple_GET_SIZE(others) == 0) {
+    const Component *plan = it->change.plan;
+    const Rows *rows = &it->rows;
+    PyObject *others = plan->others == ABSENT ? NULL : SLOT(self, plan->others);
+    if (plan->others == ABSENT) {
         return 1;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); i++) {
-        PyObject *member = PyTuple_GET_ITEM(others, i);
-        Component *its = plan_of_manager(&plan->plan, member);
-        Rows rows;
-        uint64_t row;
-        if (its == NULL || !open_rows(its, member, &rows) ||
-            !find_row(its, member, &rows, entity, &row)) {
-            return 0;
-        }
-        if (row == NIL) {
-            return 1;
-        }
+    if (others == NULL || !PyTuple_CheckExact(others)) {
+        return 0;
     }
-    return 0;
+    int joins = PyTuple_GET_SIZE(others) == 0 ? 2 : 1;
+    if (joins == 1 && how == ALONE) {
+        joins = plan_entering(it->joining, plan, others, it->entity);
+    }
+    if (joins != 1) {
+        return joins != 0;
+    }
+    if (!swaps(plan) || !is_number(SLOT(rows->data, plan->grouped), &it->bound) ||
+        it->bound > rows->n || (it->bound < rows->n && !is_sound(&it->change, it->bound))) {
+        return 0;
+    }
+    plan_number(&it->changes, rows->data, plan->grouped, it->bound + 1);
+    return 1;
 }
 
 /* Find the first row that an entity has already, if it may have several; 0 if it cannot have one
@@ -117,13 +122,6 @@ plan_place(Creation *it, PyObject *self)
     const Rows *rows = &it->rows;
     if (rows->n == rows->allocated) {
         return 0;
-    }
-    if (plan->others != ABSENT) {
-        PyObject *others = SLOT(self, plan->others);
-        if (others == NULL || !PyTuple_CheckExact(others) ||
-            !stays_outside(plan, others, it->entity)) {
-            return 0;
-        }
     }
     it->place = rows->n;
     if (!plan_owner(it, self) ||
@@ -165,14 +163,14 @@ plan_id(Creation *it)
 
 /* Plan everything that may fail for a packed manager; 0 leaves it to Python. */
 static int
-plan_packed(Creation *it, PyObject *self)
+plan_packed(Creation *it, PyObject *self, int how)
 {
     const Component *plan = it->change.plan;
     Rows *rows = &it->rows;
-    if (!plan_place(it, self)) {
+    if (!plan_place(it, self) || !plan_group(it, self, how)) {
         return 0;
     }
-    uint64_t result = it->place;
+    uint64_t result = it->bound == NIL ? it->place : it->bound;
     if (plan->id_slot != ABSENT) {
         if (!plan_id(it)) {
             return 0;
@@ -186,12 +184,18 @@ plan_packed(Creation *it, PyObject *self)
     }
     plan_number(&it->changes, rows->data, plan->n, rows->n + 1);
     it->result = PyLong_FromUnsignedLongLong(result);
-    return plan_step(&it->changes, rows->data, plan->version, 1);
+    return plan_step(&it->changes, rows->data, plan->version, how == TOGETHER_FIRST ? 2 : 1);
 }
 
 int
-plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity)
+plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
+              int how, Crossings *joining)
 {
+    it->bound = NIL;
+    it->joining = joining;
+    if (joining != NULL) {
+        joining->count = 0;
+    }
     it->rows = *rows;
     it->entity = entity;
     it->handle = 0;
@@ -202,7 +206,7 @@ plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, P
         !open_change(&it->change, plan, self, &it->rows)) {
         return 0;
     }
-    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self);
+    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self, how);
     if (it->changes.failed || (done && it->result == NULL)) {
         done = -1;
     }
@@ -216,6 +220,7 @@ void
 drop_creation(Creation *it)
 {
     drop_changes(&it->changes);
+    drop_crossings(it->joining);
     Py_CLEAR(it->result);
 }
 
@@ -275,7 +280,11 @@ add_row(Creation *it, const char *scratch)
     else {
         append_row(it, scratch);
     }
+    if (it->bound != NIL && it->bound != it->place) {
+        swap_rows(&it->change, it->place, it->bound);
+    }
     make_changes(&it->changes);
+    cross(it->joining);
     return it->result;
 }
 
@@ -284,11 +293,12 @@ create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
            const char *scratch)
 {
     Creation creation;
+    Crossings joining;
     uint64_t handle;
     if (entity != NULL && (!is_number(entity, &handle) || !is_alive(plan, self, handle))) {
         return NULL;
     }
-    if (plan_creation(&creation, plan, self, rows, entity) <= 0) {
+    if (plan_creation(&creation, plan, self, rows, entity, ALONE, &joining) <= 0) {
         return NULL;
     }
     if (enter_dict(&creation) < 0) {

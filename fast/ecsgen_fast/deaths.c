@@ -68,7 +68,7 @@ plan_follower(Removal *it, const Entities *plan, PyObject *remove, PyObject *man
     if (!component->removes || !is_only(component, &rows, row)) {
         return 0;
     }
-    return plan_removal(it, component, manager, &rows, row);
+    return plan_removal(it, component, manager, &rows, row, NULL);
 }
 
 typedef struct {

@@ -28,7 +28,7 @@ from .known import (
     static,
     uses_only,
 )
-from .spec import component_spec, constants, part_of, row_classes, slots_of
+from .spec import component_spec, constants, names_in, part_of, row_classes, slots_of
 
 Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
@@ -118,7 +118,7 @@ def _install_world(kind: Kind) -> None:
         "parts": kind,
         "part_names": (),
         "slots": slots_of(kind, {"managers": "_managers"}),
-        "kinds": row_classes(kind),
+        "kinds": row_classes(kind, names_in(kind, "spawn")),
         "array": array,
         "cells": array.data,
         "copy": "copy",

@@ -26,8 +26,9 @@ def _names(text: str) -> frozenset[str]:
 
 GETTER: Final = _names(f"{_ROW} unpack_from str bytes ljust nested map")
 SETTER: Final = _names(f"{_ROW} one pack_into")
-BY_ENTITY: Final = _names("lookup NIL missing type __name__ LateRow require")
-BY_ID: Final = _names("resolve NIL stale_id type __name__ LateRow partial resolved")
+_BY_KEY: Final = "NIL type __name__ LateRow PLAIN is_plain_tuple"
+BY_ENTITY: Final = _names(f"{_BY_KEY} lookup missing require")
+BY_ID: Final = _names(f"{_BY_KEY} resolve stale_id partial resolved")
 CREATE: Final = _names(f"""
     index one Exception BaseException _entities _cells require IndexError INDEX_MASK NIL
     data _n _allocated _grow _version _break {_LOCK} MANAGER duplicate_instance _entity_cells
@@ -163,17 +164,20 @@ DISPATCH_STEPS: Final = {
 
 _SPAWN_STEPS: Final = {
     "_spawn": "index ValueError items entities create_many FEW _few _spawn_few _checked values "
-    "values_given _spawn_parts",
-    "_few": "items _managers get _locks _SINGLY type dict _has_room _RELEASES _is_watched "
-    "few_values _CONVERTERS append create",
+    "extend isinstance tuple _spawn_parts",
+    "_few": "items _managers get type dict _takes_few few_values _CONVERTERS append create",
     "_spawn_few": "range entities create append BaseException _take_back np array uint64",
+}
+_CREATE_STEPS: Final = {
+    "_create_plain": "_managers get type _takes_few given_fields _CONVERTERS Exception create len "
+    "entities values BaseException _take_back np array uint64 isinstance",
 }
 
 WORLDS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "spawn": ("unknown_component spawn _spawn", _SPAWN_STEPS),
     "create": (
-        "_by_class entities create len items columns_of _spawn _spawn_parts _new_parts Entity int",
-        _SPAWN_STEPS,
+        "_create_plain _by_class len items columns_of _spawn _spawn_parts _new_parts Entity int",
+        _SPAWN_STEPS | _CREATE_STEPS,
     ),
 }
 """Of worlds: the names that a method may use, besides row classes, and those of its steps."""

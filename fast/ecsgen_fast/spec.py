@@ -66,15 +66,15 @@ def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorTyp
     return {told: d for told, d in found.items() if isinstance(d, MemberDescriptorType)}
 
 
-def row_classes(world: Kind) -> dict[str, type]:
-    """Return the row classes of a world's components whose rows managers have, by their names."""
-    found: dict[str, type] = {}
+def row_classes(world: Kind, order: tuple[str, ...]) -> dict[str, tuple[type, int]]:
+    """Return the row classes of a world's components whose rows managers have, by their names,
+    and where each stands in the order in which rows of a new entity come."""
+    found: dict[str, tuple[type, int]] = {}
     for name, manager in world._KINDS.items():
-        row = vars(sys.modules[manager.__module__]).get(
-            manager.__name__.removesuffix("Manager")
-        )
-        if isinstance(row, type):
-            found[sys.intern(name)] = row
+        row = manager.__name__.removesuffix("Manager")
+        kind = vars(sys.modules[manager.__module__]).get(row)
+        if isinstance(kind, type) and row in order:
+            found[sys.intern(name)] = kind, order.index(row)
     return found
 
 
@@ -219,11 +219,11 @@ def component_spec(
         "defaults": defaults,
         "is_direct": "Direct" in families,
         "is_many": "Many" in families,
-        "starts_active": "active" in slots and "_n_active" in _names_in(kind, "create"),
+        "starts_active": "active" in slots and "_n_active" in names_in(kind, "create"),
     }
 
 
-def _names_in(kind: Kind, method: str) -> tuple[str, ...]:
+def names_in(kind: Kind, method: str) -> tuple[str, ...]:
     found = static(kind, method)
     return found.__code__.co_names if isinstance(found, FunctionType) else ()
 

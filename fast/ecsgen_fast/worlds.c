@@ -19,7 +19,8 @@ typedef struct {
     Component *plans[MAX_ROWS];
     Rows rows[MAX_ROWS];
     char *scratch[MAX_ROWS];
-    int count, grouped; /* rows; those in managers of groups */
+    Py_ssize_t ranks[MAX_ROWS]; /* they come in this order */
+    int count;
     Py_ssize_t used;
     char fields[MAX_FIELDS];
     Creation creations[MAX_ROWS];
@@ -28,30 +29,35 @@ typedef struct {
 static inline void
 begin(Spawn *it)
 {
-    it->count = it->grouped = 0;
+    it->count = 0;
     it->used = 0;
+}
+
+/* Find the number of a manager among those that get a row, -1 if it gets none. */
+static int
+number_of(const Spawn *it, const PyObject *manager)
+{
+    for (int i = 0; i < it->count; i++) {
+        if (it->managers[i] == manager) {
+            return i;
+        }
+    }
+    return -1;
 }
 
 /* Note the row that a manager is to have, given as a dict or a row. */
 static int
-note_row(Spawn *it, const World *plan, PyObject *managers, PyObject *kind, PyObject *given)
+note_row(Spawn *it, const World *plan, PyObject *managers, PyObject *kind, PyObject *given,
+         Py_ssize_t rank)
 {
     PyObject *manager = PyDict_GetItemWithError(managers, kind);
     Component *its = manager == NULL ? NULL : plan_of_manager(&plan->plan, manager);
     int number = it->count;
     if (its == NULL || !its->creates || number == MAX_ROWS ||
-        it->used + its->row_bytes > MAX_FIELDS) {
-        return 0;
+        it->used + its->row_bytes > MAX_FIELDS || number_of(it, manager) >= 0) {
+        return 0; /* for one, it is given twice */
     }
-    for (int i = 0; i < number; i++) {
-        if (it->managers[i] == manager) {
-            return 0; /* twice */
-        }
-    }
-    it->grouped += its->others != ABSENT;
-    if (it->grouped > 1) {
-        return 0; /* the entity may join a group */
-    }
+    it->ranks[number] = rank;
     char *scratch = it->scratch[number] = it->fields + it->used;
     int is_known = PyDict_CheckExact(given) ? take_dict(its, given, scratch)
                                             : take_row(its, given, scratch);
@@ -81,6 +87,28 @@ owners_of(const Spawn *it, Entities **plan)
     return found;
 }
 
+/* Find out whether a row joins a group, all of which is new. */
+static int
+how_it_comes(const Spawn *it, int number)
+{
+    const Component *plan = it->plans[number];
+    PyObject *others = plan->others == ABSENT ? NULL : SLOT(it->managers[number], plan->others);
+    int how = TOGETHER;
+    if (others == NULL || !PyTuple_CheckExact(others) || PyTuple_GET_SIZE(others) == 0) {
+        return ALONE;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); i++) {
+        int other = number_of(it, PyTuple_GET_ITEM(others, i));
+        if (other < 0) {
+            return ALONE;
+        }
+        if (it->ranks[other] > it->ranks[number]) {
+            how = TOGETHER_FIRST;
+        }
+    }
+    return how;
+}
+
 static void
 drop(Spawn *it, int planned, int entered)
 {
@@ -106,7 +134,8 @@ plan_spawn(Spawn *it)
     int planned = 0, entered = 0;
     while (done > 0 && planned < it->count) {
         done = plan_creation(&it->creations[planned], it->plans[planned], it->managers[planned],
-                             &it->rows[planned], it->entity.entity);
+                             &it->rows[planned], it->entity.entity,
+                             how_it_comes(it, planned), NULL);
         planned += done > 0;
     }
     while (done > 0 && entered < it->count) {
@@ -146,9 +175,13 @@ note_named(Spawn *it, const World *plan, PyObject *managers, PyObject *const *va
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
-        PyObject *kind = PyDict_GetItemWithError(plan->kinds, name);
-        if (kind == NULL || (values[i] != Py_None &&
-                             !note_row(it, plan, managers, kind, values[i]))) {
+        PyObject *known = PyDict_GetItemWithError(plan->kinds, name);
+        if (known == NULL) {
+            return 0;
+        }
+        PyObject *kind = PyTuple_GET_ITEM(known, 0);
+        Py_ssize_t rank = PyLong_AsSsize_t(PyTuple_GET_ITEM(known, 1));
+        if (values[i] != Py_None && !note_row(it, plan, managers, kind, values[i], rank)) {
             return 0;
         }
     }
@@ -206,7 +239,7 @@ create(PARAMETERS)
     int done = managers != NULL;
     for (Py_ssize_t i = 1; done > 0 && i < count; i++) {
         done = PyTuple_Check(args[i]) &&
-               note_row(&it, plan, managers, (PyObject *)Py_TYPE(args[i]), args[i]);
+               note_row(&it, plan, managers, (PyObject *)Py_TYPE(args[i]), args[i], i);
     }
     if (done > 0) {
         done = plan_spawn(&it);

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Final, TypeAlias
 
 _Installer: TypeAlias = Callable[[type], object]
-_BESIDE: Final = f"{__name__.rpartition('._runtime.')[0]}._fast"
+_BESIDE: Final = f"{__name__.removesuffix('_runtime.fast')}_fast"
 _PLACES: Final = (_BESIDE, "ecsgen_fast")
 
 

@@ -238,14 +238,11 @@ class Manager(FixedParts):
     @per_class
     def _has_room(self, count: int) -> bool:
         """Return whether so many more rows surely need no memory."""
-        data = self.data
-        return data._n + count <= data._allocated
+        return self.data._n + count <= self.data._allocated
 
     @per_class
     def _takes_few(self, count: int) -> bool:
-        """Return whether so many entities may each get a row one after the other, all or none:
-        nothing is locked, no callback would see some of them, and no memory is needed.
-        """
+        """Return whether so many entities may get a row one by one, and surely all will."""
         return not self._locks and self._SINGLY and self._has_room(count)
 
     def _destroy_few(self, rows: list[int]) -> bool:

@@ -9,7 +9,6 @@ GROUPS = (
         "_runtime/entities/manager.py",
         ENTITIES,
         Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
-        Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1", "pass"),
         Mutant(
             "used-up indices stay alive",
             r"cells\[exhausted\] = .*",
@@ -32,14 +31,12 @@ GROUPS = (
             "parts = (reused, created, reused[:0])",
         ),
         Mutant("reused indices stay free", r"self\._free\.drop\(n_reused\)", "pass"),
-        Mutant("a freed index is lost", r"self\._free\.push\(index\)", "pass"),
         Mutant("used indices are given out again", r"self\._n_used \+= fresh", "pass"),
         Mutant("no index is ever missing", r"n_reused > self\._free\.count", "False"),
         Mutant("a missing index is not noticed", r"if not free\.count:", "if False:"),
+        Mutant("repeats are a few's own affair", r"distinct is None or \(.*\)", "distinct is None"),
         Mutant(
-            "a generation is skipped",
-            r"\(e \+ ONE_GENERATION\) \^ 1",
-            "(e + 2 * ONE_GENERATION) ^ 1",
+            "a few are not told", r"np\.array\(distinct, np\.uint64\)", "np.empty(0, np.uint64)"
         ),
         Mutant("the dead stay alive", r"cells \^= 1$", "pass"),
         Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
@@ -62,6 +59,15 @@ GROUPS = (
     module(
         "_runtime/entities/living.py",
         ENTITIES,
+        Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
+        Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1", "pass"),
+        Mutant("a freed index is lost", r"self\._free\.push\(index\)", "pass"),
+        Mutant(
+            "a generation is skipped",
+            r"\(e \+ ONE_GENERATION\) \^ 1",
+            "(e + 2 * ONE_GENERATION) ^ 1",
+        ),
+        Mutant("a few may be dead", r"if index >= count or .*", "if False:"),
         Mutant("null is alive at first", r"handles\[0\] = ONE_GENERATION \| 1", "pass"),
         Mutant("the living are every other one", r"alive\[::2\] \^= True", "pass"),
         Mutant("handles are lost when they grow", r"handles\[: self\._n_cells\] = .*", "pass"),

@@ -30,7 +30,7 @@ GROUPS = (
         ),
         Mutant(
             "values are converted behind the row",
-            r"if type\(value\) not in PLAIN:",
+            r"if type\(value\) not in PLAIN and .*:",
             "if False:",
         ),
         Mutant("who has none has the last row", r"if row == NIL:", "if False:"),

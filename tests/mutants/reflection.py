@@ -53,8 +53,6 @@ GROUPS = (
     module(
         "_runtime/queries/join.py",
         WORLD,
-        Mutant(
-            "what was known stays known", r" if self\._changes\(\) == self\._state else None", ""
-        ),
+        Mutant("what was known stays known", r" if self\.changes\(\) == self\.state else None", ""),
     ),
 )

@@ -134,7 +134,11 @@ GROUPS = (
         Mutant("what is inherited from afar is not copied", r"__mro__\[1:\]", "__bases__"),
         Mutant("copies know no defaults", r"method\.__defaults__", "None"),
         Mutant("methods are not marked", r"setattr\(method, _MARK, True\)", "pass"),
-        Mutant("copies share their code", r"method\.__code__\.replace\(\)", "method.__code__"),
+        Mutant(
+            "copies share their code",
+            r"method\.__code__\.replace\(co_names=names\)",
+            "method.__code__",
+        ),
         Mutant("copies have no annotations", r"copy\.__annotations__ = .*", "pass"),
     ),
     module(

@@ -36,18 +36,27 @@ GROUPS = (
         ),
         Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
         Mutant("components that it does not have", r" if holder\.has\(entity\)\)", ")"),
-        Mutant("a collection does not flush", r"self\.flush\(\)", "pass"),
+        Mutant("a collection does not flush", r"died = self\._flush\(\)", "pass"),
+        Mutant("who died before is forgotten", r"was_clean = .*", "was_clean = True"),
+        Mutant("rows of a few stay", r"return sum\(manager\.remove_many.*", "return 0"),
         Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
     ),
     module(
         "_runtime/world/later.py",
         ("test_world.py",),
-        Mutant("what is noted is forgotten", r"self\._noted\.append\(note\)", "pass"),
-        Mutant("the first note is forgotten", r"self\._noted = \[note\]", "self._noted = []"),
-        Mutant("the dead are meant", r"handles\[alive\]", "handles"),
+        Mutant("what is noted is forgotten", r"noted\.extend\(.*\)", "pass"),
+        Mutant("the first note is forgotten", r"noted = self\._noted = \[\]", "noted = []"),
+        Mutant(
+            "the dead are meant", r"handles\[self\.entities\.alive_many\(handles\)\]", "handles"
+        ),
+        Mutant("the dead are meant among a few", r"if alive\(note\) and ", "if "),
+        Mutant("each of a few notes is a death", r" and note not in doomed", ""),
+        Mutant("nobody of a few dies", r"self\.entities\._destroy_few\(few\)", "pass"),
         Mutant("each note is a death", r"without_repeats\((.*)\)$", r"\1"),
         Mutant("nobody dies", r"self\.entities\.destroy_many\(doomed\)", "pass"),
-        Mutant("nobody is counted", r"return len\(doomed\)", "return 0"),
+        Mutant(
+            "nobody is counted", r"return len\(self\._flush\(\)\)", "return 0 * len(self._flush())"
+        ),
     ),
     module(
         "_runtime/world/spawning.py",

@@ -9,11 +9,18 @@ from typing import Any, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..broken import break_down
 from ..errors import CapacityError, StaleEntityError
 from ..handles import Entity, EntityArray
 from ..reprs import bytes_text, count_text
 from .arrays import are_held, as_entities
-from .layout import INDEX_BITS, INDEX_COUNT, INDEX_MASK, ONE_GENERATION
+from .layout import (
+    INDEX_BITS,
+    INDEX_COUNT,
+    INDEX_MASK,
+    LAST_GENERATION,
+    ONE_GENERATION,
+)
 from .queue import IndexQueue
 from .shown import shown_entity
 
@@ -76,6 +83,15 @@ class LivingEntities:
         """Convert to an EntityArray; StaleEntityError for the first dead one. O(k)."""
         return self._require_handles(as_entities(es), es)
 
+    def _few_living(self, es: list[int]) -> list[int] | None:
+        """Return a few entities, each once, in this order; None if one is dead."""
+        cells, count = self._cells, self._n_cells
+        for e in es:
+            index = e & INDEX_MASK
+            if index >= count or cells[index] != e:
+                return None
+        return es if len(es) == 1 else [*dict.fromkeys(es)]
+
     def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
         """Return the handles of `es`; StaleEntityError for the first dead one."""
         alive = are_held(self._handles, handles, INDEX_MASK)
@@ -123,6 +139,21 @@ class LivingEntities:
     def nbytes(self) -> int:
         """Bytes held in arrays."""
         return self._handles.nbytes + self._free.nbytes
+
+    def _free_index(self, e: int, index: int) -> None:
+        """Let a live entity be dead."""
+        if e >= LAST_GENERATION:
+            self._n_retired += 1
+            self._cells[index] = index ^ 1
+            return
+        try:
+            self._free.push(index)
+            self._cells[index] = (e + ONE_GENERATION) ^ 1
+        except MemoryError:
+            raise  # there is no room for the index, and nothing has changed
+        except BaseException:
+            break_down(self)
+            raise
 
     def _grow(self, n: int) -> None:
         if n > INDEX_COUNT:

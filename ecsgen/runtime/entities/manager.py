@@ -140,21 +140,6 @@ class EntityManager(LivingEntities):
         else:
             self._free_index(e, index)
 
-    def _free_index(self, e: int, index: int) -> None:
-        """Let a live entity be dead."""
-        if e >= LAST_GENERATION:
-            self._n_retired += 1
-            self._cells[index] = index ^ 1
-            return
-        try:
-            self._free.push(index)
-            self._cells[index] = (e + ONE_GENERATION) ^ 1
-        except MemoryError:
-            raise  # there is no room for the index, and nothing has changed
-        except BaseException:
-            break_down(self)
-            raise
-
     def destroy_many(self, es: ArrayLike, *, repeats: bool = False) -> None:
         """Destroy all, or none if one is dead or given twice. O(k), plus the callbacks.
 
@@ -180,23 +165,15 @@ class EntityManager(LivingEntities):
     def _destroy_few(self, es: list[int], repeats: bool = False) -> bool:
         """Destroy a few entities, together and in this order, and return True; if one is dead or,
         without `repeats`, given twice, do nothing."""
-        cells, used = self._cells, self._n_cells
-        for e in es:
-            index = e & INDEX_MASK
-            if index >= used or cells[index] != e:
-                return False
-        if len(es) > 1:
-            distinct = dict.fromkeys(es)
-            if len(distinct) < len(es):
-                if not repeats:
-                    return False
-                es = [*distinct]
+        distinct = self._few_living(es)
+        if distinct is None or (len(distinct) < len(es) and not repeats):
+            return False
         if self.dispatch.depth or self._callbacks.entries:
-            self._destroy_announced(np.array(es, np.uint64))
+            self._destroy_announced(np.array(distinct, np.uint64))
             return True
-        self._free.reserve(self._free.count + len(es))
+        self._free.reserve(self._free.count + len(distinct))
         try:
-            for e in es:
+            for e in distinct:
                 self._free_index(e, e & INDEX_MASK)
         except BaseException:
             break_down(self)

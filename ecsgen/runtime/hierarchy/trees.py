@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..handles import NIL, Instance, RowArray
 from ..instances.chains import ROUNDS, Links
 
-_FEW_BELOW: Final = 256
+_FEW_BELOW: Final = 64
 """So many rows are found one after the other."""
 
 _SHORT: Final = 16

@@ -25,7 +25,14 @@ from ..per_class import per_class
 from ..placement.direct import Direct, DirectRows
 from ..state import NO_SLOTS
 from .ids import IdCalls
-from .slots import SLOT_BITS, SLOT_MASK, first_worn_out, ids_of, resolve_ids
+from .slots import (
+    SLOT_BITS,
+    SLOT_MASK,
+    WORN_OUT,
+    first_worn_out,
+    ids_of,
+    resolve_ids,
+)
 
 
 class DirectIdRows(DirectRows):
@@ -82,6 +89,13 @@ class DirectIds(IdCalls, Direct):
         n = data._n
         rows = np.where(data.present, np.arange(n), NIL)
         return resolve_ids(given, rows, data._id_generation_column[:n])
+
+    def _is_new(self, entity: int) -> bool:
+        data = self.data
+        row = entity & INDEX_MASK
+        # a row without another generation is for many at once, where it is refused in time
+        is_worn = row < data._allocated and data._id_generation_cells[row] == WORN_OUT
+        return not is_worn and super()._is_new(entity)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -21,7 +21,7 @@ from .checks.rows import CheckedRows
 from .checks.schema import check_schema
 from .checks.slots import check_direct_ids, check_slots
 from .checks.state import check_state
-from .checks.tensors import check_tensors, field_tensors
+from .checks.tensors import check_room, check_tensors, field_tensors
 from .documents import parsed_json
 from .reading import SnapshotFile
 from .saved import Document, Saved, state_key
@@ -41,6 +41,7 @@ def checked_documents(file: SnapshotFile, known: Document | None = None) -> Save
     saved = Saved(file.name, schema, state, file.arrays)
     check_state(saved)
     check_tensors(saved)
+    check_room(saved, file.nbytes)
     return saved
 
 

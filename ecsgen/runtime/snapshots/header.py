@@ -71,6 +71,11 @@ class Header:
     entries: Entries
     checksums: Checksums
 
+    @property
+    def file_bytes(self) -> int:
+        """Of the whole file: nothing is behind the last tensor."""
+        return self.nbytes + max((e.end for e in self.entries.values()), default=0)
+
 
 def is_pad(name: str) -> bool:
     """Whether a tensor is nothing but what fills the place between others."""

@@ -125,9 +125,14 @@ class State:
             m.data.n,
             len(m),
             list(m),
-            [subject.column(m, field) for field in subject.fields],
+            [self._used_cells(m, subject.column(m, f)) for f in subject.fields],
             [owner in m for owner in m],
         )
+
+    @staticmethod
+    def _used_cells(m: Any, column: Any) -> list[Any]:
+        """Return a column without holes: what is in those, copies need not have."""
+        return [column[row] for row in m.data._used_rows().tolist()]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and same(self.seen, other.seen)

@@ -84,6 +84,11 @@ class SnapshotFile:
         """By tensor, without padding; native, aligned, and read-only if made of bytes."""
         self._spans = sorted(self._span(t) for t, a in self.arrays.items() if a.nbytes)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole file."""
+        return self._header.file_bytes
+
     def offset(self, tensor: str) -> int:
         """Return a tensor's first byte in the file."""
         return self._span(tensor)[0]
@@ -243,9 +248,8 @@ def _header_of(beginning: bytes, nbytes: int, name: str) -> int:
 
 
 def _check_length(header: Header, nbytes: int, name: str) -> None:
-    said = header.nbytes + max((e.end for e in header.entries.values()), default=0)
-    if said != nbytes:
-        refuse(name, f"{nbytes} bytes, its header says {said}")
+    if header.file_bytes != nbytes:
+        refuse(name, f"{nbytes} bytes, its header says {header.file_bytes}")
 
 
 def _fill(content: memoryview, file: FileIO, name: str) -> None:

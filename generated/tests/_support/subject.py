@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 from unittest.mock import patch
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 from .fields import Field
-from .package import CapacityError, EntityArray, EntityManager
+from .package import CapacityError, EntityArray, EntityManager, World
 from .runtime import runtime_with
 
 
@@ -61,9 +62,15 @@ class Subject:
         if not self.ring:
             yield
             return
-        data = self.manager._ROWS
+        data, schema = self.manager._ROWS, World._schema()
         assert self.ring == data._RING
-        with patch.object(data, "_RING", rows):
+        # files with more rows than their schema says are refused
+        said = schema.SCHEMA.replace(f'"ring":{self.ring},', f'"ring":{rows},')
+        known_by = sha256(said.encode()).hexdigest()
+        with (
+            patch.object(data, "_RING", rows),
+            patch.multiple(schema, SCHEMA=said, FINGERPRINT=known_by),
+        ):
             yield
 
     @property

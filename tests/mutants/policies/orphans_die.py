@@ -22,7 +22,7 @@ GROUPS = (
         ("test_limb.py", "test_spore.py"),
         Mutant(
             "whoever owns a topmost row dies, too",
-            r"np\.setdiff1d\(owners\[is_below\], owners\[~is_below\]\)",
+            r"_difference\(owners\[is_below\], owners\[~is_below\]\)",
             "np.unique(owners)",
         ),
         Mutant("the dead die again", r"orphans = orphans\[self\..*\]$", "pass"),

@@ -18,6 +18,8 @@ from ..saved import Document, Saved, state_key
 RNG_WORDS: Final = 625
 COLD: Final = "cold"
 _ATTRIBUTE: Final = re.compile(r"world\.\w+")
+_SPARE: Final = 1 << 24
+"""Bytes of padding that nobody misses."""
 _ANY: Final = -1
 """A size that nothing else tells."""
 
@@ -58,6 +60,31 @@ def check_tensors(saved: Saved) -> None:
             saved.refuse("the schema has no such tensor", shown(name))
         if array.dtype != np.uint8 or array.ndim != 1:
             saved.refuse("wanted flat U8", name)
+
+
+def check_room(saved: Saved, nbytes: int) -> None:
+    """Refuse files smaller than the buffers that their rows and slots make necessary.
+
+    Rows that slots were numbered for need room, too, and in a file padding stands for it.
+    """
+    needed = 0
+    for component in saved.schema["components"].values():
+        if not component["ids"] or component["in"] != "managers":
+            continue
+        peak = saved.state[state_key(component["module"])]["peak"]
+        needed += peak * _row_bytes(saved, component)
+        if needed > nbytes + _SPARE:
+            where = f"{component['module']}.id_generation"
+            saved.refuse(f"room for {peak} rows is more than the file has", where)
+
+
+def _row_bytes(saved: Saved, component: Document) -> int:
+    """Return the bytes per row of a manager's buffer."""
+    return sum(
+        prod(tensor.shape[1:]) * np.dtype(tensor.dtype).itemsize
+        for name, tensor in _of_manager(saved, component)
+        if not (tensor.pair or name == "_map" or name.startswith(f"{COLD}."))
+    )
 
 
 def _check_tensor(saved: Saved, name: str, wanted: WantedTensor) -> None:

@@ -128,7 +128,7 @@ def check_tree(rows: CheckedRows) -> None:
     parents, children = rows.column("parent"), rows.column("first_child")
     nexts = rows.column("next_sibling")
     firsts = check_chains(rows, "next_sibling", "previous_sibling", parents)
-    owners = parents[firsts]
+    owners = parents.take(firsts)
     roots = firsts[owners == NIL]
     if len(roots) != int(np.count_nonzero(parents == NIL)):
         row = int(((parents == NIL) & (nexts != NIL)).argmax())
@@ -138,7 +138,7 @@ def check_tree(rows: CheckedRows) -> None:
         row = int(roots[alone.argmin()])
         rows.refuse("a root has no siblings", "previous_sibling", row)
     heads, owners = firsts[owners != NIL], owners[owners != NIL]
-    strange = children[owners] != heads
+    strange = children.take(owners, mode="clip") != heads
     if strange.any():
         at = int(strange.argmax())
         rows.refuse(f"its first child is {heads[at]}", "first_child", int(owners[at]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from .chains import check_links
 from .entities import KnownEntities
 from .rows import CheckedRows
 from .tensors import RNG_WORDS
+
+_FEW: Final = 16
+"""Where fewer than one index in 16 is concerned, none of the others is touched."""
 
 
 def check_cold(rows: CheckedRows) -> None:
@@ -66,6 +70,8 @@ def _among(
     """Return those of the wanted entities that are owners; nearly all others by their index."""
     if not len(wanted):
         return wanted
+    if (len(wanted) + len(owners)) * _FEW < len(known):
+        return wanted[np.isin(wanted, owners)]
     is_owner = np.zeros(len(known), np.bool_)
     is_owner[known.indices(owners)] = True
     near = wanted[is_owner[known.indices(wanted)]]

@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 from ...convert.arrays import shown
 from ...handles import NIL
 from ...ids.slots import WORN_OUT
+from ..codecs import is_json
 from ..saved import Document, Saved, state_key
 
 _MOST_ROWS: Final = NIL - 63
@@ -36,8 +37,16 @@ def check_state(saved: Saved) -> None:
             state[state_key(components[member]["module"])]["n"] for member in members
         )
         _check_number(saved, "state.groups", state["groups"], name, 0, most)
-    if type(state["attributes"]) is not dict:
+    _check_attributes(saved, state["attributes"])
+
+
+def _check_attributes(saved: Saved, attributes: Any) -> None:
+    """Refuse attributes that could not be saved again."""
+    if type(attributes) is not dict:
         _refuse(saved, "state.attributes", "wanted an object")
+    for name, value in attributes.items():
+        if not is_json(value):
+            _refuse(saved, f"state.attributes.{name}", "nested too deep, or too long")
 
 
 def _check_manager(saved: Saved, component: Document) -> None:

@@ -76,11 +76,7 @@ class Cases(stable_ids.Cases):
 
     def test_worn_out_rows_take_nothing(self) -> None:
         _, m, es = self.filled(3)
-        column = next(c for c in m.LAYOUT if c.name == "id_generation")
-        start = column.offset(m.capacity)
-        cells: Any = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
-        cells[1] = 2**32 - 1
-        del cells
+        self.wear_out(m, 1)
         id = m.id_of(1)
         m.destroy(1)
         before = State(self.subject, m)
@@ -90,3 +86,20 @@ class Cases(stable_ids.Cases):
             m.create_many([es[1]])
         assert State(self.subject, m) == before
         assert m.resolve(id) == NIL
+
+    def test_worn_out_rows_are_found_before_others_are_taken(self) -> None:
+        _, m, es = self.filled(3)
+        self.wear_out(m, 1)
+        m.destroy_many([0, 1])
+        before = State(self.subject, m)
+        with pytest.raises(CapacityError, match="generation"):
+            m.create_many(es[[0, 1]])
+        assert State(self.subject, m) == before
+        m.create_many(es[[0]])
+
+    def wear_out(self, m: Any, row: int) -> None:
+        """Let a row have an instance of the last generation."""
+        column = next(c for c in m.LAYOUT if c.name == "id_generation")
+        start = column.offset(m.capacity)
+        cells: Any = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
+        cells[row] = 2**32 - 1
