@@ -171,7 +171,10 @@ def check_command(words: list[str]) -> None:
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert set(arguments) <= set(targets)
     elif program == "python":
-        assert (ROOT / arguments[0]).is_file()
+        named = arguments[0]
+        if named == "-m":
+            named = f"{arguments[1].replace('.', '/')}.py"
+        assert (ROOT / named).is_file()
     else:
         assert program in ("pip", "pytest", "git")
 
