@@ -260,6 +260,12 @@ CODES: Final[dict[str, Code]] = {
         "literal that does not fit",
         "A number takes the type of what it meets, so it must be a value of that type.",
     ),
+    "E812": Code(
+        "no random number here",
+        "Random numbers belong to a row, which is told from others by its entity, with "
+        "`instances: many` or `owner: none` by its id, or by a `u64` field that the kernel names "
+        "as its `key`. Reductions draw none.",
+    ),
     # --- what a change of the schemas breaks
     "E901": Code(
         "saved data would be refused",

@@ -7,8 +7,9 @@ from functools import reduce
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.draws import drawn
 from ecsgen.kernels.literals import Literal, settled
-from ecsgen.kernels.operations import BINARY, COMPARISONS, FUNCTIONS, UNARY
+from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, FUNCTIONS, UNARY
 from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError
@@ -109,11 +110,13 @@ class Typist:
             raise _unsupported(node, node)
         name = node.func.id
         operands = [self.infer(argument) for argument in node.args]
+        if name in DRAWS:
+            return drawn(name, operands, node, self._scope.no_draws)
         if name in SCALARS:
             _check_count(name, operands, 1, 1, node)
             return _converted(operands[0], name, node)
         if name not in FUNCTIONS:
-            hint = did_you_mean(name, (*FUNCTIONS, *SCALARS))
+            hint = did_you_mean(name, (*FUNCTIONS, *DRAWS, *SCALARS))
             raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
         arity = FUNCTIONS[name].arity
         if name not in ("min", "max"):

@@ -27,6 +27,7 @@ class Rule(Enum):
     CROSS = "two vectors of three numbers of one type; the same type"
     NORM = "a vector of floats (integers become f64); a scalar of that type"
     NORMALIZE = "a vector of floats (integers become f64); the same type"
+    DRAW = "how many numbers, or bounds; f64, whole numbers i64"
     MATRIX = "a matrix and a matrix or vector, or a vector and a matrix; numbers of one type"
 
 
@@ -96,6 +97,20 @@ FUNCTIONS: Final = _table(
 """What is written as a call. `clip` and `min` and `max` of more than two become pairs."""
 
 TABLE: Final = OPERATORS | FUNCTIONS
+
+DRAWS: Final = _table(
+    Operator("random", 0, Rule.DRAW, "a number in [0, 1); `random(3)` is a vector of three"),
+    Operator("uniform", 2, Rule.DRAW, "`a + (b - a) * random()`, for each element of a shape"),
+    Operator(
+        "normal",
+        0,
+        Rule.DRAW,
+        "a number of mean 0 and deviation 1; `normal(3)` is a vector of three",
+        exact=False,
+    ),
+    Operator("randrange", 1, Rule.DRAW, "a whole number from 0 to n - 1, for each element"),
+)
+"""Random numbers: written as calls, but no functions of what they are given."""
 
 BINARY: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+",

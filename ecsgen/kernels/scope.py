@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model import Base, Component, Enum, Field, FieldType
 from ecsgen.model.programs import OWN, PARENT, Argument, Constant, Expression, FieldValue, Local
@@ -33,6 +34,7 @@ class Scope:
     hidden: frozenset[str] = frozenset()  # fields that not every row has
     has_parent: bool = False
     is_reduction: bool = False
+    no_draws: NoDraws | None = None
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
     wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well

@@ -84,6 +84,7 @@ class Kernel:
     where: str = ""
     rows: str = ""
     over: str = ""
+    key: str = ""
     parallel: bool = False
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)

@@ -6,11 +6,14 @@ without a shape goes with every element of one that has a shape; all other shape
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from ecsgen.model.types import BOOL, Number, Type
+
+ENTITY, ID_SLOT = "entity", "id_slot"
+"""Columns of managers that tell rows apart, as `Program.who` names them."""
 
 OWN, PARENT = "", "parent"
 """Whose field is meant, if it is not that of a component that a world kernel names."""
@@ -85,7 +88,19 @@ class Operation:
     operands: tuple[Expression, ...]
 
 
-Expression = Constant | Argument | FieldValue | Local | Element | Cast | Operation
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Random numbers of this row, one for each element, in C order."""
+
+    type: Type
+    how: Literal["random", "normal", "range"]
+    """In [0, 1); of mean 0 and deviation 1; whole, from 0 up to the operand, which is not one."""
+    number: int
+    """Which of the row's numbers the first element is; while a text is typed, where it stands."""
+    operands: tuple[Expression, ...] = ()  # of a range: an i64 from 0 to 2^32 - 1
+
+
+Expression = Constant | Argument | FieldValue | Local | Element | Cast | Operation | Draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +131,9 @@ class Program:
     above_roots: tuple[tuple[str, tuple[bool | Number, ...]], ...] = ()
     """What roots read as fields of their parent: the elements of each, in C order."""
 
+    who: FieldValue | None = None
+    """What tells its rows apart, if it draws random numbers: a field, or a column of managers."""
+
     @property
     def climbs(self) -> bool:
         """Whether it reads parents, and so runs level by level."""
@@ -133,13 +151,25 @@ class Folding:
 def parts(expression: Expression) -> tuple[Expression, ...]:
     """The expressions that one is made of."""
     match expression:
-        case Operation():
+        case Operation() | Draw():
             return expression.operands
         case Cast():
             return (expression.operand,)
         case Element():
             return (expression.base,)
     return ()
+
+
+def changed(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """An expression in which each node is what `change` makes of it, the inner ones first."""
+    match node:
+        case Operation() | Draw():
+            node = replace(node, operands=tuple(changed(one, change) for one in node.operands))
+        case Cast():
+            node = replace(node, operand=changed(node.operand, change))
+        case Element():
+            node = replace(node, base=changed(node.base, change))
+    return change(node)
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

@@ -44,6 +44,7 @@ def build_kernel(
         where=spec.where,
         rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.partition != "off" else "",
         over=spec.over if isinstance(spec, WorldKernelSpec) else "",
+        key=spec.key,
         parallel=spec.parallel,
         marks=_marks(draft, name, spec),
     )
@@ -54,7 +55,7 @@ def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
     node = draft.node.at("kernels", name)
     marks: dict[str, Mark] = {} if node is None else dict(node.keys)
     marks[""] = draft.key("kernels", name)
-    for key in ("where", "over"):
+    for key in ("where", "over", "key"):
         if key in marks:
             marks[key] = draft.value("kernels", name, key)
     for index in range(len(spec.steps)):

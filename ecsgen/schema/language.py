@@ -70,6 +70,11 @@ class BaseKernel(Strict):
         min_length=1, description="Assignments, run in order, row by row in meaning."
     )
     where: Text = Field(default="", description="A condition: only rows for which it is true.")
+    key: Text = Field(
+        default="",
+        description="A `u64` field by which random numbers tell rows apart, instead of entities "
+        "or ids; in the world `Component.field`.",
+    )
     parallel: bool = Field(
         default=False,
         description="Let the numba backend use every core. Off by default: it can "

@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.kernels.draws import NoDraws, numbered
 from ecsgen.kernels.expressions import Typist
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.steps import effects, local_names, names_read, target_of, typed_step
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Default, Enum, Kernel, Query, Reduction, World
 from ecsgen.model.programs import (
+    ENTITY,
+    ID_SLOT,
     OWN,
     PARENT,
     Argument,
@@ -23,11 +27,13 @@ from ecsgen.model.programs import (
     Step,
     fields_in,
 )
-from ecsgen.model.types import Number
+from ecsgen.model.types import Number, Type
+from ecsgen.schema.keys import key_of
 from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 Enums = Mapping[str, Enum]
+_HANDLE: Final = Type("u64", (), "entity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,11 @@ class Refused:
     """Of fields, and `parent` if there may be a hierarchy."""
     more: bool
     """Whether there may be other fields, whose names could not be read."""
+
+
+_NO_REDUCTION: Final = NoDraws(
+    "reductions draw no random numbers", "let a kernel draw them into a field"
+)
 
 
 def with_programs(
@@ -54,11 +65,15 @@ def with_programs(
             hidden=hidden,
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
+            no_draws=_NO_REDUCTION if is_reduction else None,
             wrong=refused.names | _unknown_enums(known),
             may_lack=frozenset([OWN] if refused.more else []),
         )
 
-    kernels = (_kernel(one, scope(False), known, diagnostics) for one in component.kernels)
+    kernels = (
+        _kernel(one, scope(False), _apart(component), known, diagnostics)
+        for one in component.kernels
+    )
     reductions = (_reduction(one, scope(True), diagnostics) for one in component.reductions)
     return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
 
@@ -92,7 +107,8 @@ def with_world_programs(
             wrong=frozenset(wrong) | _unknown_enums(known),
             may_lack=may_lack,
         )
-        kernels.append(_kernel(kernel, scope, known, diagnostics))
+        owner = FieldValue(_HANDLE, ENTITY, next(iter(members), ""))
+        kernels.append(_kernel(kernel, scope, owner, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
 
 
@@ -136,23 +152,44 @@ def _unknown_enums(known: Known) -> frozenset[str]:
     return frozenset(name for name, enum in known.enums.items() if enum is None)
 
 
+def _apart(component: Component) -> FieldValue | NoDraws:
+    """The column by which random numbers tell the rows apart: of owners, or of ids."""
+    if component.owner == "entity" and component.instances == "one":
+        return FieldValue(_HANDLE, ENTITY)
+    if component.ids:
+        return FieldValue(Type("u32"), ID_SLOT)
+    message = f"rows of {quote(component.name)} cannot be told apart"
+    return NoDraws(message, "give it ids: true, or the kernel a u64 field as its key")
+
+
 def _kernel(
     kernel: Kernel,
     scope: Scope,
+    apart: FieldValue | NoDraws,
     known: Known,
     diagnostics: Diagnostics,
 ) -> Kernel:
-    """The kernel with its program; one error per text at most."""
+    """The kernel with its program; one error per text at most.
+
+    `apart`: what tells rows apart where it names no key.
+    """
+    who: FieldValue | NoDraws | None = apart
+    if kernel.key:
+        who = key_of(kernel, scope, diagnostics)
+    if isinstance(who, NoDraws):
+        scope.no_draws, who = who, None
     scope.arguments = _arguments(kernel, known)
     scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
-    where = _condition(kernel, scope, diagnostics)
+    where, number = numbered(_condition(kernel, scope, diagnostics), 0)
     parsed = _parsed(kernel, diagnostics)
     scope.later = local_names([step for _, step in parsed], scope)
     _check_locals(parsed, scope, diagnostics)
     steps: list[Step] = []
     for text, step in parsed:
         try:
-            steps.append(typed_step(step, " ".join(text.content.split()), scope))
+            made = typed_step(step, " ".join(text.content.split()), scope)
+            value, number = numbered(made.value, number)
+            steps.append(replace(made, value=value))
         except KernelError as error:
             text.report(error, diagnostics)
             target = target_of(step)
@@ -162,10 +199,11 @@ def _kernel(
     if is_judged and not effects(tuple(steps)):
         message = f"the kernel {quote(kernel.name)} assigns to no field"
         diagnostics.add("E402", message, kernel.marks[""])
-    reads = _texts(where, *(step.value for step in steps))
+    who = who if number else None
+    reads = _texts(where, *(step.value for step in steps), who if kernel.key else None)
     arguments = tuple(scope.arguments.values())
     above = _above_roots(fields_in(where, *(step.value for step in steps)), scope)
-    program = Program(arguments, where, tuple(steps), reads, effects(tuple(steps)), above)
+    program = Program(arguments, where, tuple(steps), reads, effects(tuple(steps)), above, who)
     return replace(kernel, program=program)
 
 

@@ -1,0 +1,151 @@
+"""Random numbers of compiled kernels, one at a time: the same bits as `runtime.kernels.chance`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from llvmlite.ir import IntType
+from numba import njit, types
+from numba.extending import intrinsic
+
+from ..runtime.kernels.normal import (
+    EDGE,
+    FAR,
+    LN2_HIGH,
+    LN2_LOW,
+    LOGARITHM,
+    MIDDLE,
+    NEAR,
+    ROOT_HALF,
+)
+
+def _as_bits(context: Any, number: Any) -> Any:
+    """Return the bits of a float as an integer."""
+
+    def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(types.int64))
+
+    return types.int64(types.float64), cast
+
+
+def _as_float(context: Any, bits: Any) -> Any:
+    """Return the float that has these bits."""
+
+    def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
+
+    return types.float64(types.int64), cast
+
+
+def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:
+    """Return one of two floats, without a branch."""
+
+    def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        test, then, otherwise = arguments
+        is_true = builder.trunc(test, IntType(1)) if test.type.width > 1 else test
+        return builder.select(is_true, then, otherwise)
+
+    kinds = types.boolean, types.float64, types.float64
+    return types.float64(*kinds), cast
+
+
+_choice: Any = intrinsic(_as_choice)
+_bits_of: Any = intrinsic(_as_bits)
+_float_of: Any = intrinsic(_as_float)
+
+_STEP: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
+_FIRST: Final = np.uint64(0xBF58_476D_1CE4_E5B9)
+_SECOND: Final = np.uint64(0x94D0_49BB_1331_11EB)
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def _mix(x: Any) -> Any:
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def stem_of(who: Any, key: Any) -> Any:
+    """Return what all numbers of a row have in common."""
+    return _mix(np.uint64(who) ^ key)
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def id_stem_of(slot: Any, generation: Any, key: Any) -> Any:
+    """Return the same of a row that is known by its id."""
+    return _mix((np.uint64(generation) << np.uint64(32) | np.uint64(slot)) ^ key)
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def _word(stem: Any, number: Any) -> Any:
+    return _mix(stem + np.uint64(number + 1) * _STEP)
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def random_at(stem: Any, number: Any) -> Any:
+    """Return a number in [0, 1)."""
+    return np.float64(np.int64(_word(stem, number) >> np.uint64(11))) * 2.0**-53
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def range_at(stem: Any, number: Any, bound: Any) -> Any:
+    """Return a whole number from 0 to `bound` - 1."""
+    high = _word(stem, number) >> np.uint64(32)
+    return np.int64(high * np.uint64(bound) >> np.uint64(32))
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def normal_at(stem: Any, number: Any) -> Any:
+    """Return a number of mean 0 and deviation 1.
+
+    Without a branch, so that loops stay vector loops: coefficients are chosen, not ways.
+    """
+    high = np.int64(_word(stem, number) >> np.uint64(12))
+    distance = (np.float64(high) + 0.5) * 2.0**-52 - 0.5
+    square = distance * distance
+    is_middle = square <= EDGE * EDGE
+    root = math.sqrt(-_log(0.5 - abs(distance)))
+    is_near = root <= 5.0
+    tail = root - _choice(is_near, 1.6, 5.0)
+    x = _choice(is_middle, 0.180625 - square, tail)
+    sign = _choice(distance > 0.0, 1.0, -1.0)
+    above = _chosen(x, is_middle, is_near, MIDDLE[0], NEAR[0], FAR[0])
+    below = _chosen(x, is_middle, is_near, MIDDLE[1], NEAR[1], FAR[1])
+    return above / below * _choice(is_middle, distance, sign)
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def _chosen(x: Any, is_middle: Any, is_near: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return the polynomial of the coefficients for the middle, near it, or far off."""
+    found = _one(is_middle, is_near, a[0], b[0], c[0]) * x
+    found = (found + _one(is_middle, is_near, a[1], b[1], c[1])) * x
+    found = (found + _one(is_middle, is_near, a[2], b[2], c[2])) * x
+    found = (found + _one(is_middle, is_near, a[3], b[3], c[3])) * x
+    found = (found + _one(is_middle, is_near, a[4], b[4], c[4])) * x
+    found = (found + _one(is_middle, is_near, a[5], b[5], c[5])) * x
+    found = (found + _one(is_middle, is_near, a[6], b[6], c[6])) * x
+    return found + _one(is_middle, is_near, a[7], b[7], c[7])
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def _one(is_middle: Any, is_near: Any, a: Any, b: Any, c: Any) -> Any:
+    return _choice(is_middle, a, _choice(is_near, b, c))
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def _log(x: Any) -> Any:
+    """Return the natural logarithm of a number from 2^-60 to 1, within an ulp."""
+    bits = _bits_of(x)
+    exponent = (bits - ROOT_HALF) >> 52
+    f = _float_of(bits - (exponent << 52)) - 1.0
+    k = np.float64(exponent)
+    s = f / (f + 2.0)
+    z = s * s
+    c = LOGARITHM
+    rest = ((c[0] * z + c[1]) * z + c[2]) * z + c[3]
+    rest = z * (((rest * z + c[4]) * z + c[5]) * z + c[6])
+    half = 0.5 * f * f
+    return k * LN2_HIGH - ((half - (s * (half + rest) + k * LN2_LOW)) - f)

@@ -1,0 +1,132 @@
+"""Random numbers in kernels: what `random`, `uniform`, `normal` and `randrange` mean.
+
+Only three ways to draw are left: `uniform` and the bounds of `randrange` become operations.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from ecsgen.diagnostics import quote
+from ecsgen.kernels.literals import Literal
+from ecsgen.kernels.operations import DRAWS
+from ecsgen.kernels.rules import Operand, applied, cast, common_shape, typed
+from ecsgen.kernels.syntax import KernelError
+from ecsgen.model.programs import Draw, Expression, changed, walk
+from ecsgen.model.types import Type
+
+_MOST: Final = 2**32 - 1
+_LONGEST: Final = 4096  # elements, as fields may have
+
+
+@dataclass(frozen=True, slots=True)
+class NoDraws:
+    """Why there are no random numbers here, and what to do about it."""
+
+    message: str
+    hint: str = ""
+
+
+def drawn(
+    name: str, operands: list[Operand], node: ast.Call, refused: NoDraws | None
+) -> Operand:
+    """What a call of a function that draws stands for; KernelError if it cannot be."""
+    if refused is not None:
+        raise KernelError("E812", refused.message, node, refused.hint)
+    wanted = DRAWS[name].arity
+    most = max(wanted, 1)
+    if not wanted <= len(operands) <= most:
+        shown = f"{wanted}" if wanted else "no argument or 1"
+        plural = "s" if wanted > 1 else ""
+        message = f"{quote(name)} takes {shown}{' argument' if wanted else ''}{plural}"
+        raise KernelError("E808", f"{message}, not {len(operands)}", node)
+    if name == "uniform":
+        return _uniform(operands, node)
+    if name == "randrange":
+        return _randrange(operands[0], node)
+    how: Final = "random" if name == "random" else "normal"
+    return Draw(Type("f64", _vector(name, operands, node)), how, node.col_offset)
+
+
+def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ...]:
+    """The shape of so many numbers: none for one number."""
+    if not operands:
+        return ()
+    (count,) = operands
+    is_plain = isinstance(count, Literal) and count.choice is None
+    if not is_plain or type(count.value) is not int or not 1 <= count.value <= _LONGEST:
+        message = f"{quote(name)} takes how many numbers: 1 to {_LONGEST}, written out"
+        raise KernelError("E807", message, node.args[0])
+    return (count.value,)
+
+
+def _uniform(operands: list[Operand], node: ast.Call) -> Operand:
+    low, high = (_as_f64(operand, node) for operand in operands)
+    bounds = [typed(low), typed(high)]
+    draw = Draw(Type("f64", common_shape("uniform", bounds, node)), "random", node.col_offset)
+    width = applied("*", [applied("-", [high, low], node), draw], node)
+    return applied("+", [low, width], node)
+
+
+def _as_f64(operand: Operand, node: ast.AST) -> Operand:
+    if isinstance(operand, Literal) and operand.choice is None:
+        return replace(operand, value=float(operand.value))
+    _refuse_others("uniform", operand, node)
+    return cast(typed(operand), "f64")
+
+
+def _randrange(count: Operand, node: ast.Call) -> Expression:
+    _refuse_others("randrange", count, node)
+    number = typed(count)
+    if number.type.is_float:
+        message = f"'randrange' takes a whole number, not {number.type}"
+        raise KernelError("E803", message, node.args[0], "write i64(…) to convert it")
+    bound = _bound(count, node)
+    return Draw(Type("i64", bound.type.shape), "range", node.col_offset, (bound,))
+
+
+def _bound(count: Operand, node: ast.Call) -> Expression:
+    """A count as an i64 from 0 to 2^32 - 1."""
+    if isinstance(count, Literal) and count.choice is None:
+        cut = min(max(int(count.value), 0), _MOST)
+        return typed(Literal(cut, count.node))
+    number = typed(count)
+    scalar = number.type.scalar
+    if scalar in ("u8", "u16", "u32"):
+        return cast(number, "i64")
+    wide = number if scalar == "u64" else cast(number, "i64")
+    bound = applied("min", [wide, Literal(_MOST, node)], node)
+    if scalar != "u64":
+        bound = applied("max", [bound, Literal(0, node)], node)
+    return cast(typed(bound), "i64")
+
+
+def _refuse_others(name: str, operand: Operand, node: ast.AST) -> None:
+    if not isinstance(operand, Literal) and not operand.type.is_number:
+        hint = "write it as in `1 if c else 0`" if operand.type.is_bool else ""
+        message = f"{quote(name)} takes numbers, not {operand.type}"
+        raise KernelError("E803", message, node, hint)
+
+
+ExpressionT = TypeVar("ExpressionT", Expression, Expression | None)
+
+
+def numbered(expression: ExpressionT, first: int) -> tuple[ExpressionT, int]:
+    """A typed text whose draws are numbered from `first` in the order in which they are written,
+    and the number behind the last one."""
+    if expression is None:
+        return None, first
+    written = {node.number: node for node in walk(expression) if isinstance(node, Draw)}
+    numbers = {}
+    for place in sorted(written):
+        numbers[place] = first
+        first += written[place].type.elements
+    if not numbers:
+        return expression, first
+
+    def change(node: Expression) -> Expression:
+        return replace(node, number=numbers[node.number]) if isinstance(node, Draw) else node
+
+    return changed(expression, change), first
