@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Final
 
-from ecsgen.model import Base, Default, Field
+from ecsgen.model import Base, Default, Field, FieldType
+from ecsgen.model.programs import ENTITY, ID_SLOT
 from ecsgen.model.scalars import SCALARS
 
 HOT = "hot"
 COLD = "cold"
+
+KEPT_FIELDS: Final = {
+    name: Field(name, FieldType(scalar, Base.INT, scalar), 0)
+    for name, scalar in ((ENTITY, "u64"), (ID_SLOT, "u32"))
+}
+"""Columns that managers keep, as kernels that draw random numbers read them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ecsgen.model import Component
+from ecsgen.render.kernels.drawing import Drawing
 from ecsgen.render.numba.flat import FlatColumns
 from ecsgen.render.numba.kernel import CompiledKernels
 from ecsgen.render.numba.reduction import CompiledReductions
@@ -21,6 +22,7 @@ _BY_POLICY: Final[dict[str, Callable[[Component], object]]] = {
     "kernels_numba": CompiledKernels,
     "reductions_numba": CompiledReductions,
     "flat_columns": FlatColumns,
+    "seeded": Drawing,
 }
 
 

@@ -16,7 +16,9 @@ from ecsgen.render.spelling import Spelling
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent)_.*"
 )
-"""Arguments whose converted values would have the names of something else in the method."""
+_DRAWING: Final = ("key", "stem", "word", "bits")
+"""Arguments whose converted values would have the names of something else in the method; the
+second ones where it draws random numbers."""
 
 
 class ArgumentSpelling:
@@ -64,7 +66,8 @@ def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpe
     ]
     taken = {argument.text for argument in found}
     for argument in found:
-        if _OWN_NAMES.fullmatch(argument.name):
+        draws = kernel.program.who is not None and argument.name in _DRAWING
+        if draws or _OWN_NAMES.fullmatch(argument.name):
             while argument.text in taken:
                 argument.text += "_"
             taken.add(argument.text)

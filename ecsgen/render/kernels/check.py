@@ -6,11 +6,13 @@ from typing import Final
 
 from ecsgen.kernels.operations import TABLE
 from ecsgen.model import Component, Kernel, Reduction
+from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.model.programs import (
     PARENT,
     Argument,
     Cast,
     Constant,
+    Draw,
     Element,
     Expression,
     FieldValue,
@@ -78,6 +80,10 @@ class RowCode:
                 )
             case Operation():
                 return self._operation(node)
+            case Draw():
+                bounds = [self._value(operand) for operand in node.operands]
+                places = [str(node.number), str(node.type.elements)]
+                return self._made("row.draw", [literal(node.how), *places, *bounds])
 
     def _field(self, node: FieldValue) -> str:
         if node.owner == PARENT:
@@ -110,8 +116,9 @@ class KernelCheck(RowCode):
 
     is_folded: Final = False
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, component: str = "") -> None:
         super().__init__(kernel.name, kernel.program)
+        self._component = component
         self._all_rows = ["all_rows=True"] if kernel.rows == "all" else []
         if self._program.where is not None:
             self._write(f"if not {self._value(self._program.where)}[0]:")
@@ -128,7 +135,8 @@ class KernelCheck(RowCode):
 
         Where functions differ in the last bits it may hold in one of two ways to compute it.
         """
-        return self._program.where is not None and self.is_exact
+        draws = self._program.who is not None
+        return self._program.where is not None and self.is_exact and not draws
 
     @property
     def is_exact(self) -> bool:
@@ -136,7 +144,7 @@ class KernelCheck(RowCode):
         where = self._program.where
         texts = [*(step.value for step in self._program.steps), *([where] if where else [])]
         nodes = (node for text in texts for node in walk(text))
-        return all(TABLE[node.name].exact for node in nodes if isinstance(node, Operation))
+        return all(_is_exact(node) for node in nodes)
 
     @property
     def arguments(self) -> list[str]:
@@ -166,9 +174,20 @@ class KernelCheck(RowCode):
             "seed",
             f"is_exact={self.is_exact}",
             *(["has_border=True"] if self.has_border else []),
+            *([f"drawing={self.drawing}"] if self.drawing else []),
             *self._all_rows,
         ]
         return call("kernels.check", arguments, 4)
+
+    @property
+    def drawing(self) -> str:
+        """How the kernel draws random numbers; nothing if it does not."""
+        who = self._program.who
+        if who is None:
+            return ""
+        name = f"{self._component}.{self.name}" if self._component else self.name
+        key = [] if who.name in KEPT_FIELDS else [literal(who.text)]
+        return f"kernels.Drawing({', '.join([literal(name), *key])})"
 
     def _step(self, step: Step) -> None:
         value = self._value(step.value)
@@ -177,6 +196,13 @@ class KernelCheck(RowCode):
         else:
             place = [literal(step.target.text), value, *map(str, step.index)]
             self._lines.append(call("row.put", place, 4))
+
+
+def _is_exact(node: Expression) -> bool:
+    """Whether every way to compute it gives the same bits; the tests have a logarithm of theirs."""
+    if isinstance(node, Draw):
+        return node.how != "normal"
+    return not isinstance(node, Operation) or TABLE[node.name].exact
 
 
 class ReductionCheck(RowCode):
@@ -208,5 +234,5 @@ class ReductionCheck(RowCode):
 
 def checks(component: Component) -> list[KernelCheck | ReductionCheck]:
     """The checks of all kernels and reductions of a component."""
-    kernels = [KernelCheck(kernel) for kernel in component.kernels]
+    kernels = [KernelCheck(kernel, component.name) for kernel in component.kernels]
     return [*kernels, *(ReductionCheck(one) for one in component.reductions)]

@@ -48,6 +48,8 @@ class Method:
         read = f"Reads {self._with_units(reads)}; writes" if reads else "Writes"
         which = "active rows" if self.rows == "_n_active" else "rows"
         given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        if self._program.who is not None:
+            given = ["draws random numbers", *given]
         said = [f"{read} {self._with_units(writes)}", *given]
         return f"{'; '.join(said)}. O(n), n {which}; no structural change."
 
@@ -55,6 +57,13 @@ class Method:
         units = {field.name: field.unit for field in self._component.fields}
         shown = (f"{n} [{units[n]}]" if units.get(n) else n for n in names)
         return ", ".join(shown)
+
+    @property
+    def key_lines(self) -> list[str]:
+        """The statements that count a call that draws random numbers."""
+        if self._program.who is None:
+            return []
+        return [f'_key = self._draw_key("{self.name}")']
 
     @property
     def conversions(self) -> list[str]:

@@ -11,6 +11,7 @@ from typing import ClassVar
 from ecsgen.layout import layout
 from ecsgen.model import Component, Field, World
 from ecsgen.model.columns import field_columns
+from ecsgen.model.programs import ENTITY, FieldValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,17 @@ class ChunkSource(Source):
 
     numbers: Mapping[str, int] = field(default_factory=dict)
     """By component, which of those in archetypes it is."""
+
+    def place(self, node: FieldValue) -> tuple[int, int]:
+        """Which component and which of its columns a field is, or begins with.
+
+        The owners' column is the first one of what comes before all components.
+        """
+        if node.name == ENTITY:
+            return -1, 0
+        component = self.components[node.owner]
+        field = next(one for one in component.fields if one.name == node.name)
+        return self.numbers[node.owner], first_column(component, field)
 
 
 def source_of(

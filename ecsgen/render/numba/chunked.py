@@ -6,7 +6,7 @@ from ecsgen.model import Kernel, World
 from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import ChunkSource, all_fields, first_column
+from ecsgen.render.kernels.sources import ChunkSource, all_fields
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.joined import SeveralComponents
@@ -33,10 +33,9 @@ class ChunkFields(Fields):
         """The elements of a field of this row."""
         known = len(self.parameters)
         value = super().value(emit, node)
-        component = self._source.components[node.owner]
-        first = first_column(component, self._origin.field(node))
+        start = self._source.place(node)
         for place, column in enumerate([*self.parameters.values()][known:]):
-            self.places.append((self._source.numbers[node.owner], first + place))
+            self.places.append((start[0], start[1] + place))
             self.elements.append(node.type.elements if column.is_flat else 1)
         return value
 
@@ -101,8 +100,7 @@ class ChunkKernel(CompiledKernel):
     @property
     def _given(self) -> list[Parameter]:
         """The parameters: which chunks there are, then the kernel's arguments."""
-        arguments = [self._argument(a, name) for a, name in self.loop.arguments.items()]
-        return [self._rows, self._addresses, *arguments]
+        return [self._rows, self._addresses, *self._common]
 
     @property
     def _cells(self) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ecsgen.model import Component, Field
-from ecsgen.model.columns import split_parts
+from ecsgen.model.columns import KEPT_FIELDS, split_parts
 from ecsgen.model.programs import PARENT, FieldValue, Program
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Number, Type
@@ -52,7 +52,7 @@ class OneComponent:
     """The fields of the one component that a manager is for."""
 
     def __init__(self, component: Component) -> None:
-        self._fields = {one.name: one for one in component.fields}
+        self._fields = KEPT_FIELDS | {one.name: one for one in component.fields}
 
     def field(self, node: FieldValue) -> Field:
         return self._fields[node.name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ecsgen.model import Component, Field, Kernel, World
+from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import conjunction
 from ecsgen.render.kernels.sources import JoinedSource, all_fields
@@ -23,7 +24,7 @@ class SeveralComponents:
         self._fields = {
             (name, field.name): field
             for name, component in components.items()
-            for field in component.fields
+            for field in (*KEPT_FIELDS.values(), *component.fields)
         }
 
     def field(self, node: FieldValue) -> Field:

@@ -54,9 +54,15 @@ class CompiledKernel(Method):
 
     @property
     def parameters(self) -> list[Parameter]:
+        return [*self._which, *self._common, *self.loop.fields.parameters.values()]
+
+    @property
+    def _common(self) -> list[Parameter]:
+        """The parameters that are the same for every row: arguments, and the key of draws."""
         loop = self.loop
         arguments = [self._argument(argument, name) for argument, name in loop.arguments.items()]
-        return [*self._which, *arguments, *loop.fields.parameters.values()]
+        key = [Parameter(loop.key, "np.uint64", "_key")] if loop.key else []
+        return [*arguments, *key]
 
     @property
     def _which(self) -> list[Parameter]:

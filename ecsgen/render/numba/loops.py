@@ -8,6 +8,7 @@ from typing import Final
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import (
+    ID_SLOT,
     PARENT,
     Argument,
     Element,
@@ -56,10 +57,13 @@ class Loop:
         self.arguments: dict[Argument, str] = {}
         """Those that the loop needs, and what they are called."""
         self.rows = self.names.take("n", "_n")
+        self.key = self.names.take("key", "_key") if program.who else ""
         self.order = self.names.take("order", "_order") if program.climbs else ""
         self.fields = fields(origin, program, self.names, self.is_flat)
         self.emit = Emitter(self.names, self._field, self._argument, COMPOSERS, self.is_flat)
         self._values: dict[Argument, Value] = {}
+        if program.who is not None:
+            self._write_stem(program.who)
 
     @property
     def count(self) -> str:
@@ -96,6 +100,18 @@ class Loop:
         elements = [self.names.take(f"{name}_{k}") for k in range(type_.elements)]
         self.setup += [f"{one} = {name}[{k}]" for k, one in enumerate(elements)]
         return Value(type_, lambda place: Code(elements[int(place)]))
+
+    def _write_stem(self, who: FieldValue) -> None:
+        """What tells rows apart is read before the steps, which may change it."""
+        stem = self.names.take("stem", "_stem")
+        given = [self._field(who).at(0).text]
+        function = "stem_of"
+        if who.name == ID_SLOT:
+            function = "id_stem_of"
+            generations = "data._id_generation_column"
+            given.append(f"{self.fields.array('id_generation', 'u32', generations)}[{given[0]}]")
+        self.fields.preamble.append(f"{stem} = {function}({', '.join(given)}, {self.key})")
+        self.emit.stem = stem
 
     # --- statements ------------------------------------------------------------------------------
 
@@ -149,7 +165,7 @@ def is_flat(origin: Origin, program: Program) -> bool:
     targets = [step.target for step in program.steps if isinstance(step.target, FieldValue)]
     used = {*fields_in(program.where, *expressions), *targets}
     shapes = {one.type.shape for one in used}
-    if len(shapes) != 1 or shapes == {()} or program.where is not None:
+    if len(shapes) != 1 or shapes == {()} or program.where is not None or program.who is not None:
         return False
     if any(argument.type.shape for argument in program.arguments):
         return False

@@ -11,6 +11,7 @@ from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Draw,
     Element,
     Expression,
     FieldValue,
@@ -19,7 +20,7 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
-from ecsgen.render.numba.code import Code, Names, cut, number
+from ecsgen.render.numba.code import Code, Names, called, cut, number
 from ecsgen.render.numba.elementwise import cast_of, element_of
 
 UNROLLED: Final = 16
@@ -74,6 +75,8 @@ class Emitter:
         self._argument = argument
         self._composers = composers
         self._is_flat = is_flat
+        self.stem = ""
+        """The variable with what all random numbers of a row have in common."""
 
     def write(self, line: str) -> None:
         self.lines.append(" " * self.indent + line)
@@ -125,6 +128,8 @@ class Emitter:
             case Operation():
                 composer = self._composers.get(node.name)
                 return composer(self, node) if composer else self._elementwise(node)
+            case Draw():
+                return self._drawn(node)
 
     def _part(self, node: Element) -> Value:
         base, shape = self.value(node.base), node.base.type.shape
@@ -143,6 +148,15 @@ class Emitter:
             lambda place: element_of(node, [operand.at(place) for operand in operands]),
             any(operand.is_split for operand in operands),
         )
+
+    def _drawn(self, node: Draw) -> Value:
+        bounds = [self.spread(operand, node.type) for operand in node.operands]
+
+        def at(place: Place) -> Code:
+            operands = [Code(str(_plus(place, node.number))), *(one.at(place) for one in bounds)]
+            return called(f"{node.how}_at", Code(self.stem), *operands)
+
+        return Value(node.type, at, any(bound.is_split for bound in bounds))
 
     def spread(self, operand: Expression, type_: Type) -> Value:
         """An operand; one number for many elements is computed once."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ecsgen.model.programs import FieldValue
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import ChunkSource, first_column
+from ecsgen.render.kernels.sources import ChunkSource
 from ecsgen.render.numpy.joined import WorldMethod
+from ecsgen.render.numpy.values import Layout
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
 
@@ -49,8 +50,6 @@ class ChunkMethod(WorldMethod):
         ]
 
     def _place(self, field: FieldValue) -> list[str]:
-        component = self.source.components[field.owner]
-        found = next(one for one in component.fields if one.name == field.name)
-        place = [self.source.numbers[field.owner], first_column(component, found)]
-        planes = [literal(field.type.shape)] if found.split and field.type.shape else []
-        return [*map(literal, place), *planes]
+        is_split = self._views.value(field).layout is Layout.PLANES
+        planes = [literal(field.type.shape)] if is_split else []
+        return [*map(literal, self.source.place(field)), *planes]

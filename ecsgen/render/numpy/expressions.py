@@ -11,6 +11,7 @@ from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Draw,
     Element,
     Expression,
     FieldValue,
@@ -67,6 +68,8 @@ class Emitter:
                 return self._cast(node, target)
             case Operation():
                 return self._operation(node, target)
+            case Draw():
+                return self._draw(node, target)
 
     def layout(self, node: Expression) -> Layout:
         """The layout that the value of an expression will have."""
@@ -83,6 +86,8 @@ class Emitter:
                 inner = self.layout(node.base)
                 planes = Layout.PLANES if node.type.shape else Layout.ROWS
                 return inner if inner is Layout.UNIFORM else planes
+            case Draw():
+                return Layout.PLANES if node.type.shape else Layout.ROWS
         layouts = [self.layout(operand) for operand in node.operands]
         shapes = [operand.type.shape for operand in node.operands]
         if node.name in UFUNCS or node.name == "if":
@@ -178,6 +183,16 @@ class Emitter:
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
         text = call(f"np.{UFUNCS[node.name]}", [*texts, *typed], 0)
         return self.uniform(text, node.type.scalar, node.type.shape)
+
+    def _draw(self, node: Draw, target: Value | None) -> Value:
+        bounds = [self.value(operand) for operand in node.operands]
+        scalar, shape = node.type.scalar, node.type.shape
+        fits = target is not None and target.scalar == scalar
+        out = self.place(scalar, shape, self.layout(node), bounds, target if fits else None)
+        given = ["_stem", str(node.number), *(bound.text for bound in bounds)]
+        self.run(f"draw_{node.how}", *given, out.text, "_word", "_bits")
+        self.working.give_back(*(bound for bound in bounds if bound.slot != out.slot))
+        return out
 
     def place(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ecsgen.model.programs import Element, Expression, FieldValue, Local, Program, Step
+from ecsgen.model.programs import ID_SLOT, Element, Expression, FieldValue, Local, Program, Step
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.expressions import Emitter
 from ecsgen.render.numpy.values import Layout, Slot, Value
@@ -27,6 +27,8 @@ class Statements:
         self._written = {step.target for step in program.steps}
         self.emitter = Emitter(self._view, arguments, COMPOSED, indent)
         self.read: dict[FieldValue, None] = {}
+        if program.who is not None:
+            self._stem(program.who)
         if program.where is not None:
             self.emitter.write(f"# where {comment_text(where)}")
             self._mask(program.where)
@@ -44,6 +46,16 @@ class Statements:
     def _view(self, field: FieldValue) -> Value:
         self.read[field] = None
         return self._view_of(field)
+
+    def _stem(self, who: FieldValue) -> None:
+        """What tells rows apart is read before the steps, which may change it."""
+        emit = self.emitter
+        for name in ("_stem", "_word", "_bits"):
+            emit.working.named(name, "u64", (), Layout.ROWS)
+        found = self._view(who).text
+        if who.name == ID_SLOT:
+            found = f"ids_of({found}, data._id_generation_column)"
+        emit.run("draw_stems", found, "_key", "_stem", "_bits")
 
     def _mask(self, where: Expression) -> None:
         """Which rows match: found before the first step, whatever the steps change."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ecsgen.layout import layout
 from ecsgen.model import Component
-from ecsgen.model.columns import field_columns
+from ecsgen.model.columns import KEPT_FIELDS, field_columns
 from ecsgen.model.programs import PARENT, FieldValue
 from ecsgen.render.numpy.values import Layout, Value
 from ecsgen.render.quoting import literal
@@ -26,7 +26,7 @@ class FieldViews:
     """How a component's fields are seen in blocks of rows."""
 
     def __init__(self, component: Component) -> None:
-        self._fields = {field.name: field for field in component.fields}
+        self._fields = KEPT_FIELDS | {field.name: field for field in component.fields}
         self._places = {c.name: place for place, c in enumerate(layout(component).columns)}
 
     def value(self, field: FieldValue) -> Value:

@@ -10,6 +10,7 @@ from typing import Final
 
 from ecsgen.model import Project
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
+from ecsgen.render.kernels.drawing import drawing_lines
 from ecsgen.render.world import kernel_tests
 from ecsgen.render.world.kernels import CompiledWorldKernels, KernelArguments, WorldMethods
 from ecsgen.render.world.members import bundles, flags, groups
@@ -23,6 +24,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "kernel_arguments": KernelArguments.of,
     "queries": joined_queries,
     "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
+    "seeded": lambda project: drawing_lines(project.world.kernels, ""),
     "signature": flags,
     "world_kernel_steps": kernel_tests.steps_cases,
     "world_kernels": kernel_tests.joined_cases,
