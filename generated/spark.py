@@ -33,6 +33,10 @@ from ._runtime.convert.numbers import FloatField
 from ._runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
 from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.ids.slots import SLOT_BITS, ids_of
+from ._runtime.kernels.blocks import Blocks, Cells, planes
+from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
+from ._runtime.kernels.rows import KernelRows
+from ._runtime.kernels.seeded import Seeded
 from ._runtime.owners.unowned import Unowned
 from ._runtime.placement.bounds import fill_parts, room_at
 from ._runtime.placement.moves import Planned
@@ -83,6 +87,7 @@ FIELDS: Final = (
         _HEAT, "f32", HEAT_DEFAULT, ("hot",), doc="What is left of its glow, 0 to 1."
     ),
 )
+FLICKER_STRENGTH_ARGUMENT: Final = FloatField("Spark.flicker.strength", "f32")
 
 
 class Spark(NamedTuple):
@@ -196,7 +201,7 @@ class SparkActiveData(FrontColumns):
             data._heat_column[: data._n_active] = checked
 
 
-class SparkData(PartitionedRows, IdRows):
+class SparkData(PartitionedRows, IdRows, KernelRows):
     """The columns of a SparkManager: views of the rows in use."""
 
     __slots__ = (
@@ -209,6 +214,7 @@ class SparkData(PartitionedRows, IdRows):
         "_id_row_column",
         "_id_slot_cells",
         "_id_slot_column",
+        "_kernels",
         "_n_active",
         "_peak",
         "_position_x_cells",
@@ -230,6 +236,25 @@ class SparkData(PartitionedRows, IdRows):
     def active(self) -> SparkActiveData:
         """The columns of the active rows alone: the first `n_active` of each."""
         return SparkActiveData(self)
+
+    def _flicker_blocks(self) -> Blocks:
+        """Cut the columns of `flicker` into blocks; good until they move or n_active changes."""
+        n = self._n_active
+        columns = (
+            self._id_slot_column[:n],
+            planes(self._buffer, COLUMNS[2], self._allocated, (2,))[..., :n],
+            self._heat_column[:n],
+        )
+        working: tuple[Cells, ...] = (
+            ("u8", (), False),
+            ("u8", (), False),
+            ("u8", (), False),
+            ("f8", (2,), False),
+            ("f8", (), False),
+        )
+        blocks = Blocks(n, columns, working)
+        self._kernels["flicker"] = blocks
+        return blocks
 
     @property
     def position_x(self) -> NDArray[np.float32]:
@@ -322,15 +347,18 @@ class SparkData(PartitionedRows, IdRows):
         self._id_slot_column[dst] = self._id_slot_column[src]
 
 
-class SparkManager(Partition, Unowned, Ids):
+class SparkManager(Partition, Unowned, Ids, Seeded):
     """Owns every Spark: lookup sparse, instances one, destroy gc.
 
     A spark that flies until it has cooled down, and waits to be lit again.
     """
 
-    __slots__ = ("_failures",)
+    __slots__ = ("_chance", "_failures")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _DRAWING: ClassVar = {
+        "flicker": 0x7A394F986D178C10,
+    }
     _ROWS: ClassVar = SparkData
     _CAPACITY: ClassVar = 1024
     _CONVERTERS: ClassVar = CONVERTERS
@@ -584,6 +612,42 @@ class SparkManager(Partition, Unowned, Ids):
         self._move(other, one)
         self._move(spare, other)
         data._id_slot_cells[spare] = free
+
+    def flicker(self, strength: float) -> None:
+        """Let the air play with what flies; a spark burns down more or less quickly.
+
+        Reads velocity [m/s], heat; writes velocity [m/s], heat; draws random numbers;
+        `strength` is in m/s. O(n), n active rows; no structural change.
+        """
+        _strength = np.float32(FLICKER_STRENGTH_ARGUMENT.one(strength))
+        data = self.data
+        _blocks = data._kernels.get("flicker")
+        if _blocks is None or _blocks.stamp != data._n_active:
+            _blocks = data._flicker_blocks()
+        _key = self._draw_key("flicker")
+        with np.errstate(all="ignore"):
+            for (
+                id_slot,
+                velocity,
+                heat,
+                _stem,
+                _word,
+                _bits,
+                _tmp,
+                _tmp2,
+            ) in _blocks.views:
+                draw_stems(
+                    ids_of(id_slot, data._id_generation_column), _key, _stem, _bits
+                )
+                # velocity += normal(2) * strength
+                draw_normal(_stem, 0, _tmp, _word, _bits)
+                _tmp *= _strength
+                velocity += _tmp
+                # heat *= uniform(0.9, 1.0)
+                draw_random(_stem, 2, _tmp2, _word, _bits)
+                np.multiply(0.09999999999999998, _tmp2, out=_tmp2)
+                np.add(0.9, _tmp2, out=_tmp2)
+                heat *= _tmp2
 
 
 class SparkRef(IdProxy):

@@ -16,6 +16,7 @@ from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.handles import Entity, EntityArray, Instance, RowArray
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
+from ._runtime.kernels.seeded import Chance
 from ._runtime.queries.chunks import QueriedChunks
 from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ._runtime.queries.match import QueryMatch
@@ -23,6 +24,7 @@ from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseM
 from ._runtime.queries.query import QueriedRows
 from ._runtime.typed import NamedTuple
 from ._runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
+from ._runtime.world.seeded import SeededWorld
 from ._runtime.world.signatures import ComponentFlags
 from ._runtime.world.signed import SignedWorld
 from .ai_state import (
@@ -582,7 +584,7 @@ class ActorsGroup(Group):
         self.villager = VillagerGroupedData(villager.data)
 
 
-class Game(SignedWorld[Signature], ArchetypeWorld):
+class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     """A small game of all shipped components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and
@@ -647,6 +649,7 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
         "villager",
         "spark",
         "texture",
+        "_chance",
         "archetypes",
         "movers",
         "drawn",
@@ -748,6 +751,7 @@ class Game(SignedWorld[Signature], ArchetypeWorld):
             self.velocity,
             self.villager,
         )
+        self._chance = Chance()
         self.archetypes = Archetypes(self.entities)
         self._hold(self.archetypes)
         self.movers = MoversQuery(

@@ -6,7 +6,6 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from llvmlite.ir import IntType
 from numba import njit, types
 from numba.extending import intrinsic
 
@@ -20,6 +19,7 @@ from ..runtime.kernels.normal import (
     NEAR,
     ROOT_HALF,
 )
+
 
 def _as_bits(context: Any, number: Any) -> Any:
     """Return the bits of a float as an integer."""
@@ -43,9 +43,7 @@ def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:
     """Return one of two floats, without a branch."""
 
     def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        test, then, otherwise = arguments
-        is_true = builder.trunc(test, IntType(1)) if test.type.width > 1 else test
-        return builder.select(is_true, then, otherwise)
+        return builder.select(*arguments)
 
     kinds = types.boolean, types.float64, types.float64
     return types.float64(*kinds), cast

@@ -55,11 +55,12 @@ def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ..
     if not operands:
         return ()
     (count,) = operands
-    is_plain = isinstance(count, Literal) and count.choice is None
-    if not is_plain or type(count.value) is not int or not 1 <= count.value <= _LONGEST:
-        message = f"{quote(name)} takes how many numbers: 1 to {_LONGEST}, written out"
-        raise KernelError("E807", message, node.args[0])
-    return (count.value,)
+    if isinstance(count, Literal) and count.choice is None:
+        size = count.value
+        if isinstance(size, int) and 1 <= size <= _LONGEST:
+            return (size,)
+    message = f"{quote(name)} takes how many numbers: 1 to {_LONGEST}, written out"
+    raise KernelError("E807", message, node.args[0])
 
 
 def _uniform(operands: list[Operand], node: ast.Call) -> Operand:

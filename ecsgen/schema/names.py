@@ -51,7 +51,7 @@ DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData", 
 FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "methods of managers": _words(
         "create create_many ensure lookup lookup_many require require_many has has_many destroy "
-        "destroy_many remove remove_many entity entities row data capacity nbytes reserve "
+        "destroy_many remove remove_many entity entities row data capacity nbytes reserve seed "
         "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD FIELDS"
     ),
     "methods of policies": _words(
@@ -71,7 +71,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "row_in_use rows_spanned unshared whole_count without_views worn_out"
     ),
     "functions that kernels call": _words(
-        "added as_integers averaged largest planes put_where rows_below rows_last " "smallest"
+        "added as_integers averaged draw_normal draw_random draw_range draw_stems ids_of largest "
+        "planes put_where rows_below rows_last smallest"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation newer older"),
     "decorators in generated code": _words("contextmanager overload property"),
@@ -93,7 +94,7 @@ RESERVED_PREFIXES: Final = ("set_",)
 WORLD_NAMES: Final = _words(
     "entities spawn destroy destroy_many destroy_later flush gc collect components "
     "empty_entities signature signatures archetypes create get save load to_bytes FINGERPRINT "
-    "MANAGERS QUERIES GROUPS BUNDLES self n np"
+    "MANAGERS QUERIES GROUPS BUNDLES self n np seed"
 )
 WORLD_PREFIXES: Final = ("spawn_",)
 

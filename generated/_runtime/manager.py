@@ -83,12 +83,13 @@ class Manager(FixedParts):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
-        return {"data": self.data, "extras": self._extras()}
+        return {"data": self.data, "extras": self._extras(), "notes": self._notes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._locks = 0
         self.data = state["data"]
         self._restore(state["extras"])
+        self._take_notes(state["notes"])
         self._attach()
 
     def _extras(self) -> dict[str, NDArray[Any]]:
@@ -100,6 +101,13 @@ class Manager(FixedParts):
 
         What is not among the extras is worked out.
         """
+
+    def _notes(self) -> dict[str, Any]:
+        """Return what is to be saved beside arrays, as JSON; nothing of what is as in a new one."""
+        return {}
+
+    def _take_notes(self, notes: Mapping[str, Any]) -> None:
+        """Set what the notes say; what they do not name is as in a new manager."""
 
     @property
     def version(self) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from .. import StaleInstanceError
 from ..spark import Spark, SparkManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, ids, partition, unowned
+from ._support import cases, fields, kernels, machine, subject
+from ._support.policies import doubling, ids, partition, seeded, unowned
 
 under_test = subject.Subject(
     manager=SparkManager,
@@ -36,11 +37,13 @@ under_test = subject.Subject(
 )
 
 
-class TestSpark(ids.Cases, doubling.Cases, partition.Cases, unowned.Cases, cases.Cases):
+class TestSpark(
+    ids.Cases, doubling.Cases, partition.Cases, seeded.Cases, unowned.Cases, cases.Cases
+):
     subject = under_test
 
 
-class _Machine(ids.Rules, doubling.Rules, partition.Rules, unowned.Rules):
+class _Machine(ids.Rules, doubling.Rules, partition.Rules, seeded.Rules, unowned.Rules):
     subject = under_test
 
 
@@ -66,3 +69,43 @@ def test_one_instance() -> None:
     assert id not in manager
     with pytest.raises(StaleInstanceError):
         manager.row(row)
+
+
+def flicker_of_one(row: kernels.Row, _strength: kernels.Value) -> None:
+    """The steps of `flicker` for one row."""
+    # velocity += normal(2) * strength
+    _1 = row["velocity"]
+    _2 = kernels.cast(_1, "f8")
+    _3 = row.draw("normal", 0, 2)
+    _4 = kernels.cast(_strength, "f8")
+    _5 = kernels.apply("*", _3, _4)
+    _6 = kernels.apply("+", _2, _5)
+    _7 = kernels.cast(_6, "f4")
+    row.put("velocity", _7)
+    # heat *= uniform(0.9, 1.0)
+    _8 = row["heat"]
+    _9 = kernels.cast(_8, "f8")
+    _10 = kernels.number("f8", 0.9)
+    _11 = kernels.number("f8", 0.09999999999999998)
+    _12 = row.draw("random", 2, 1)
+    _13 = kernels.apply("*", _11, _12)
+    _14 = kernels.apply("+", _10, _13)
+    _15 = kernels.apply("*", _9, _14)
+    _16 = kernels.cast(_15, "f4")
+    row.put("heat", _16)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_flicker(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test,
+        "flicker",
+        flicker_of_one,
+        {"strength": ("f4", ())},
+        rows,
+        seed,
+        is_exact=False,
+        drawing=kernels.Drawing("Spark.flicker"),
+    )

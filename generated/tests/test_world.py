@@ -40,6 +40,7 @@ from ._support.world import (
     groups,
     queries,
     saving,
+    seeded,
     signature,
     spawning,
     world_kernel_steps,
@@ -80,6 +81,10 @@ class TestGame(spawning.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
+
+
+class TestSeeds(seeded.Cases):
+    world = Game
 
 
 def carry_of_one(row: kernels.Row, _dt: kernels.Value) -> None:

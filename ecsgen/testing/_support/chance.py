@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -58,13 +58,16 @@ def who_of(
     return np.array(manager.data.entity)
 
 
-def numbers(how: str, stem: int, first: int, count: int, bounds: list[Any]) -> Any:
+def numbers(
+    how: str, stem: int, first: int, count: int, bounds: Sequence[list[Any]]
+) -> Any:
     """Return so many numbers of a row, from the first one on."""
     words = [mix(stem + (first + k + 1) * STEP & ALL) for k in range(count)]
     if how == "random":
         return [np.float64((word >> 11) * 2.0**-53) for word in words]
     if how == "normal":
         return [np.float64(INVERSE(((word >> 12) + 0.5) * 2.0**-52)) for word in words]
-    several = [int(bound) for bound in bounds] * (count if len(bounds) == 1 else 1)
+    (given,) = bounds
+    several = [int(bound) for bound in given] * (count if len(given) == 1 else 1)
     pairs = zip(words, several, strict=True)
     return [np.int64((word >> 32) * bound >> 32) for word, bound in pairs]

@@ -69,7 +69,7 @@ class Row:
 
     def draw(self, how: str, first: int, count: int, *bounds: Value) -> Value:
         """Return random numbers of this row, from the first one on."""
-        found: Value = chance.numbers(how, self._stem, first, count, sum(bounds, []))
+        found: Value = chance.numbers(how, self._stem, first, count, bounds)
         return found
 
     def put(self, name: str, value: Value, *index: int) -> None:

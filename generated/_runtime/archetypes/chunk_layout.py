@@ -17,6 +17,9 @@ from ..typed import NamedTuple
 
 _OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
 
+_BEFORE: Final = -1
+"""The number of a component, so to speak, that has the owners' column."""
+
 
 class RowCount:
     """How many rows of a chunk are in use: known to the chunk and to all its columns."""
@@ -96,7 +99,7 @@ class ChunkLayout:
     ) -> None:
         self.bits = bits
         self.components = {k: part for k, part in enumerate(parts) if bits >> k & 1}
-        self.starts: dict[int, int] = {}
+        self.starts: dict[int, int] = {_BEFORE: 0}
         columns = [_OWNER]
         for component, part in self.components.items():
             self.starts[component] = len(columns)

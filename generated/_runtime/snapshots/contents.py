@@ -16,7 +16,7 @@ from ..columns.rows import Rows
 from ..manager import Manager
 from .codecs import Codecs
 from .columns import object_parts
-from .saved import Document, state_key
+from .saved import WORLD, Document, state_key
 from .writing import Part, Tensor, single
 
 
@@ -100,11 +100,13 @@ def state_of(world: Any, attributes: Document) -> Document:
     """Return the numbers of a world, and those of its attributes that are JSON."""
     state: Document = {"entities": {"n_retired": world.entities._n_retired}}
     for module, manager in managers_of(world).items():
-        state[state_key(module)] = _numbers(manager.data)
+        state[state_key(module)] = _numbers(manager.data) | manager._notes()
     chunked = world._chunked_rows()
     if chunked is not None:
         state["archetypes"] = chunked.state()
     state["groups"] = {name: getattr(world, name).n for name in world.GROUPS}
+    if notes := world._notes():
+        state[WORLD] = notes
     state["attributes"] = attributes
     return state
 

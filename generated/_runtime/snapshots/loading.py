@@ -16,7 +16,7 @@ from .codecs import Codecs
 from .columns import as_cells, loaded_objects
 from .contents import layout_of, managers_of
 from .reading import SnapshotFile
-from .saved import Document, Saved, state_key
+from .saved import WORLD, Document, Saved, state_key
 
 
 class Loading:
@@ -53,6 +53,7 @@ class Loading:
         for name in world.GROUPS:
             for member in getattr(world, name)._members.values():
                 member.data._n_grouped = saved.state["groups"][name]
+        world._take_notes(saved.state.get(WORLD, {}))
         if "entities.noted" in saved.arrays:
             world._noted = [saved.arrays["entities.noted"].copy()]
 
@@ -81,6 +82,7 @@ class Loading:
                 if f"{module}.{name}" in self._saved.arrays
             }
         )
+        manager._take_notes(state)
 
     def _load_rows(self, prefix: str, module: str, rows: Rows, state: Document) -> None:
         for name in rows._saved_numbers():

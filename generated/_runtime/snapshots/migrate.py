@@ -17,7 +17,7 @@ from .evolution.managers import check_unique, fields, structure
 from .evolution.names import Names, Renames, match
 from .evolution.owners import plan_rows
 from .evolution.rows import RowPlan
-from .saved import Document, Saved, state_key
+from .saved import WORLD, Document, Saved, state_key
 from .tables import Snapshot
 
 
@@ -69,6 +69,8 @@ class _Migration:
         for name in self._docs:
             self._fields(name, plans[name], maker)
         self._state["groups"] = groups
+        if WORLD in names.saved.state:
+            self._state[WORLD] = names.saved.state[WORLD]
         self._state["attributes"] = names.saved.state.get("attributes", {})
         self._arrays |= {
             name: array

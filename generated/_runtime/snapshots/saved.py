@@ -14,6 +14,8 @@ Document: TypeAlias = dict[str, Any]
 """A JSON object."""
 
 
+WORLD: Final = "world"
+"""Where `state` has what is said of the world itself, if there is anything; no module's name."""
 _TAKEN: Final = frozenset({"entities", "archetypes", "groups", "attributes"})
 """What else `state` has beside modules."""
 

@@ -118,6 +118,13 @@ class SavedWorld:
         """Return the components that live in chunks, if there are any."""
         return None
 
+    def _notes(self) -> dict[str, Any]:
+        """Return what else of the world is to be saved, as JSON."""
+        return {}
+
+    def _take_notes(self, notes: Mapping[str, Any]) -> None:
+        """Set what the notes say; what they do not name is as in a new world."""
+
     def _all_managers(self) -> Iterable[Any]:
         """Return all managers, those without owners among them."""
         raise NotImplementedError

@@ -15,7 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from . import kernel_borders
+from . import chance, kernel_borders
+from .chance import Drawing as Drawing
 from .package import EntityManager
 from .runtime import runtime_with
 from .subject import Subject, born
@@ -45,8 +46,13 @@ class Row:
     """One row of the columns that a kernel runs over."""
 
     def __init__(
-        self, columns: Mapping[str, NDArray[Any]], row: int, parent: int
+        self,
+        columns: Mapping[str, NDArray[Any]],
+        row: int,
+        parent: int,
+        stem: int = 0,
     ) -> None:
+        self._stem = stem
         self._columns = columns
         self._row = row
         self._parent = parent
@@ -60,6 +66,11 @@ class Row:
         if self._parent < 0:
             return flat(np.array(root, column.dtype))
         return flat(column[self._parent])
+
+    def draw(self, how: str, first: int, count: int, *bounds: Value) -> Value:
+        """Return random numbers of this row, from the first one on."""
+        found: Value = chance.numbers(how, self._stem, first, count, bounds)
+        return found
 
     def put(self, name: str, value: Value, *index: int) -> None:
         """Write a field, or an element of it."""
@@ -145,6 +156,7 @@ def check(
     is_exact: bool,
     has_border: bool = False,
     all_rows: bool = False,
+    drawing: chance.Drawing | None = None,
 ) -> None:
     """Run a kernel, and its steps row by row, on the same random columns: nothing may differ.
 
@@ -160,6 +172,11 @@ def check(
     expected = columns_of(subject, manager)
     order = _in_order(parents, manager.data.n if all_rows else _running(manager))
     cells = [flat(value) for value in given.values()]
+    stems = [0] * len(parents)
+    if drawing is not None:
+        manager.seed = seed
+        who = chance.who_of(manager, expected, drawing)
+        stems = chance.stems(seed, drawing.name, 0, who)
 
     def matches(row: int) -> bool:
         return bool(steps(Asked(expected, row, int(parents[row])), *cells))
@@ -173,7 +190,7 @@ def check(
             put_columns(subject, manager, expected)
         run(manager, name, plain)
         for row in order:
-            steps(Row(expected, row, int(parents[row])), *cells)
+            steps(Row(expected, row, int(parents[row]), stems[row]), *cells)
     found = columns_of(subject, manager)
     used = _used(manager)
     for key, column in expected.items():

@@ -64,7 +64,8 @@ class OldComponent:
     @property
     def n(self) -> int:
         """How many rows its columns have, holes among them."""
-        return self.numbers["n"]
+        n: int = self.numbers["n"]
+        return n
 
     @cached_property
     def owners(self) -> EntityArray:

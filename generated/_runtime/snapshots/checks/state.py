@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from ...convert.arrays import shown
 from ...handles import NIL
 from ...ids.slots import WORN_OUT
 from ..codecs import is_json
-from ..saved import Document, Saved, state_key
+from ..saved import WORLD, Document, Saved, state_key
 
 _MOST_ROWS: Final = NIL - 63
 """The last multiple of 64 below NIL."""
 _MOST: Final = (1 << 63) - 1
+_ALL: Final = (1 << 64) - 1
+_NOTES: Final = ("seed", "calls")
+"""What is said of kernels that draw random numbers, where it is not as at first."""
 
 
 def check_state(saved: Saved) -> None:
@@ -24,7 +27,10 @@ def check_state(saved: Saved) -> None:
     chunked = [name for name, c in components.items() if c["in"] == "archetypes"]
     keys = ["entities", *(state_key(c["module"]) for c in managed)]
     keys += [*(["archetypes"] if chunked else []), "groups", "attributes"]
-    _check_keys(saved, "state", state, keys)
+    _check_keys(saved, "state", state, keys, [WORLD])
+    if WORLD in state:
+        _check_keys(saved, f"state.{WORLD}", state[WORLD], [], _NOTES)
+        _check_notes(saved, f"state.{WORLD}", state[WORLD])
     _check_keys(saved, "state.entities", state["entities"], ["n_retired"])
     _check_number(saved, "state.entities", state["entities"], "n_retired", 0, _MOST)
     for component in managed:
@@ -62,9 +68,9 @@ def _check_manager(saved: Saved, component: Document) -> None:
         "n_cold": component["cold"] == "indirect",
         "oldest": component.get("ring"),
     }
-    _check_keys(
-        saved, where, numbers, ["n", "version", *(k for k, has in parts.items() if has)]
-    )
+    keys = ["n", "version", *(k for k, has in parts.items() if has)]
+    _check_keys(saved, where, numbers, keys, _NOTES)
+    _check_notes(saved, where, numbers)
 
     def check(name: str, lowest: int, highest: int) -> int:
         return _check_number(saved, where, numbers, name, lowest, highest)
@@ -81,6 +87,17 @@ def _check_manager(saved: Saved, component: Document) -> None:
         check("n_cold", 0, n)
     if parts["oldest"]:
         check("oldest", 0, NIL)
+
+
+def _check_notes(saved: Saved, where: str, notes: Document) -> None:
+    """Refuse a seed or numbers of calls that no kernel can go on with."""
+    if "seed" in notes:
+        _check_number(saved, where, notes, "seed", 0, _ALL)
+    calls = notes.get("calls", {})
+    if type(calls) is not dict:
+        _refuse(saved, f"{where}.calls", "wanted an object")
+    for kernel in calls:
+        _check_number(saved, f"{where}.calls", calls, kernel, 0, _MOST)
 
 
 def _check_tables(saved: Saved, archetypes: Any, chunked: list[str]) -> None:
@@ -107,14 +124,16 @@ def _check_tables(saved: Saved, archetypes: Any, chunked: list[str]) -> None:
         _check_number(saved, at, {"rows": table[1]}, "rows", 0, _MOST_ROWS)
 
 
-def _check_keys(saved: Saved, where: str, given: Any, wanted: Any) -> None:
+def _check_keys(
+    saved: Saved, where: str, given: Any, wanted: Any, optional: Sequence[str] = ()
+) -> None:
     if type(given) is not dict:
         _refuse(saved, where, "wanted an object")
     for key in wanted:
         if key not in given:
             _refuse(saved, where, f"there is no {key}")
     for key in given:
-        if key not in wanted:
+        if key not in wanted and key not in optional:
             _refuse(saved, where, f"{shown(key)} is not known")
 
 

@@ -15,7 +15,7 @@ from .ids import NewIds, id_columns
 from .old import OldComponent
 from .rows import RowPlan
 
-Numbers = dict[str, int]
+Numbers = dict[str, Any]
 
 
 def structure(
@@ -33,7 +33,7 @@ def structure(
     columns |= family_links(old, doc, plan) | ring | ids
     if doc["owner"] == "entity":
         columns["entity"] = owners
-    numbers |= id_numbers | ring_numbers | _partition(old, doc, plan)
+    numbers |= id_numbers | ring_numbers | _partition(old, doc, plan) | _notes(old)
     if _keeps_generator(old, doc):
         columns["_rng"] = old.column("_rng")
     module = doc["module"]
@@ -51,6 +51,11 @@ def _partition(old: OldComponent, doc: Document, plan: RowPlan) -> Numbers:
     if plan.order is not None:
         active = int(np.count_nonzero(plan.order < active))
     return {"n_active": active}
+
+
+def _notes(old: OldComponent) -> Numbers:
+    """Return the seed and the calls of kernels, which are known by their names."""
+    return {key: old.numbers[key] for key in ("seed", "calls") if key in old.numbers}
 
 
 def _keeps_generator(old: OldComponent, doc: Document) -> bool:

@@ -55,7 +55,7 @@ class OldComponent:
         return not self.is_chunked and bool(self.doc["cold"] == "indirect")
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, Any]:
         """What is said of its manager; what it has not is as with no rows."""
         if self.is_chunked:
             return {**_NOTHING, "n": len(self._chunk_rows)}
@@ -64,7 +64,8 @@ class OldComponent:
     @property
     def n(self) -> int:
         """How many rows its columns have, holes among them."""
-        return self.numbers["n"]
+        n: int = self.numbers["n"]
+        return n
 
     @cached_property
     def owners(self) -> EntityArray:

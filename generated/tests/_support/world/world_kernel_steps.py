@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from .. import kernel_borders, kernels
+from .. import chance, kernel_borders, kernels
 from ..kernels import Value
 from ..package import CapacityError
 from ..subject import Subject
@@ -31,6 +31,7 @@ class Case(NamedTuple):
     is_exact: bool
     has_border: bool
     """Whether there is a condition; then `steps` return whether it holds."""
+    drawing: chance.Drawing | None = None
 
 
 class Cases:
@@ -89,10 +90,11 @@ class Cases:
             self.approach(w, case, es, arguments, rng)
         expected, before = self.cells(w, case, es), self.whole(w, case)
         with np.errstate(all="ignore"):
+            stems = self.stems(w, case, es, expected, seed)
             plain = {key: value.tolist() for key, value in given.items()}
             kernels.run(w, kernel, plain)
             for k in range(len(es)):
-                case.steps(kernels.Row(expected, k, -1), *arguments)
+                case.steps(kernels.Row(expected, k, -1, stems[k]), *arguments)
         found = self.cells(w, case, es)
         for text, column in expected.items():
             assert kernels.same_cells(found[text], column, case.is_exact), text
@@ -101,6 +103,17 @@ class Cases:
             others[getattr(w, module).require_many(es)] = False
             old = before[module, name][others]
             assert column[others].tobytes() == old.tobytes(), (module, name)
+
+    def stems(
+        self, w: Any, case: Case, es: NDArray[np.uint64], cells: Any, seed: int
+    ) -> list[int]:
+        """Return what the random numbers of each entity have in common in the next call."""
+        drawing = case.drawing
+        if drawing is None:
+            return [0] * len(es)
+        w.seed = seed
+        who = cells[drawing.key] if drawing.key else es
+        return chance.stems(seed, drawing.name, 0, who)
 
     def approach(
         self,
