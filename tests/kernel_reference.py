@@ -20,6 +20,7 @@ from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Draw,
     Element,
     Expression,
     FieldValue,
@@ -29,6 +30,7 @@ from ecsgen.model.programs import (
     Step,
 )
 from ecsgen.model.types import Type
+from ecsgen.testing._support import chance
 
 Scalar = Any
 Value = list[Scalar]
@@ -159,6 +161,7 @@ class Reference:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     parents: NDArray[Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of a root's parent
+    stems: Sequence[int] = ()  # what the random numbers of each row have in common
     row: int = 0
     locals_: dict[str, Value] = field(default_factory=dict)
 
@@ -202,6 +205,10 @@ class Reference:
                 return [convert(one, node.type.scalar) for one in self.value(node.operand)]
             case Operation():
                 return self._operation(node)
+            case Draw():
+                bounds = [self.value(operand) for operand in node.operands]
+                stem, count = self.stems[self.row], node.type.elements
+                return list(chance.numbers(node.how, stem, node.number, count, bounds))
 
     def _elements(self, given: Any, type_: Type) -> Value:
         flat: NDArray[Any] = np.asarray(given, NUMPY[type_.scalar]).reshape(-1)
