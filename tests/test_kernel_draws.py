@@ -25,13 +25,20 @@ from ecsgen.runtime.kernels.chance import draw_key
 from ecsgen.runtime.kernels.normal import normal_into
 from ecsgen.schema import load
 from ecsgen.testing._support import chance
+from tests.evolving import loaded, world
 from tests.generated_package import build
 from tests.kernel_reference import Reference
 from tests.runtime_names import patch_runtime
 
 SCHEMA = """
 component: Body
-fields: {speed: "f32[2]", t: f64, k: i32, own: u64, wide: "f64[20]", parted: {type: "f64[3]", split: true}}
+fields:
+  speed: "f32[2]"
+  t: f64
+  k: i32
+  own: u64
+  wide: "f64[20]"
+  parted: {type: "f64[3]", split: true}
 kernels:
   shake:
     args: {many: i32, key: f32}
@@ -40,11 +47,16 @@ kernels:
       - speed += normal(2) * 0.5 * key
       - t = uniform(random(), 2) if random() < 0.3 else uniform(t, 3)
       - k = i32(randrange(many)) + i32(randrange(k))
-  keyed: {key: own, steps: ["own += u64(randrange(5))", "speed = random(2)", "wide = uniform(wide, 3)"]}
+  keyed:
+    key: own
+    steps: ["own += u64(randrange(5))", "speed = random(2)", "wide = uniform(wide, 3)"]
   parts: {steps: ["part = random(3)", "parted = part + normal(3)", "parted.y = random()"]}
   bounds:
     args: {a: u64, b: i8, c: u16}
-    steps: ["t = f64(randrange(a))", "k = i32(randrange(b))", "own = u64(randrange(c) + randrange(7))"]
+    steps:
+      - t = f64(randrange(a))
+      - k = i32(randrange(b))
+      - own = u64(randrange(c) + randrange(7))
   still: {steps: ["t += 1"]}
 ---
 component: Node
@@ -81,7 +93,9 @@ kernels:
 
 
 @pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Project, ModuleType]]]:
+def packages(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[list[tuple[Project, ModuleType]]]:
     """The package with each backend."""
     folder = tmp_path_factory.mktemp("draws")
     (folder / "schemas").mkdir()
@@ -272,10 +286,37 @@ def test_saved_and_loaded(packages: Any) -> None:
             assert np.array_equal(w.body.data.parted_x, other.body.data.parted_x)
 
 
+def test_loaded_by_other_schemas() -> None:
+    """Seeds and calls go with component and kernel; what draws no more is dropped."""
+    head = "component: Body\nfields: {x: f64}\nkernels:\n"
+    roll, toss = ("  roll: {steps: ['x = random()']}\n", "  toss: {steps: ['x = normal()']}\n")
+    old = world(head + roll + toss)
+    old.body.create_many(old.spawn(3))
+    old.seed = 8
+    for kernel in (old.body.roll, old.body.toss, old.body.toss):
+        kernel()
+    calm = "  toss: {steps: ['x = 1']}\n"
+    new = loaded(old, head + roll + calm + "---\nworld: Other\n")
+    assert (new.seed, new.body.seed, new.body._chance.calls) == (8, 8, {"roll": 1})
+    old.body.roll()
+    new.body.roll()
+    assert np.array_equal(old.body.data.x, new.body.data.x)
+    assert not hasattr(loaded(old, head + calm), "seed")
+    more = loaded(
+        old,
+        head.replace("x: f64", "x: f64, y: u8")
+        .replace("Body", "Ball")
+        .replace("fields", "renamed_from: [Body]\nfields")
+        + roll,
+    )
+    assert (more.ball.seed, more.ball._chance.calls) == (8, {"roll": 2})
+
+
 def test_numbers_go_by_where_they_are_written(tmp_path: Path) -> None:
     text = (
         "component: A\nfields: {x: f64, v: 'f64[3]'}\nkernels:\n"
-        "  k: {where: random() < 0.5, steps: ['x = uniform(random(), 2) if random() < 1 else normal()',"
+        "  k: {where: random() < 0.5, steps: ["
+        "'x = uniform(random(), 2) if random() < 1 else normal()',"
         " 'v = random(3) * normal(3)', 'x = clip(random(), 0, random())']}\n"
     )
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")

@@ -371,6 +371,32 @@ def test_parts_of_the_state() -> None:
     refused(saved, r"^state: 'more' is not known$")
 
 
+def test_seeds_and_calls() -> None:
+    """Of a manager and of the world; each may be absent."""
+    for part in ("body", "world"):
+        for notes in ({"seed": 2**64 - 1}, {"calls": {"shake": 5}}, {"seed": 1, "calls": {}}):
+            saved = town()
+            saved.state[part] = {**saved.state.get(part, {}), **notes}
+            check(saved)
+        for name, value, message in (
+            ("seed", -1, r"seed: -1, wanted 0 to \d+$"),
+            ("seed", 2**64, r"seed: \d+, wanted 0 to \d+$"),
+            ("seed", True, r"seed: True, wanted 0 to \d+$"),
+            ("calls", [], r"calls: wanted an object$"),
+            ("calls", {"shake": -1}, r"calls\.shake: -1, wanted 0 to \d+$"),
+            ("calls", {"shake": 1.0}, r"calls\.shake: 1\.0, wanted 0 to \d+$"),
+        ):
+            saved = town()
+            saved.state[part] = {**saved.state.get(part, {}), name: value}
+            refused(saved, rf"^state\.{part}\.{message}")
+    saved = town()
+    saved.state["world"] = {"luck": 1}
+    refused(saved, r"^state\.world: 'luck' is not known$")
+    saved = town()
+    saved.state["world"] = 1
+    refused(saved, r"^state\.world: wanted an object$")
+
+
 # --- schema -----------------------------------------------------------------------------
 
 

@@ -29,9 +29,7 @@ class NoDraws:
     hint: str = ""
 
 
-def drawn(
-    name: str, operands: list[Operand], node: ast.Call, refused: NoDraws | None
-) -> Operand:
+def drawn(name: str, operands: list[Operand], node: ast.Call, refused: NoDraws | None) -> Operand:
     """What a call of a function that draws stands for; KernelError if it cannot be."""
     if refused is not None:
         raise KernelError("E812", refused.message, node, refused.hint)

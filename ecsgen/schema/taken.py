@@ -21,7 +21,7 @@ CLASS_NAMES: Final = {
         TypedDict Unpack
     """,
     "what their runtime defines": """
-        BLOCK Blocks BoolField BytesField Cells ChunkCells ColdRows Column Columns EnumField
+        BLOCK Blocks BoolField BytesField Cells Chance ChunkCells ColdRows Column Columns EnumField
         FieldTable FloatField FrontColumns GENERATION_BITS HandleField INDEX_BITS INDEX_COUNT
         INDEX_MASK IdArray IntField LAST_GENERATION LevelBlocks LevelField MIN_FREE Manager
         ONE_GENERATION ObjectField ParentField Planned Rows SLOT_BITS TextField WORN_OUT
@@ -36,6 +36,7 @@ CLASS_NAMES: Final = {
     "what their runtime defines for worlds, groups, signatures and queries": """
         ChunkedPart ComponentFlags EntityViewBase EntityWorld Group GroupMember JoinedBlocks
         JoinedColumn ManagedPart QueriedChunks QueriedRows QueryColumn QueryColumns QueryListMember
-        QueryMatch QueryMember QuerySparseMember SignedWorld UniqueQueryColumn WideSignedWorld
+        QueryMatch QueryMember QuerySparseMember SeededWorld SignedWorld UniqueQueryColumn
+        WideSignedWorld
     """,
 }
