@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._runtime.columns.field_info import FieldInfo
+    from ._runtime.draws import Draws
     from ._runtime.errors import (
         BrokenManagerError,
         CapacityError,
@@ -92,6 +93,7 @@ else:
                 "RowArray",
             ),
             "._runtime.columns.field_info": ("FieldInfo",),
+            "._runtime.draws": ("Draws",),
             ".entities": ("EntityManager",),
             ".world": (
                 "ActorsGroup",
@@ -149,6 +151,7 @@ __all__ = [
     "CapacityError",
     "CelestialBody",
     "CelestialBodyManager",
+    "Draws",
     "DuplicateInstanceError",
     "DuplicateValueError",
     "EcsError",

@@ -104,7 +104,7 @@ def packages(
     found = []
     for backend in ("numpy", "numba"):
         name = f"drawing_{backend}"
-        project = build(folder / "schemas", folder / name, folder / "t", backend)  # type: ignore[arg-type]
+        project = build(folder / "schemas", folder / name, folder / "t", backend)
         found.append((project, import_module(name)))
     yield found
     sys.path.remove(str(folder))
@@ -385,3 +385,56 @@ def test_compiled_quantiles_have_the_same_bits() -> None:
     assert found.tobytes() == wanted.tobytes()
     assert abs(wanted.mean()) < 0.01
     assert abs(wanted.std() - 1) < 0.01
+
+
+def test_draws_for_python_code(packages: Any) -> None:
+    """As `who` of kernels with these keys; the first numbers are the same for every count."""
+    draws = packages[0][1].Draws
+    keys = np.array([0, 5, 2**64 - 1], np.uint64)
+
+    def stems(seed: int, stream: int, tick: int) -> list[int]:
+        step = 0x9E3779B97F4A7C15
+        key = chance.mix((chance.mix(seed ^ stream) + tick * step) % 2**64)
+        return [chance.mix(one ^ key) for one in keys.tolist()]
+
+    for how, found in (
+        ("random", draws.uniform(keys, 7, 3, 4, seed=9)),
+        ("normal", draws.normal(keys, 7, 3, 4, seed=9)),
+    ):
+        assert found.shape == (3, 4)
+        assert found.dtype == np.float64
+        wanted = [chance.numbers(how, stem, 0, 4, []) for stem in stems(9, 3, 7)]
+        assert np.allclose(found, wanted, rtol=0, atol=1e-12)
+    first = draws.bits(keys, 7, 3, seed=9)
+    assert first.dtype == np.uint64
+    assert (first >> np.uint64(11)).tolist() == [
+        int(x * 2**53) for x in draws.uniform(keys, 7, 3, seed=9)
+    ]
+    assert np.array_equal(first, draws.bits(keys.tolist(), 7, 3, 2, seed=9)[:, 0])
+    assert draws.bits(keys, 7, count=0).shape == (3, 0)
+    assert draws.bits([], 7).shape == (0,)
+    children = draws.child_keys(keys, 7, 2)
+    word = chance.mix((stems(2, 2**32 - 1, 7)[0] + 0x9E3779B97F4A7C15) % 2**64)
+    assert int(children[0]) == word
+    assert packages[1][1].Draws.child_keys(keys, 7, 2).tolist() == children.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (([-1], 0), "keys"),
+        (([0.5], 0), "keys"),
+        (([[1]], 0), "keys"),
+        ((3, 0), "keys"),
+        (([True], 0), "keys"),
+        (([1], -1), "tick"),
+        (([1], 2**64), "tick"),
+        (([1], 0, 2**32 - 1), "child_keys"),
+        (([1], 0, 0.5), "stream"),
+        (([1], 0, 0, -1), "count"),
+    ],
+)
+def test_draws_of_bad_arguments(packages: Any, arguments: Any, named: str) -> None:
+    for draw in (packages[0][1].Draws.bits, packages[0][1].Draws.normal):
+        with pytest.raises((TypeError, ValueError, OverflowError), match=named):
+            draw(*arguments)

@@ -51,6 +51,9 @@ EXPORTED = (
 )
 """What users see of the runtime."""
 
+DRAWING = ("Draws",)
+"""What they see besides where kernels draw random numbers."""
+
 LATE = ("Snapshot", "SnapshotTable")
 LATE_MODULE = f"{LATER}tables.py"
 """The same of what is imported when it is first asked for: most programs never do."""
@@ -78,7 +81,10 @@ def _package(project: Project) -> Iterator[Output]:
     enums = tuple(enum.name for enum in project.enums)
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
-    yield _output("__init__.py", package_module, names, enums, project.world.name, of_world)
+    seeded = any(name == "seeded" for name, _ in parts.features)
+    of_runtime = (*EXPORTED, *(DRAWING if seeded else ()))
+    subjects = (names, enums, project.world.name, of_world, of_runtime)
+    yield _output("__init__.py", package_module, *subjects)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module)
     yield _output(LAYOUT, layout_module, project.world)
@@ -141,14 +147,15 @@ def package_module(
     enums: tuple[str, ...],
     world: str,
     of_world: tuple[str, ...],
+    of_runtime: tuple[str, ...],
 ) -> str:
     """Return the package's `__init__`: everything that users import.
 
     `components`: name and module of each, and whether it lives in archetype chunks. `of_world`:
-    what `world.py` has for them.
+    what `world.py` has for them. `of_runtime`: what the runtime has.
     """
     places: dict[str, list[str]] = {}
-    for name in EXPORTED:
+    for name in of_runtime:
         places.setdefault(origins(RUNTIME)[name], []).append(name)
     places |= {".entities": ["EntityManager"], ".world": sorted(set(of_world))}
     for name, module, is_chunked in components:

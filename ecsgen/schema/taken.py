@@ -9,7 +9,7 @@ from typing import Final
 
 CLASS_NAMES: Final = {
     "what the package exports": """
-        ArchetypeChunk Archetypes BrokenManagerError CapacityError DuplicateInstanceError
+        ArchetypeChunk Archetypes BrokenManagerError CapacityError Draws DuplicateInstanceError
         DuplicateValueError EcsError Entity EntityArray EntityManager EntityView FieldInfo
         HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY RowArray Signature
         SnapshotError StaleEntityError StaleIdError StaleInstanceError StaleViewWarning

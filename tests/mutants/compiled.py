@@ -26,6 +26,17 @@ GROUPS = (
         Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
     ),
     module(
+        "_compiled/chance.py",
+        ("test_bead.py", "test_world.py"),
+        Mutant("words are mixed with a round less", r"    x = \(x \^ .*27\).*\n", ""),
+        Mutant("the first number is the second", r"number \+ 1\)", "number + 2)"),
+        Mutant("who a row is does not matter", r"_mix\(np\.uint64\(who\) \^ key\)", "_mix(key)"),
+        Mutant("numbers reach 2", r"2\.0\*\*-53", "2.0**-52"),
+        Mutant("tails are as the middle", r"is_middle = .*", "is_middle = square < 1.0"),
+        Mutant("tails have no sign", r"distance > 0\.0, 1\.0, -1\.0", "distance > 0.0, 1.0, 1.0"),
+        Mutant("a range is too wide", r"number\) >> np\.uint64\(32\)", "number)"),
+    ),
+    module(
         "_compiled/chunks.py",
         ("test_world.py",),
         Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),

@@ -41,7 +41,7 @@ class Chance:
         return {**seed, **({"calls": dict(self.calls)} if self.calls else {})}
 
 
-def noted(notes: Mapping[str, Any], kernels: Mapping[str, int]) -> Chance:
+def noted_chance(notes: Mapping[str, Any], kernels: Mapping[str, int]) -> Chance:
     """Return what notes say; calls of kernels that do not draw any more are dropped."""
     calls = notes.get("calls", {})
     known = {kernel: calls[kernel] for kernel in calls if kernel in kernels}
@@ -87,4 +87,4 @@ class Seeded(Manager):
 
     def _take_notes(self, notes: Mapping[str, Any]) -> None:
         super()._take_notes(notes)
-        self._chance = noted(notes, self._DRAWING)
+        self._chance = noted_chance(notes, self._DRAWING)

@@ -14,7 +14,7 @@ from .normal import normal_into
 
 Words = NDArray[np.uint64]
 
-STEP: Final = 0x9E37_79B9_7F4A_7C15
+_STEP: Final = 0x9E37_79B9_7F4A_7C15
 _FIRST: Final = 0xBF58_476D_1CE4_E5B9
 _SECOND: Final = 0x94D0_49BB_1331_11EB
 _ALL: Final = (1 << 64) - 1
@@ -26,7 +26,7 @@ _TWELVE: Final = np.uint64(12)
 _HALF: Final = np.uint64(32)
 
 
-def mixed(number: int) -> int:
+def _mixed(number: int) -> int:
     """Return a number of 64 bits, each of which depends on all of the given one's."""
     number = (number ^ number >> 30) * _FIRST & _ALL
     number = (number ^ number >> 27) * _SECOND & _ALL
@@ -35,7 +35,7 @@ def mixed(number: int) -> int:
 
 def draw_key(seed: int, kernel: int, call: int) -> np.uint64:
     """Return what all rows of one call have in common; `kernel` is the hash of its name."""
-    return np.uint64(mixed(mixed(seed ^ kernel) + call * STEP & _ALL))
+    return np.uint64(_mixed(_mixed(seed ^ kernel) + call * _STEP & _ALL))
 
 
 def draw_stems(who: Any, key: np.uint64, stem: Words, bits: Words) -> None:
@@ -54,6 +54,12 @@ def draw_random(stem: Words, number: int, out: Any, word: Words, bits: Words) ->
         np.right_shift(word, _ELEVEN, out=word)
         np.copyto(cells, word.view(np.int64), casting="unsafe")
         cells *= 2.0**-53
+
+
+def draw_words(stem: Words, number: int, out: Any, word: Words, bits: Words) -> None:
+    """Write the words that numbers are made of; as `draw_random` otherwise."""
+    for place, cells in enumerate(_planes(out)):
+        _words(stem, number + place, cells, bits)
 
 
 def draw_normal(stem: Words, number: int, out: Any, word: Words, bits: Words) -> None:
@@ -80,7 +86,7 @@ def draw_range(
 
 
 def _words(stem: Words, number: int, word: Words, bits: Words) -> None:
-    np.add(stem, np.uint64((number + 1) * STEP & _ALL), out=word)
+    np.add(stem, np.uint64((number + 1) * _STEP & _ALL), out=word)
     _mix(word, bits)
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..kernels.seeded import Chance, Seeded, checked_seed, noted
+from ..kernels.seeded import Chance, Seeded, checked_seed, noted_chance
 from .base import WorldBase
 
 
@@ -44,5 +44,5 @@ class SeededWorld(WorldBase):
         return self._chance.notes()
 
     def _take_notes(self, notes: Mapping[str, Any]) -> None:
-        found = noted(notes, self._DRAWING)
+        found = noted_chance(notes, self._DRAWING)
         self._chance.reset(found.seed, found.calls)
