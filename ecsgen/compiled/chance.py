@@ -10,13 +10,13 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from ..runtime.kernels.normal import (
-    EDGE,
-    FAR,
     LN2_HIGH,
     LN2_LOW,
-    LOGARITHM,
-    MIDDLE,
-    NEAR,
+    LOG_TERMS,
+    NORMAL_EDGE,
+    NORMAL_FAR,
+    NORMAL_MIDDLE,
+    NORMAL_NEAR,
     ROOT_HALF,
 )
 
@@ -104,14 +104,18 @@ def normal_at(stem: Any, number: Any) -> Any:
     high = np.int64(_word(stem, number) >> np.uint64(12))
     distance = (np.float64(high) + 0.5) * 2.0**-52 - 0.5
     square = distance * distance
-    is_middle = square <= EDGE * EDGE
+    is_middle = square <= NORMAL_EDGE * NORMAL_EDGE
     root = math.sqrt(-_log(0.5 - abs(distance)))
     is_near = root <= 5.0
     tail = root - _choice(is_near, 1.6, 5.0)
     x = _choice(is_middle, 0.180625 - square, tail)
     sign = _choice(distance > 0.0, 1.0, -1.0)
-    above = _chosen(x, is_middle, is_near, MIDDLE[0], NEAR[0], FAR[0])
-    below = _chosen(x, is_middle, is_near, MIDDLE[1], NEAR[1], FAR[1])
+    above = _chosen(
+        x, is_middle, is_near, NORMAL_MIDDLE[0], NORMAL_NEAR[0], NORMAL_FAR[0]
+    )
+    below = _chosen(
+        x, is_middle, is_near, NORMAL_MIDDLE[1], NORMAL_NEAR[1], NORMAL_FAR[1]
+    )
     return above / below * _choice(is_middle, distance, sign)
 
 
@@ -142,7 +146,7 @@ def _log(x: Any) -> Any:
     k = np.float64(exponent)
     s = f / (f + 2.0)
     z = s * s
-    c = LOGARITHM
+    c = LOG_TERMS
     rest = ((c[0] * z + c[1]) * z + c[2]) * z + c[3]
     rest = z * (((rest * z + c[4]) * z + c[5]) * z + c[6])
     half = 0.5 * f * f

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .convert.numbers import IntField
 from .kernels.chance import (
-    Words,
+    DrawnWords,
     draw_key,
     draw_normal,
     draw_random,
@@ -26,7 +26,7 @@ _TICK: Final = IntField("Draws: tick", "u64")
 _STREAM: Final = IntField("Draws: stream", "u64")
 _SEED: Final = IntField("Draws: seed", "u64")
 
-_Draw: TypeAlias = Callable[[Words, int, Any, Words, Words], None]
+_Draw: TypeAlias = Callable[[DrawnWords, int, Any, DrawnWords, DrawnWords], None]
 
 
 class Draws:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .normal import normal_into
 
-Words = NDArray[np.uint64]
+DrawnWords = NDArray[np.uint64]
 
 _STEP: Final = 0x9E37_79B9_7F4A_7C15
 _FIRST: Final = 0xBF58_476D_1CE4_E5B9
@@ -38,13 +38,15 @@ def draw_key(seed: int, kernel: int, call: int) -> np.uint64:
     return np.uint64(_mixed(_mixed(seed ^ kernel) + call * _STEP & _ALL))
 
 
-def draw_stems(who: Any, key: np.uint64, stem: Words, bits: Words) -> None:
+def draw_stems(who: Any, key: np.uint64, stem: DrawnWords, bits: DrawnWords) -> None:
     """Write what all numbers of a row have in common, shape (n,); `bits` is working memory."""
     np.bitwise_xor(who, key, out=stem)
     _mix(stem, bits)
 
 
-def draw_random(stem: Words, number: int, out: Any, word: Words, bits: Words) -> None:
+def draw_random(
+    stem: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords
+) -> None:
     """Write numbers in [0, 1), shape (*shape, n): of each row those from `number` on.
 
     `word` and `bits` are working memory, shape (n,).
@@ -56,13 +58,17 @@ def draw_random(stem: Words, number: int, out: Any, word: Words, bits: Words) ->
         cells *= 2.0**-53
 
 
-def draw_words(stem: Words, number: int, out: Any, word: Words, bits: Words) -> None:
+def draw_words(
+    stem: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords
+) -> None:
     """Write the words that numbers are made of; as `draw_random` otherwise."""
     for place, cells in enumerate(_planes(out)):
         _words(stem, number + place, cells, bits)
 
 
-def draw_normal(stem: Words, number: int, out: Any, word: Words, bits: Words) -> None:
+def draw_normal(
+    stem: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords
+) -> None:
     """Write numbers of mean 0 and deviation 1; as `draw_random` otherwise."""
     for place, cells in enumerate(_planes(out)):
         _words(stem, number + place, word, bits)
@@ -71,7 +77,12 @@ def draw_normal(stem: Words, number: int, out: Any, word: Words, bits: Words) ->
 
 
 def draw_range(
-    stem: Words, number: int, bound: Any, out: Any, word: Words, bits: Words
+    stem: DrawnWords,
+    number: int,
+    bound: Any,
+    out: Any,
+    word: DrawnWords,
+    bits: DrawnWords,
 ) -> None:
     """Write whole numbers from 0 to `bound` - 1, which fits `out`; as `draw_random` otherwise.
 
@@ -85,12 +96,12 @@ def draw_range(
         np.right_shift(word, _HALF, out=cells.view(np.uint64))
 
 
-def _words(stem: Words, number: int, word: Words, bits: Words) -> None:
+def _words(stem: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords) -> None:
     np.add(stem, np.uint64((number + 1) * _STEP & _ALL), out=word)
     _mix(word, bits)
 
 
-def _mix(word: Words, bits: Words) -> None:
+def _mix(word: DrawnWords, bits: DrawnWords) -> None:
     """Mix in place."""
     for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
         np.right_shift(word, shift, out=bits)

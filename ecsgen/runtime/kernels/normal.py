@@ -11,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 
 # From the highest power down.
-MIDDLE: Final = (
+NORMAL_MIDDLE: Final = (
     (
         2.5090809287301226727e3,
         3.3430575583588128105e4,
@@ -36,7 +36,7 @@ MIDDLE: Final = (
         1.0,
     ),
 )
-NEAR: Final = (
+NORMAL_NEAR: Final = (
     (
         7.74545014278341407640e-4,
         2.27238449892691845833e-2,
@@ -58,7 +58,7 @@ NEAR: Final = (
         1.0,
     ),
 )
-FAR: Final = (
+NORMAL_FAR: Final = (
     (
         2.01033439929228813265e-7,
         2.71155556874348757815e-5,
@@ -80,7 +80,7 @@ FAR: Final = (
         1.0,
     ),
 )
-LOGARITHM: Final = (
+LOG_TERMS: Final = (
     1.479819860511658591e-1,
     1.531383769920937332e-1,
     1.818357216161805012e-1,
@@ -93,13 +93,11 @@ LN2_HIGH: Final = 6.93147180369123816490e-01
 LN2_LOW: Final = 1.90821492927058770002e-10
 ROOT_HALF: Final = 0x3FE6_A09E_0000_0000
 """The bits of a float just below the square root of 1/2."""
-EXPONENT: Final = 0x3FF0_0000_0000_0000
-"""The bits of 1.0."""
-EDGE: Final = 0.425
+NORMAL_EDGE: Final = 0.425
 """How far the middle goes from 1/2 to both sides."""
 
 
-def normal_into(words: NDArray[np.uint64], out: Any, square: Floats) -> None:
+def normal_into(words: NDArray[np.uint64], out: Any, square: _Floats) -> None:
     """Write the quantiles at (word + 1/2) * 2^-52 for words below 2^52; all of the shape (n,).
 
     `square` is working memory; so are the words.
@@ -110,35 +108,35 @@ def normal_into(words: NDArray[np.uint64], out: Any, square: Floats) -> None:
     np.multiply(square, 2.0**-52, out=distance)
     distance -= 0.5
     np.multiply(distance, distance, out=square)
-    tails = np.flatnonzero(square > EDGE * EDGE)
+    tails = np.flatnonzero(square > NORMAL_EDGE * NORMAL_EDGE)
     outside = distance[tails]
     np.subtract(0.180625, square, out=square)
-    found = _ratio(square, MIDDLE)
+    found = _ratio(square, NORMAL_MIDDLE)
     found *= distance
     found[tails] = _tail(outside)
     out[...] = found
 
 
-def _tail(distance: Floats) -> Floats:
+def _tail(distance: _Floats) -> _Floats:
     """Return the quantiles so far from 1/2."""
     root = np.sqrt(-_log(0.5 - np.abs(distance)))
-    found = _ratio(root - 1.6, NEAR)
+    found = _ratio(root - 1.6, NORMAL_NEAR)
     far = np.flatnonzero(root > 5.0)
     if len(far):
-        found[far] = _ratio(root[far] - 5.0, FAR)
+        found[far] = _ratio(root[far] - 5.0, NORMAL_FAR)
     return np.copysign(found, distance)
 
 
 def _ratio(
-    x: Floats, coefficients: tuple[tuple[float, ...], tuple[float, ...]]
-) -> Floats:
+    x: _Floats, coefficients: tuple[tuple[float, ...], tuple[float, ...]]
+) -> _Floats:
     """Return the quotient of two polynomials."""
     above, below = (_polynomial(x, one) for one in coefficients)
     above /= below
     return above
 
 
-def _polynomial(x: Floats, coefficients: tuple[float, ...]) -> Floats:
+def _polynomial(x: _Floats, coefficients: tuple[float, ...]) -> _Floats:
     """Return c0 * x^k + c1 * x^(k - 1) + …, by Horner."""
     found = x * coefficients[0]
     found += coefficients[1]
@@ -148,7 +146,7 @@ def _polynomial(x: Floats, coefficients: tuple[float, ...]) -> Floats:
     return found
 
 
-def _log(x: Floats) -> Floats:
+def _log(x: _Floats) -> _Floats:
     """Return the natural logarithm of numbers from 2^-60 to 1, within an ulp."""
     bits = x.view(np.int64)
     exponent = (bits - ROOT_HALF) >> 52
@@ -156,6 +154,6 @@ def _log(x: Floats) -> Floats:
     k = exponent.astype(np.float64)
     s = f / (f + 2.0)
     z = s * s
-    rest = z * _polynomial(z, LOGARITHM)
+    rest = z * _polynomial(z, LOG_TERMS)
     half = 0.5 * f * f
     return k * LN2_HIGH - ((half - (s * (half + rest) + k * LN2_LOW)) - f)
