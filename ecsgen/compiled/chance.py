@@ -10,9 +10,9 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from ..runtime.kernels.normal import (
-    LN2_HIGH,
-    LN2_LOW,
+    LN2,
     LOG_TERMS,
+    MIDDLE_WORD,
     NORMAL_EDGE,
     NORMAL_FAR,
     NORMAL_MIDDLE,
@@ -102,10 +102,10 @@ def normal_at(stem: Any, number: Any) -> Any:
     Without a branch, so that loops stay vector loops: coefficients are chosen, not ways.
     """
     high = np.int64(_word(stem, number) >> np.uint64(12))
-    distance = (np.float64(high) + 0.5) * 2.0**-52 - 0.5
+    distance = (np.float64(high) - MIDDLE_WORD) * 2.0**-52
     square = distance * distance
     is_middle = square <= NORMAL_EDGE * NORMAL_EDGE
-    root = math.sqrt(-_log(0.5 - abs(distance)))
+    root = math.sqrt(_minus_log(0.5 - abs(distance)))
     is_near = root <= 5.0
     tail = root - _choice(is_near, 1.6, 5.0)
     x = _choice(is_middle, 0.180625 - square, tail)
@@ -138,8 +138,8 @@ def _one(is_middle: Any, is_near: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def _log(x: Any) -> Any:
-    """Return the natural logarithm of a number from 2^-60 to 1, within an ulp."""
+def _minus_log(x: Any) -> Any:
+    """Return minus the natural logarithm of a number from 2^-60 to 1, within two ulp."""
     bits = _bits_of(x)
     exponent = (bits - ROOT_HALF) >> 52
     f = _float_of(bits - (exponent << 52)) - 1.0
@@ -149,5 +149,5 @@ def _log(x: Any) -> Any:
     c = LOG_TERMS
     rest = ((c[0] * z + c[1]) * z + c[2]) * z + c[3]
     rest = z * (((rest * z + c[4]) * z + c[5]) * z + c[6])
-    half = 0.5 * f * f
-    return k * LN2_HIGH - ((half - (s * (half + rest) + k * LN2_LOW)) - f)
+    half = f * f * 0.5
+    return half - s * (rest + half) - f - k * LN2

@@ -89,8 +89,9 @@ LOG_TERMS: Final = (
     3.999999999940941908e-1,
     6.666666666666735130e-1,
 )
-LN2_HIGH: Final = 6.93147180369123816490e-01
-LN2_LOW: Final = 1.90821492927058770002e-10
+LN2: Final = 6.93147180559945309417e-01
+MIDDLE_WORD: Final = 2.0**51 - 0.5
+"""What lies between both halves of the words."""
 ROOT_HALF: Final = 0x3FE6_A09E_0000_0000
 """The bits of a float just below the square root of 1/2."""
 NORMAL_EDGE: Final = 0.425
@@ -104,22 +105,24 @@ def normal_into(words: NDArray[np.uint64], out: Any, square: _Floats) -> None:
     """
     distance = words.view(np.float64)
     np.copyto(square, words.view(np.int64))
-    square += 0.5
+    square -= MIDDLE_WORD
     np.multiply(square, 2.0**-52, out=distance)
-    distance -= 0.5
     np.multiply(distance, distance, out=square)
     tails = np.flatnonzero(square > NORMAL_EDGE * NORMAL_EDGE)
     outside = distance[tails]
     np.subtract(0.180625, square, out=square)
-    found = _ratio(square, NORMAL_MIDDLE)
+    is_plain = out.dtype == np.float64 and out.flags.c_contiguous
+    found = _polynomial(square, NORMAL_MIDDLE[0], out if is_plain else None)
+    found /= _polynomial(square, NORMAL_MIDDLE[1])
     found *= distance
     found[tails] = _tail(outside)
-    out[...] = found
+    if not is_plain:
+        out[...] = found
 
 
 def _tail(distance: _Floats) -> _Floats:
     """Return the quantiles so far from 1/2."""
-    root = np.sqrt(-_log(0.5 - np.abs(distance)))
+    root = np.sqrt(_minus_log(0.5 - np.abs(distance)))
     found = _ratio(root - 1.6, NORMAL_NEAR)
     far = np.flatnonzero(root > 5.0)
     if len(far):
@@ -131,14 +134,16 @@ def _ratio(
     x: _Floats, coefficients: tuple[tuple[float, ...], tuple[float, ...]]
 ) -> _Floats:
     """Return the quotient of two polynomials."""
-    above, below = (_polynomial(x, one) for one in coefficients)
-    above /= below
-    return above
+    found = _polynomial(x, coefficients[0])
+    found /= _polynomial(x, coefficients[1])
+    return found
 
 
-def _polynomial(x: _Floats, coefficients: tuple[float, ...]) -> _Floats:
+def _polynomial(
+    x: _Floats, coefficients: tuple[float, ...], out: _Floats | None = None
+) -> _Floats:
     """Return c0 * x^k + c1 * x^(k - 1) + …, by Horner."""
-    found = x * coefficients[0]
+    found: _Floats = np.multiply(x, coefficients[0], out=out)
     found += coefficients[1]
     for coefficient in coefficients[2:]:
         found *= x
@@ -146,14 +151,23 @@ def _polynomial(x: _Floats, coefficients: tuple[float, ...]) -> _Floats:
     return found
 
 
-def _log(x: _Floats) -> _Floats:
-    """Return the natural logarithm of numbers from 2^-60 to 1, within an ulp."""
+def _minus_log(x: _Floats) -> _Floats:
+    """Return minus the natural logarithm of numbers from 2^-60 to 1, within two ulp."""
     bits = x.view(np.int64)
     exponent = (bits - ROOT_HALF) >> 52
     f = (bits - (exponent << 52)).view(np.float64) - 1.0
     k = exponent.astype(np.float64)
-    s = f / (f + 2.0)
+    s = f + 2.0
+    np.divide(f, s, out=s)
     z = s * s
-    rest = z * _polynomial(z, LOG_TERMS)
-    half = 0.5 * f * f
-    return k * LN2_HIGH - ((half - (s * (half + rest) + k * LN2_LOW)) - f)
+    rest = _polynomial(z, LOG_TERMS)
+    rest *= z
+    half = f * f
+    half *= 0.5
+    rest += half
+    s *= rest
+    half -= s
+    half -= f
+    k *= LN2
+    half -= k
+    return half
