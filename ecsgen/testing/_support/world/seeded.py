@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from .saving import CODECS
+from ..snapshots import CODECS
 
 
 class Cases:
