@@ -16,6 +16,7 @@ from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.handles import Entity, EntityArray, Instance, RowArray
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
+from ._runtime.kernels.chance import draw_normal, draw_stems
 from ._runtime.kernels.seeded import Chance
 from ._runtime.queries.chunks import QueriedChunks
 from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
@@ -123,6 +124,7 @@ from .weapon import Weapon, WeaponFields, WeaponRef
 
 CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
+STRAY_STRENGTH_ARGUMENT: Final = FloatField("Game.stray.strength", "f32")
 SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
 SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
 PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
@@ -685,6 +687,9 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "spark": SparkManager,
         "texture": TextureManager,
     }
+    _DRAWING: ClassVar = {
+        "stray": 0x5E51B3AD84E68E2E,
+    }
     _FLAGS = Signature
     FINGERPRINT: ClassVar = (
         "ddd9ca3e49795af43edfdb8a1abc6e298fb9c41784c1008911f1f808a3a25a1a"
@@ -944,6 +949,45 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         holders = (self.position.data, self.velocity.data)
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("drift", holders)
+
+    def stray(self, strength: float) -> None:
+        """Let the bodies stray from their ways, each by chance.
+
+        Reads Velocity.value [m/s]; writes Velocity.value [m/s]; draws random numbers;
+        `strength` is in m/s. O(n), n rows; no structural change.
+        """
+        _strength = np.float32(STRAY_STRENGTH_ARGUMENT.one(strength))
+        _n = self.bodies.n
+        _blocks = self.position.data._joined.get("stray")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._stray_blocks(_n)
+        _key = self._draw_key("stray")
+        with np.errstate(all="ignore"):
+            for position_entity, velocity_value, _stem, _word, _bits, _tmp in _blocks:
+                draw_stems(position_entity, _key, _stem, _bits)
+                # Velocity.value += normal(3) * strength
+                draw_normal(_stem, 0, _tmp, _word, _bits)
+                _tmp *= _strength
+                velocity_value += _tmp
+
+    def _stray_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `stray` into blocks; good until they move or the group's
+        length changes."""
+        columns = [
+            JoinedColumn(self.position.data._entity_column, slice(0, n), True, False),
+            JoinedColumn(
+                rows_last(self.velocity.data._value_column), slice(0, n), True, True
+            ),
+        ]
+        working: tuple[Cells, ...] = (
+            ("u8", (), False),
+            ("u8", (), False),
+            ("u8", (), False),
+            ("f8", (3,), False),
+        )
+        holders = (self.position.data, self.velocity.data)
+        blocks = JoinedBlocks(n, n, columns, working)
+        return blocks.keep("stray", holders)
 
     def scorch(self, dt: float, heat: float) -> None:
         """Let fire take its toll of the unprotected.

@@ -105,6 +105,19 @@ def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
     row.put("Position.value", _3)
 
 
+def stray_of_one(row: kernels.Row, _strength: kernels.Value) -> None:
+    """The steps of `stray` for one row."""
+    # Velocity.value += normal(3) * strength
+    _1 = row["Velocity.value"]
+    _2 = kernels.cast(_1, "f8")
+    _3 = row.draw("normal", 0, 3)
+    _4 = kernels.cast(_strength, "f8")
+    _5 = kernels.apply("*", _3, _4)
+    _6 = kernels.apply("+", _2, _5)
+    _7 = kernels.cast(_6, "f4")
+    row.put("Velocity.value", _7)
+
+
 class TestStepsOfWorldKernels(world_kernel_steps.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS
@@ -137,6 +150,20 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             is_exact=True,
             has_border=False,
         ),
+        "stray": world_kernel_steps.Case(
+            over="bodies",
+            steps=stray_of_one,
+            modules=("position", "velocity"),
+            fields={
+                "Velocity.value": ("velocity", "value"),
+            },
+            arguments={
+                "strength": ("f4", ()),
+            },
+            is_exact=False,
+            has_border=False,
+            drawing=kernels.Drawing("stray"),
+        ),
     }
 
 
@@ -150,6 +177,11 @@ class TestWorldKernels(world_kernels.Cases):
             (0.5,),
         ),
         "drift": (
+            "bodies",
+            ("position", "velocity"),
+            (0.5,),
+        ),
+        "stray": (
             "bodies",
             ("position", "velocity"),
             (0.5,),
