@@ -1,15 +1,29 @@
-"""The key of a kernel: the field by which its random numbers tell rows apart."""
+"""By what random numbers tell rows apart: a column of managers, or the key of a kernel."""
 
 from __future__ import annotations
 
 import ast
+from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError, Text
-from ecsgen.model import Kernel
-from ecsgen.model.programs import PARENT, FieldValue
+from ecsgen.model import Component, Kernel
+from ecsgen.model.programs import ENTITY, ID_SLOT, PARENT, FieldValue
 from ecsgen.model.types import Type
+
+HANDLE: Final = Type("u64", (), "entity")
+
+
+def told_apart(component: Component) -> FieldValue | NoDraws:
+    """The column by which random numbers tell the rows apart: of owners, or of ids."""
+    if component.owner == "entity" and component.instances == "one":
+        return FieldValue(HANDLE, ENTITY)
+    if component.ids:
+        return FieldValue(Type("u32"), ID_SLOT)
+    message = f"rows of {quote(component.name)} cannot be told apart"
+    return NoDraws(message, "give it ids: true, or the kernel a u64 field as its key")
 
 
 def key_of(kernel: Kernel, scope: Scope, diagnostics: Diagnostics) -> FieldValue | None:

@@ -16,7 +16,6 @@ from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Default, Enum, Kernel, Query, Reduction, World
 from ecsgen.model.programs import (
     ENTITY,
-    ID_SLOT,
     OWN,
     PARENT,
     Argument,
@@ -27,13 +26,12 @@ from ecsgen.model.programs import (
     Step,
     fields_in,
 )
-from ecsgen.model.types import Number, Type
-from ecsgen.schema.keys import key_of
+from ecsgen.model.types import Number
+from ecsgen.schema.keys import HANDLE, key_of, told_apart
 from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 Enums = Mapping[str, Enum]
-_HANDLE: Final = Type("u64", (), "entity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ def with_programs(
         )
 
     kernels = (
-        _kernel(one, scope(False), _apart(component), known, diagnostics)
+        _kernel(one, scope(False), told_apart(component), known, diagnostics)
         for one in component.kernels
     )
     reductions = (_reduction(one, scope(True), diagnostics) for one in component.reductions)
@@ -107,7 +105,7 @@ def with_world_programs(
             wrong=frozenset(wrong) | _unknown_enums(known),
             may_lack=may_lack,
         )
-        owner = FieldValue(_HANDLE, ENTITY, next(iter(members), ""))
+        owner = FieldValue(HANDLE, ENTITY, next(iter(members), ""))
         kernels.append(_kernel(kernel, scope, owner, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
 
@@ -150,16 +148,6 @@ def _enums(known: Known) -> Enums:
 def _unknown_enums(known: Known) -> frozenset[str]:
     """Enums in error: whether they have a member is not known."""
     return frozenset(name for name, enum in known.enums.items() if enum is None)
-
-
-def _apart(component: Component) -> FieldValue | NoDraws:
-    """The column by which random numbers tell the rows apart: of owners, or of ids."""
-    if component.owner == "entity" and component.instances == "one":
-        return FieldValue(_HANDLE, ENTITY)
-    if component.ids:
-        return FieldValue(Type("u32"), ID_SLOT)
-    message = f"rows of {quote(component.name)} cannot be told apart"
-    return NoDraws(message, "give it ids: true, or the kernel a u64 field as its key")
 
 
 def _kernel(
