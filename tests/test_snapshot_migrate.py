@@ -466,6 +466,20 @@ def test_a_file_is_mapped_and_read_alike(tmp_path: Path) -> None:
         package(text).World.load(path)
 
 
+def test_groups_of_several_owners_of_an_index() -> None:
+    two = "component: A\nlookup: hash\n---\ncomponent: B\nlookup: hash\n---\nworld: Game\n"
+    old = world(two + "entity: {min_free: 0}\n")
+    for _ in range(3):
+        dies = old.entities.create()
+        old.a.create(dies)
+        old.b.create(dies)
+        old.entities.destroy(dies)
+    old.b.reorder([2, 0, 1])
+    new = loaded(old, two + "entity: {min_free: 0}\ngroups: {pair: [A, B]}\n")
+    assert new.pair.entity.tolist() == [1 << 32, 2 << 32, 3 << 32]
+    assert new.b.data.entity.tolist() == new.a.data.entity.tolist()
+
+
 def test_noted_entities_follow() -> None:
     old = filled(body("x: i8"), 3)
     old.destroy_later(old.body.data.entity[1:])
