@@ -206,6 +206,16 @@ def test_values_are_converted_or_refused_by_row(keys: str) -> None:
     assert "is no number of Mode" in why
 
 
+def test_rows_in_messages_are_those_of_the_file() -> None:
+    old = filled(body("x: i32"), 4, x=[500, 2, 300, 7])
+    old.entities.destroy(old.body.data.entity[0])
+    why = refused(old, body("x: u8", "destroy: callback"))
+    assert why == "body.x[2]: 300 does not fit u8"
+    old.body.data.x = [1, 7, 2, 7]
+    why = refused(old, body("x: {type: i32, unique: true}", "destroy: callback"))
+    assert why == "body.x[3]: 7 is the value of row 1 too, and x is unique"
+
+
 def test_no_rule_is_no_error_without_rows() -> None:
     old = world(body('x: f32, e: entity, s: "f32[2]"'))
     now = body('x: "str[4]", e: bool, s: f32')
