@@ -30,7 +30,7 @@ GROUPS = (
         ),
         Mutant("shrinking spares the map", r"if size < len\(self\._sparse\):", "if False:"),
         Mutant("the map takes no memory", r" \+ self\._sparse\.nbytes", ""),
-        Mutant("saving loses the map", r"self\._sparse\[:span\] = saved", "pass"),
+        Mutant("saving loses the map", r"self\._set_map\(saved\)", "self._set_map(sparse_map(64))"),
         Mutant("rows are lost when the map grows", r"new\[: len\(old\)\] = old", "pass"),
         Mutant("a map grows too little", r"index \+ 1\)\)", "index))"),
         Mutant("other owners are found", r"np\.putmask\(found, .*\)", "pass"),

@@ -53,6 +53,8 @@ def _check_manager(saved: Saved, component: Document) -> None:
     """Refuse numbers of a manager that are beyond others that they are a part of."""
     where = f"state.{state_key(component['module'])}"
     numbers = saved.state[state_key(component["module"])]
+    if type(numbers) is not dict:
+        _refuse(saved, where, "wanted an object")
     has_slots = component["ids"] and component["lookup"] != "direct"
     parts = {
         "peak": component["ids"],
@@ -62,9 +64,12 @@ def _check_manager(saved: Saved, component: Document) -> None:
         "n_cold": component["cold"] == "indirect",
         "oldest": component.get("ring"),
     }
-    _check_keys(
-        saved, where, numbers, ["n", "version", *(k for k, has in parts.items() if has)]
-    )
+    wanted = ["n", "version", *(k for k, has in parts.items() if has)]
+    if (
+        component["lookup"] == "direct" and "count" in numbers
+    ):  # other writers leave it out
+        wanted.append("count")
+    _check_keys(saved, where, numbers, wanted)
 
     def check(name: str, lowest: int, highest: int) -> int:
         return _check_number(saved, where, numbers, name, lowest, highest)
@@ -81,6 +86,8 @@ def _check_manager(saved: Saved, component: Document) -> None:
         check("n_cold", 0, n)
     if parts["oldest"]:
         check("oldest", 0, NIL)
+    if "count" in numbers:
+        check("count", min(n, 1), n)
 
 
 def _check_tables(saved: Saved, archetypes: Any, chunked: list[str]) -> None:
