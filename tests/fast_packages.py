@@ -82,12 +82,16 @@ def blocks_taken(exercise: Callable[[], Any]) -> int:
     for whatever else goes on in the process takes blocks, too."""
     exercise()
     taken = []
-    for _ in range(4):
-        gc.collect()
-        before = sys.getallocatedblocks()
-        exercise()
-        gc.collect()
-        taken.append(sys.getallocatedblocks() - before)
+    gc.collect()
+    gc.freeze()  # what is there need not be looked through each time
+    try:
+        for _ in range(4):
+            before = sys.getallocatedblocks()
+            exercise()
+            gc.collect()
+            taken.append(sys.getallocatedblocks() - before)
+    finally:
+        gc.unfreeze()
     return min(taken)
 
 

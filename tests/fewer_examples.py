@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-EXAMPLES = 3
+EXAMPLES = 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

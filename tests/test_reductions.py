@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,10 +61,11 @@ def package(
 @pytest.fixture(params=["PlainManager", "HoleyManager"])
 def manager(package: Any, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Rows in a few blocks; every third was destroyed, which leaves holes in the direct one."""
-    if hasattr(package._runtime.kernels, "blocks"):  # with numba there are none
-        patch_runtime(monkeypatch, package.__name__, block_rows=lambda row_bytes: 512)
     entities = package.EntityManager()
-    found = getattr(package, request.param)(entities)
+    kind = getattr(package, request.param)
+    if find_spec(f"{package.__name__}._runtime.kernels.blocks"):  # with numba there are none
+        patch_runtime(monkeypatch, package.__name__, block_rows=lambda row_bytes: 512)
+    found = kind(entities)
     random = np.random.default_rng(1)
     everyone = entities.create_many(ROWS)
     found.create_many(

@@ -206,6 +206,16 @@ def test_values_are_converted_or_refused_by_row(keys: str) -> None:
     assert "is no number of Mode" in why
 
 
+def test_rows_in_messages_are_those_of_the_file() -> None:
+    old = filled(body("x: i32"), 4, x=[500, 2, 300, 7])
+    old.entities.destroy(old.body.data.entity[0])
+    why = refused(old, body("x: u8", "destroy: callback"))
+    assert why == "body.x[2]: 300 does not fit u8"
+    old.body.data.x = [1, 7, 2, 7]
+    why = refused(old, body("x: {type: i32, unique: true}", "destroy: callback"))
+    assert why == "body.x[3]: 7 is the value of row 1 too, and x is unique"
+
+
 def test_no_rule_is_no_error_without_rows() -> None:
     old = world(body('x: f32, e: entity, s: "f32[2]"'))
     now = body('x: "str[4]", e: bool, s: f32')
@@ -464,6 +474,20 @@ def test_a_file_is_mapped_and_read_alike(tmp_path: Path) -> None:
     old.save(path)
     with pytest.raises(ValueError, match=r"^town.snap: body.y\[7\]: 2 does not fit bool$"):
         package(text).World.load(path)
+
+
+def test_groups_of_several_owners_of_an_index() -> None:
+    two = "component: A\nlookup: hash\n---\ncomponent: B\nlookup: hash\n---\nworld: Game\n"
+    old = world(two + "entity: {min_free: 0}\n")
+    for _ in range(3):
+        dies = old.entities.create()
+        old.a.create(dies)
+        old.b.create(dies)
+        old.entities.destroy(dies)
+    old.b.reorder([2, 0, 1])
+    new = loaded(old, two + "entity: {min_free: 0}\ngroups: {pair: [A, B]}\n")
+    assert new.pair.entity.tolist() == [1 << 32, 2 << 32, 3 << 32]
+    assert new.b.data.entity.tolist() == new.a.data.entity.tolist()
 
 
 def test_noted_entities_follow() -> None:

@@ -43,6 +43,7 @@ VARIANTS: dict[str, tuple[str, str]] = {
     "manual direct": ("destroy: manual\nlookup: direct", ""),
     "ids": ("ids: true", ""),
     "active": ("partition: {start: active}", ""),
+    "active, callback": ("partition: {start: active}\ndestroy: callback", ""),
     "inactive": ("partition: {start: inactive}\nids: true\ncold: indirect", ""),
     "root": ("hierarchy: {orphans: root}", ""),
     "destroy": ("hierarchy: {orphans: destroy}\ndestroy: callback\nids: true", ""),

@@ -18,7 +18,7 @@ import ecsgen
 from ecsgen import policies
 from ecsgen.render.environment import template_folder
 from ecsgen.render.imports import NUMPY, PACKAGE, STANDARD
-from ecsgen.render.package import DRAWING, EXPORTED
+from ecsgen.render.package import DRAWING, EXPORTED, LATE
 from ecsgen.render.runtime import COMPILED, RUNTIME, origins
 
 SOURCES = Path(ecsgen.__file__).parent
@@ -59,7 +59,9 @@ def class_names() -> dict[str, frozenset[str]]:
     chunked = {name for name, module in PACKAGE.items() if module == ".archetypes"}
     imported = {name for name in (*STANDARD, *NUMPY, *PACKAGE, *ENUM_BASES) if not name.islower()}
     found = {
-        "what the package exports": frozenset((*EXPORTED, *DRAWING, *OF_EVERY_PACKAGE, *chunked)),
+        "what the package exports": frozenset(
+            (*EXPORTED, *LATE, *DRAWING, *OF_EVERY_PACKAGE, *chunked)
+        ),
         "what its modules import": frozenset(imported - chunked),
     }
     for name, module in _of_the_runtime().items():

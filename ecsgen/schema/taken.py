@@ -11,9 +11,9 @@ CLASS_NAMES: Final = {
     "what the package exports": """
         ArchetypeChunk Archetypes BrokenManagerError CapacityError Draws DuplicateInstanceError
         DuplicateValueError EcsError Entity EntityArray EntityManager EntityView FieldInfo
-        HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY RowArray Signature
-        SnapshotError StaleEntityError StaleIdError StaleInstanceError StaleViewWarning
-        StructureLockedError World
+        HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY RowArray Signature Snapshot
+        SnapshotError SnapshotTable StaleEntityError StaleIdError StaleInstanceError
+        StaleViewWarning StructureLockedError World
     """,
     "what its modules import": """
         Any ArrayLike Callable ClassVar Final IntEnum IntFlag Iterable Iterator Literal Mapping

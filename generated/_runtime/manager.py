@@ -88,7 +88,7 @@ class Manager(FixedParts):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._locks = 0
         self.data = state["data"]
-        self._restore(state["extras"])
+        self._restore({name: a.copy() for name, a in state["extras"].items()})
         self._take_notes(state["notes"])
         self._attach()
 
@@ -99,7 +99,7 @@ class Manager(FixedParts):
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
         """Set what policies know, when the columns are as they were saved; O(n).
 
-        What is not among the extras is worked out.
+        The extras are kept; what is not among them is worked out.
         """
 
     def _notes(self) -> dict[str, Any]:

@@ -52,8 +52,8 @@ GROUPS = (
         Mutant("what was taken back counts as used", r"self\._n_used = n_before", "pass"),
         Mutant("what was taken back stays alive", r"= es \^ 1", "= es"),
         Mutant("others' indices are taken back", r"\) >= n_before:", ") >= 0:"),
-        Mutant("saving loses the retired", r"self\._n_retired = state.*", "pass"),
-        Mutant("saving loses free indices", r"self\._free\.push_many\(state.*\)", "pass"),
+        Mutant("saving loses the retired", r"self\._n_retired = n_retired", "pass"),
+        Mutant("saving loses free indices", r"self\._free\.push_many\(free\)", "pass"),
         Mutant("handles of other bits are loaded", r'if state\["bits"\] != bits:', "if False:"),
     ),
     module(

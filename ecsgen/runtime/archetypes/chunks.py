@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import CACHE_LINE, cells, items
+from ..columns.buffers import cells, items, unfilled
 from ..handles import EntityArray
 from ..reprs import count_text, list_text
 from .chunk_layout import ChunkColumns, ChunkLayout, ChunkPlace, RowCount
@@ -145,7 +145,7 @@ class ChunkPool:
             if chunk._layout is not layout:
                 chunk = self._kind(layout, chunk._buffer)
         else:
-            chunk = self._kind(layout, _chunk_buffer(self._size))
+            chunk = self._kind(layout, unfilled(self._size))
         self._taken += 1
         return chunk
 
@@ -157,10 +157,3 @@ class ChunkPool:
     def clear(self) -> None:
         """Give the memory of empty chunks back to the system."""
         self._free.clear()
-
-
-def _chunk_buffer(size: int) -> NDArray[np.uint8]:
-    """Return a buffer that starts on a cache line; its bytes are whatever they are."""
-    raw = np.empty(size + CACHE_LINE, np.uint8)
-    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
-    return raw[start : start + size]

@@ -66,6 +66,13 @@ def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
     return raw[start : start + size]
 
 
+def unfilled(size: int) -> NDArray[np.uint8]:
+    """Return a buffer that starts on a cache line; its bytes are whatever they are."""
+    raw = np.empty(size + CACHE_LINE, np.uint8)
+    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
+    return raw[start : start + size]
+
+
 def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
     """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
     start = column.before * capacity  # `offset`, without the time that a call takes

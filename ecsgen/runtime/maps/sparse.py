@@ -77,12 +77,11 @@ class Sparse(Mapped):
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
         super()._restore(extras)
         saved = extras.get("_map")
-        span = self._span() if saved is None else len(saved)
-        self._set_map(sparse_map(whole_rows(max(span, 1))))
-        if saved is None:
-            self._enter_firsts()
+        if saved is not None and len(saved):
+            self._set_map(saved)
         else:
-            self._sparse[:span] = saved
+            self._set_map(sparse_map(whole_rows(max(self._span(), 1))))
+            self._enter_firsts()
 
     def _start(self) -> None:
         super()._start()

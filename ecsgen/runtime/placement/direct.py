@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from operator import index
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,7 @@ class DirectRows(OwnedRows):
     """Rows with holes; `n` is the highest row in use + 1."""
 
     __slots__ = NO_SLOTS
+    _NUMBERS: ClassVar[tuple[str, ...]] = ("_count",)
     _count: int
 
     def _start(self) -> None:
@@ -67,7 +68,8 @@ class DirectRows(OwnedRows):
 
     def _restore(self) -> None:
         super()._restore()
-        self._count = int(np.count_nonzero(self._entity_column[: self._n]))
+        if self._n and not self._count:  # not everybody saves it
+            self._count = int(np.count_nonzero(self._entity_column[: self._n]))
 
 
 class Direct(One):

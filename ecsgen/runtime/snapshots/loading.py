@@ -23,7 +23,8 @@ class Loading:
     """Takes what a snapshot says into a new world.
 
     Columns lie in the bytes of `file` if it is given, and has them as buffers do, and else are
-    copied. What it says of maps is believed if `trusts_maps`; otherwise they are made anew.
+    copied. What it says of maps is believed if `trusts_maps`; otherwise they are made anew. If it
+    `is_mapped`, maps are its own pages, too.
     """
 
     def __init__(
@@ -32,11 +33,13 @@ class Loading:
         codecs: Codecs,
         file: SnapshotFile | None,
         trusts_maps: bool,
+        is_mapped: bool,
     ) -> None:
         self._saved = saved
         self._codecs = codecs
         self._file = file
         self._extras = ("_rng", "_map") if trusts_maps else ("_rng",)
+        self._is_mapped = is_mapped
 
     def fill(self, world: Any) -> None:
         """Let a world that is new be what was saved; O(n). SnapshotError for too many rows."""
@@ -77,16 +80,22 @@ class Loading:
             self._load_rows(f"{module}.{name}", module, part, numbers)
         manager._restore(
             {
-                name: self._saved.arrays[f"{module}.{name}"]
+                name: self._extra(f"{module}.{name}")
                 for name in self._extras
                 if f"{module}.{name}" in self._saved.arrays
             }
         )
         manager._take_notes(state)
 
+    def _extra(self, tensor: str) -> NDArray[Any]:
+        """Return an array that a manager may keep: a copy, but for mapped pages."""
+        cells = self._saved.arrays[tensor]
+        return cells if self._is_mapped else cells.copy()
+
     def _load_rows(self, prefix: str, module: str, rows: Rows, state: Document) -> None:
         for name in rows._saved_numbers():
-            setattr(rows, name, state[name[1:]])
+            if name[1:] in state:  # all have been checked to be there that must
+                setattr(rows, name, state[name[1:]])
         if not rows._lie_smallest(rows._held_rows(), self._pages(prefix, rows)):
             for number, column in enumerate(rows.LAYOUT):
                 cells = self._saved.arrays[f"{prefix}.{column.name}"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from .codecs import ATTRIBUTE
 from .evolution.chunks import plan_chunks
 from .evolution.fields import FieldMaker
 from .evolution.groups import plan_groups
@@ -75,7 +76,7 @@ class _Migration:
         self._arrays |= {
             name: array
             for name, array in names.saved.arrays.items()
-            if name.startswith("world.")
+            if name.startswith(ATTRIBUTE)
         }
         return Saved(names.saved.name, names.schema, self._state, self._arrays)
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import PAGE
+from ..columns.buffers import PAGE, unfilled
 from .documents import refuse
 from .header import (
     LENGTH_BYTES,
@@ -31,7 +31,6 @@ from .header import (
     parsed_header,
 )
 
-CACHE_LINE: Final = 64
 NAMELESS: Final = "<bytes>"
 
 
@@ -200,10 +199,7 @@ def _read_pieces(
     """Yield the rest of a file in pieces, each in memory of its own, and where each begins."""
     starts = [*_piece_starts(header), nbytes]
     for start, end in pairwise(starts):
-        # on a cache line, and not zeroed before
-        raw = np.empty(end - start + CACHE_LINE, np.uint8)
-        skipped = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
-        piece = raw[skipped : skipped + end - start].data
+        piece = unfilled(end - start).data
         _fill(piece, file, name)
         yield start, piece
 

@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
-    from ..snapshots.chunked import ChunkedRows
     from ..snapshots.codecs import Codec
+    from ..snapshots.contents import OtherRows
     from ..snapshots.tables import Snapshot
 
 
@@ -114,7 +114,7 @@ class SavedWorld:
         """Return what the package says of its schemas, in `_schema.py`."""
         raise NotImplementedError
 
-    def _chunked_rows(self) -> ChunkedRows | None:
+    def _chunked_rows(self) -> OtherRows | None:
         """Return the components that live in chunks, if there are any."""
         return None
 

@@ -7,7 +7,7 @@ snapshots; here that gets its names and places in the file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,8 +16,24 @@ from ..columns.rows import Rows
 from ..manager import Manager
 from .codecs import Codecs
 from .columns import object_parts
-from .saved import WORLD, Document, state_key
+from .saved import WORLD, Document, Saved, state_key
 from .writing import Part, Tensor, single
+
+
+class OtherRows(Protocol):
+    """Rows that are in no manager, but in chunks."""
+
+    def object_columns(self) -> list[str]:
+        """Return the fields that are Python objects: `weapon.model`."""
+
+    def state(self) -> Document:
+        """Return what is said of them in `state`."""
+
+    def parts(self, codecs: Codecs, /) -> Iterator[Part]:
+        """Return their tensors."""
+
+    def load(self, saved: Saved, codecs: Codecs, /) -> None:
+        """Take the rows of a snapshot in, where there are none; O(n)."""
 
 
 def managers_of(world: Any) -> dict[str, Manager]:

@@ -97,7 +97,11 @@ def load(
     _require_empty(world)
     known = _codecs_for(saved, codecs)
     Loading(
-        saved, known, file if is_same else None, trusts_maps=mmap and not verified
+        saved,
+        known,
+        file if is_same else None,
+        trusts_maps=mmap or verified,
+        is_mapped=mmap,
     ).fill(world)
     load_attributes(world, saved, known)
     return world

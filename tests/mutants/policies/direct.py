@@ -44,7 +44,6 @@ GROUPS = (
         Mutant("holes have owners", r"owners\[owners != NULL_ENTITY\]", "owners"),
         Mutant("the alive are collected", r"~alive", "alive"),
         Mutant("holes are collected", r" & \(owners != NULL_ENTITY\)", ""),
-        Mutant("saving loses the count", r'= \("_count",\)', "= ()"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("the end is one row too low", r"^( +)return end$", r"\1return end - 1"),
         Mutant("near rows are looked at one too high", r"if cells\[end - 1\]:", "if cells[end]:"),

@@ -75,7 +75,7 @@ GROUPS = (
             r"needed > self\._allocated",
             "needed - 1 > self._allocated",
         ),
-        Mutant("saving loses cold rows", r'self\._cold = state\["cold"\]', "pass"),
+        Mutant("saving loses cold rows", r'"cold": self\._cold', ""),
         Mutant("cold rows take no memory", r" \+ self\._cold\._nbytes\(\)", ""),
         Mutant("shrinking spares cold rows", r"self\._cold\._shrink\(\)", "pass"),
         Mutant(

@@ -28,7 +28,7 @@ GROUPS = (
         Mutant(
             "objects are lost when the buffer moves", r"column\[: self\._n\] = getattr\(.*", "pass"
         ),
-        Mutant("saving loses objects", r"getattr\(self, name\)\[: self\._n\] = column", "pass"),
+        Mutant("saving loses objects", r"column\[: self\._n\] = columns.*", "pass"),
         Mutant("objects stay in the old buffer", r"setattr\(self, name, column\)", "pass"),
     ),
 )

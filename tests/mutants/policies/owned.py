@@ -33,7 +33,7 @@ GROUPS = (
             r'self\._entities = state\["entities"\]',
             "self._entities = EntityManager()",
         ),
-        Mutant("the alive are collected", r"np\.flatnonzero\(~alive\)", "np.flatnonzero(alive)"),
+        Mutant("the alive are collected", r"\(~alive\)\.nonzero", "alive.nonzero"),
         Mutant("many are not checked", r"^        self\._admit_many\(handles\)", "        pass"),
         Mutant("many have no room", r"^        self\._make_room\(handles, .*", "        pass"),
     ),

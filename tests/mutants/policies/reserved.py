@@ -16,13 +16,13 @@ GROUPS = (
         Mutant("reserve takes any number", r"if rows > self\._allocated:", "if False:"),
         Mutant(
             "the whole reserve counts as memory",
-            r"self\._rows_of\(column\) for",
+            r"self\._held_cells\(c\.name\) for",
             "self._allocated for",
         ),
         Mutant(
             "generations of holes are given back",
-            r"self\._held_rows\(\) if .* else self\._n",
-            "self._n",
+            r"rows = self\._held_cells\(column\.name\)",
+            "rows = self._n",
         ),
     ),
     module(

@@ -25,10 +25,12 @@ GROUPS = (
             r"highest >= len\(self\._sparse\)",
             "highest > len(self._sparse)",
         ),
-        Mutant("the highest index is cut off", r"int\(owners\.max\(\)\) \+ 1", "int(owners.max())"),
+        Mutant(
+            "the highest index is cut off", r"(size = whole_rows\(max\(self\._span\(\))", r"\1 - 64"
+        ),
         Mutant("shrinking spares the map", r"if size < len\(self\._sparse\):", "if False:"),
         Mutant("the map takes no memory", r" \+ self\._sparse\.nbytes", ""),
-        Mutant("saving loses the map", r'state\["sparse"\]\.copy\(\)', "sparse_map(64)"),
+        Mutant("saving loses the map", r"self\._set_map\(saved\)", "self._set_map(sparse_map(64))"),
         Mutant("rows are lost when the map grows", r"new\[: len\(old\)\] = old", "pass"),
         Mutant("a map grows too little", r"index \+ 1\)\)", "index))"),
         Mutant("other owners are found", r"np\.putmask\(found, .*\)", "pass"),

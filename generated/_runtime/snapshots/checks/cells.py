@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cell_types import CellType
+from ..codecs import NOTHING
 from ..columns import LENGTHS
 from ..saved import Saved
 from .rows import cell_blocks
 
-_NOTHING: Final = -1
-"""The length of a cell that is None."""
 _ASCII: Final = 128
 
 
@@ -39,7 +38,7 @@ def check_cells(
 def check_lengths(saved: Saved, tensor: str) -> None:
     """Refuse lengths of encoded objects that do not make up their bytes; O(n)."""
     lengths, size = saved.arrays[tensor + LENGTHS], len(saved.arrays[tensor])
-    wrong = (lengths < _NOTHING) | (lengths > size)
+    wrong = (lengths < NOTHING) | (lengths > size)
     if wrong.any():
         cell = int(wrong.argmax())
         saved.refuse(f"{lengths[cell]} of {size} bytes", tensor + LENGTHS, cell)

@@ -39,6 +39,9 @@ def _check_direct(rows: CheckedRows, known: KnownEntities) -> None:
     owners: EntityArray = rows.column("entity")
     n = rows.n
     present = np.flatnonzero(owners)
+    count = rows.numbers.get("count", len(present))
+    if count != len(present):
+        rows.refuse(f"{len(present)} rows have owners, not {count}", "entity")
     if n and (not len(present) or int(present[-1]) != n - 1):
         rows.refuse("the last row has no owner", "entity", n - 1)
     misplaced = known.indices(owners[present]) != present

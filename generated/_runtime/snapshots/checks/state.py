@@ -59,6 +59,8 @@ def _check_manager(saved: Saved, component: Document) -> None:
     """Refuse numbers of a manager that are beyond others that they are a part of."""
     where = f"state.{state_key(component['module'])}"
     numbers = saved.state[state_key(component["module"])]
+    if type(numbers) is not dict:
+        _refuse(saved, where, "wanted an object")
     has_slots = component["ids"] and component["lookup"] != "direct"
     parts = {
         "peak": component["ids"],
@@ -68,8 +70,11 @@ def _check_manager(saved: Saved, component: Document) -> None:
         "n_cold": component["cold"] == "indirect",
         "oldest": component.get("ring"),
     }
-    keys = ["n", "version", *(k for k, has in parts.items() if has)]
-    _check_keys(saved, where, numbers, keys, _NOTES)
+    wanted = ["n", "version", *(k for k, has in parts.items() if has)]
+    known = _NOTES
+    if component["lookup"] == "direct":
+        known = (*_NOTES, "count")  # other writers leave it out
+    _check_keys(saved, where, numbers, wanted, known)
     _check_notes(saved, where, numbers)
 
     def check(name: str, lowest: int, highest: int) -> int:
@@ -87,6 +92,8 @@ def _check_manager(saved: Saved, component: Document) -> None:
         check("n_cold", 0, n)
     if parts["oldest"]:
         check("oldest", 0, NIL)
+    if "count" in numbers:
+        check("count", min(n, 1), n)
 
 
 def _check_notes(saved: Saved, where: str, notes: Document) -> None:
