@@ -9,7 +9,8 @@ from typing import Final
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import drawn
 from ecsgen.kernels.literals import Literal, settled
-from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, FUNCTIONS, UNARY
+from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, EXISTS, FUNCTIONS, UNARY
+from ecsgen.kernels.references import Reach, References
 from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError
@@ -30,8 +31,9 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
 class Typist:
     """Types the expressions of one kernel."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, reach: Reach) -> None:
         self._scope = scope
+        self._references = References(reach, scope, self.value)
 
     def value(self, node: ast.expr) -> Expression:
         """The typed tree of an expression; raises KernelError."""
@@ -109,6 +111,8 @@ class Typist:
         if not isinstance(node.func, ast.Name) or node.keywords:
             raise _unsupported(node, node)
         name = node.func.id
+        if name == EXISTS:
+            return self._references.exists(node)
         operands = [self.infer(argument) for argument in node.args]
         if name in DRAWS:
             return drawn(name, operands, node, self._scope.no_draws)
@@ -116,7 +120,7 @@ class Typist:
             _check_count(name, operands, 1, 1, node)
             return _converted(operands[0], name, node)
         if name not in FUNCTIONS:
-            hint = did_you_mean(name, (*FUNCTIONS, *DRAWS, *SCALARS))
+            hint = did_you_mean(name, (*FUNCTIONS, *DRAWS, *SCALARS, EXISTS))
             raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
         arity = FUNCTIONS[name].arity
         if name not in ("min", "max"):
@@ -129,10 +133,13 @@ class Typist:
         return reduce(lambda left, right: applied(name, [left, right], node), operands)
 
     def _attribute(self, node: ast.Attribute) -> Expression:
-        found = self._scope.member(node)
+        found = self._scope.member(node) or self._references.field(node)
         if found is not None:
             return found
         base = self.value(node.value)
+        referred = self._references.of_value(base, node)
+        if referred is not None:
+            return referred
         if node.attr not in AXES or len(base.type.shape) != 1:
             hint = "write [i, j]" if len(base.type.shape) > 1 else ""
             raise KernelError("E802", f"{base.type} has no element {quote(node.attr)}", node, hint)

@@ -112,6 +112,9 @@ DRAWS: Final = _table(
 )
 """Random numbers: written as calls, but no functions of what they are given."""
 
+EXISTS: Final = "exists"
+"""The function that tells whether a handle leads to something."""
+
 BINARY: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+",
     ast.Sub: "-",

@@ -22,9 +22,9 @@ CLASS_NAMES: Final = {
     """,
     "what their runtime defines": """
         BLOCK Blocks BoolField BytesField Cells Chance ChunkCells ColdRows Column Columns EnumField
-        FieldTable FloatField FrontColumns GENERATION_BITS HandleField INDEX_BITS INDEX_COUNT
-        INDEX_MASK IdArray IntField LAST_GENERATION LevelBlocks LevelField MIN_FREE Manager
-        ONE_GENERATION ObjectField ParentField Planned Rows SLOT_BITS TextField WORN_OUT
+        FieldTable FloatField FrontColumns GENERATION_BITS HANDLE_MASK HandleField INDEX_BITS
+        INDEX_COUNT INDEX_MASK IdArray IntField LAST_GENERATION LevelBlocks LevelField MIN_FREE
+        Manager ONE_GENERATION ObjectField ParentField Planned Rows SLOT_BITS TextField WORN_OUT
     """,
     "what their runtime defines for archetypes": """
         ArchetypeStore ArchetypeWorld ChunkBase ChunkBlocks ChunkColumns ChunkField RowCount
