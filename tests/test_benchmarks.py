@@ -28,6 +28,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "few.py": ("--rounds", "1"),
     "imports.py": ("--rounds", "1"),
     "one_at_a_time.py": ("--rows", "20", "--rounds", "1"),
+    "others.py": ("--rows", "100", "--rounds", "1", "--without", "numba"),
     "policies.py": CALLS,
     "programs.py": ("--sizes", "40", "--rounds", "1"),
     "snapshots.py": ("--rows", "100"),

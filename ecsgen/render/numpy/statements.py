@@ -60,7 +60,7 @@ class Statements:
                 self._assign(step, step.target)
             self._others.forget(step.target)
         if program.sends:
-            posts.end(self.emitter, self._bearer, "_where" if program.where is not None else "")
+            posts.end(self.emitter, self._bearer)
         lines = self.emitter.lines
         if program.steps and all(line.lstrip().startswith("#") for line in lines):
             self.emitter.write("pass")  # no step does anything, as in `x = x`
