@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import json
+import math
 import re
 from collections.abc import Callable
 from hashlib import sha256

@@ -17,6 +17,6 @@ class Spacing:
         field = next(one for one in component.fields if one.name == space.field)
         columns = tuple(f"_{column.name}_column" for column in field_columns(field))
         rows = "_n_active" if component.partition else "_n"
-        given = [space.field, columns, rows, space.wrap]
-        line = call("_SPACE: ClassVar = SpaceLayout", [literal(one) for one in given], 4)
+        given = [literal(one) for one in (space.field, columns, rows, space.wrap)]
+        line = call("_SPACE: ClassVar = SpaceLayout", given, 4)
         self.line = line.lstrip().replace("\n    ", "\n")

@@ -18,7 +18,6 @@ _MOST: Final = (1 << 63) - 1
 _ALL: Final = (1 << 64) - 1
 _NOTES: Final = ("seed", "calls")
 """What is said of kernels that draw random numbers, where it is not as at first."""
-_MANAGER_NOTES: Final = (*_NOTES, "wrap")
 
 
 def check_state(saved: Saved) -> None:
@@ -73,10 +72,9 @@ def _check_manager(saved: Saved, component: Document) -> None:
         "oldest": component.get("ring"),
     }
     wanted = ["n", "version", *(k for k, has in parts.items() if has)]
-    known: tuple[str, ...] = _MANAGER_NOTES
-    if component["lookup"] == "direct":
-        known = (*known, "count")  # other writers leave it out
-    _check_keys(saved, where, numbers, wanted, known)
+    # Other writers may leave `count` out.
+    optional = ("count",) if component["lookup"] == "direct" else ()
+    _check_keys(saved, where, numbers, wanted, (*_NOTES, "wrap", *optional))
     _check_notes(saved, where, numbers)
     if "wrap" in numbers:
         _check_wrap(saved, f"{where}.wrap", numbers["wrap"])

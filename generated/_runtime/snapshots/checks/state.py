@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import Any, Final, NoReturn
 
 from ...convert.arrays import shown
@@ -18,7 +17,6 @@ _MOST: Final = (1 << 63) - 1
 _ALL: Final = (1 << 64) - 1
 _NOTES: Final = ("seed", "calls")
 """What is said of kernels that draw random numbers, where it is not as at first."""
-_MANAGER_NOTES: Final = (*_NOTES, "wrap")
 
 
 def check_state(saved: Saved) -> None:
@@ -73,13 +71,10 @@ def _check_manager(saved: Saved, component: Document) -> None:
         "oldest": component.get("ring"),
     }
     wanted = ["n", "version", *(k for k, has in parts.items() if has)]
-    known: tuple[str, ...] = _MANAGER_NOTES
-    if component["lookup"] == "direct":
-        known = (*known, "count")  # other writers leave it out
-    _check_keys(saved, where, numbers, wanted, known)
+    # Other writers may leave `count` out.
+    optional = ("count",) if component["lookup"] == "direct" else ()
+    _check_keys(saved, where, numbers, wanted, (*_NOTES, *optional))
     _check_notes(saved, where, numbers)
-    if "wrap" in numbers:
-        _check_wrap(saved, f"{where}.wrap", numbers["wrap"])
 
     def check(name: str, lowest: int, highest: int) -> int:
         return _check_number(saved, where, numbers, name, lowest, highest)
@@ -109,15 +104,6 @@ def _check_notes(saved: Saved, where: str, notes: Document) -> None:
         _refuse(saved, f"{where}.calls", "wanted an object")
     for kernel in calls:
         _check_number(saved, f"{where}.calls", calls, kernel, 0, _MOST)
-
-
-def _check_wrap(saved: Saved, where: str, wrap: Any) -> None:
-    """Refuse sizes of axes that no space has."""
-    if type(wrap) is not list or not 2 <= len(wrap) <= 3:
-        _refuse(saved, where, "wanted a list of two or three sizes")
-    for size in wrap:
-        if type(size) is not float or not 0 <= size < inf:
-            _refuse(saved, where, f"{shown(size)}, wanted finite floats from 0")
 
 
 def _check_tables(saved: Saved, archetypes: Any, chunked: list[str]) -> None:
