@@ -194,10 +194,11 @@ CODES: Final[dict[str, Code]] = {
         "in archetypes, or none does.",
     ),
     "E513": Code(
-        "removed name in use",
+        "removed name in use, or bad space",
         "A name in `removed` stays taken: what was saved under it would become part of something "
         "new. Give the new one another name; or if it is the old one after all, take the name off "
-        "the list.",
+        "the list. A `space` names a field of the component that is f32 or f64, of shape [2] or "
+        "[3], and that all rows have; `wrap` has a finite number from 0 for each axis.",
     ),
     "E514": Code(
         "former name of something else",

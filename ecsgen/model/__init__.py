@@ -103,6 +103,14 @@ class Reduction:
 
 
 @dataclass(frozen=True, slots=True)
+class Space:
+    """Which field has the places of rows, and the size of each axis, 0 where it is open."""
+
+    field: str
+    wrap: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Component:
     """One component with the policies that its schema asks for."""
 
@@ -122,6 +130,7 @@ class Component:
     reserve: int = 0  # rows of `growth: {reserve: N}`, rounded up to 64s; 0 means doubling
     ring: int = 0  # how many instances there may be; 0 means any number
     capacity: int = 0
+    space: Space | None = None
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     queried: bool = False  # a query of the world tells where its instances are

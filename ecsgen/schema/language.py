@@ -141,6 +141,19 @@ class GrowthSpec(Strict):
     )
 
 
+class SpaceSpec(Strict):
+    """Where rows are, so that others near them are found."""
+
+    field: Text = Field(
+        description="The field with the places: f32 or f64 of shape `[2]` or `[3]`."
+    )
+    wrap: list[float] | None = Field(
+        default=None,
+        description="The size of each axis of a space that goes around; 0: open along that axis. "
+        "Without it all are open.",
+    )
+
+
 PartitionForm: TypeAlias = Annotated[
     Annotated[PartitionSpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
     Discriminator(form),
@@ -225,6 +238,11 @@ class ComponentSpec(Strict):
         "removal does. More at once than that: `CapacityError`.",
     )
     capacity: Rows = Field(default=0, description="Rows allocated at construction.")
+    space: SpaceSpec | None = Field(
+        default=None,
+        description="The field with the places of rows: `near` finds the rows around points, and "
+        "kernels with `near` see those around each row.",
+    )
     kernels: dict[str, KernelSpec] = Field(
         default={}, description="Name → kernel: a method that changes every row."
     )
