@@ -125,12 +125,22 @@ typedef struct {
     Py_ssize_t managers;          /* a slot */
 } World;
 
+/* A class of proxies: objects that stand for one row each. */
+typedef struct {
+    PyObject_HEAD
+    Plan plan;
+    Component *component;                   /* of the manager whose rows they are */
+    PyTypeObject *rows_kind;                /* of what iterates over them */
+    int finds;                              /* whether rows are found again by their entities */
+    Py_ssize_t manager, owner, row, version; /* slots */
+} Proxy;
+
 /* A generated method with a function in C before it. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *wrapped; /* the generated method */
-    PyObject *plan;    /* a Component, Entities or World */
+    PyObject *plan;    /* a Component, Entities, World or Proxy */
     Py_ssize_t field;
     PyObject *weak;
 } Method;
@@ -150,6 +160,7 @@ typedef struct {
 extern const Function manager_functions[];
 extern const Function entity_functions[];
 extern const Function world_functions[];
+extern const Function proxy_functions[];
 
 int guard_holds_slowly(Guard *guard, PyTypeObject *type);
 

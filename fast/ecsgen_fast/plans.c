@@ -341,3 +341,26 @@ read_world(World *plan, PyObject *spec)
     }
     return PyErr_Occurred() ? -1 : 0;
 }
+
+/* ---- proxies -------------------------------------------------------------------------------- */
+
+static const Place proxy_slots[] = {
+    AT(Proxy, manager), AT(Proxy, owner), AT(Proxy, row), AT(Proxy, version), {NULL, 0},
+};
+
+int
+read_proxy(Proxy *plan, PyObject *spec)
+{
+    if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, proxy_slots) < 0) {
+        return -1;
+    }
+    plan->component = (Component *)item(spec, "component");
+    plan->rows_kind = (PyTypeObject *)typed_item(spec, "rows_kind", &PyType_Type);
+    PyObject *finds = item(spec, "finds");
+    plan->finds = finds == Py_True;
+    if (!PyErr_Occurred() && (plan->manager == ABSENT || plan->owner == ABSENT ||
+                              plan->row == ABSENT || plan->version == ABSENT)) {
+        PyErr_SetString(PyExc_KeyError, "a slot that all proxies have");
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
