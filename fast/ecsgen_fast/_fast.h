@@ -102,6 +102,8 @@ typedef struct {
     uint64_t index_mask;
     int is_direct, is_many; /* lookup: direct; instances: many */
     int starts_active;      /* whether new rows of a partition are active */
+    int releases_children;  /* whether children of rows that go become roots */
+    PyObject *above;        /* the argument of `create` that names a parent, or NULL */
     int is_anchored;        /* whether `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
     Column *columns;
@@ -114,6 +116,7 @@ typedef struct {
     Py_ssize_t anchor, n, version, allocated, count, grouped, active, peak, slots, first_generation;
     /* columns, by number */
     Py_ssize_t anchor_column, entity, next, previous, id_slot, id_row, id_generation;
+    Py_ssize_t parent, first_child, next_sibling, previous_sibling;
 } Component;
 
 typedef struct {

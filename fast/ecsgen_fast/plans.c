@@ -160,7 +160,8 @@ static const Place component_slots[] = {
 static const Place component_columns[] = {
     AT(Component, anchor_column), AT(Component, entity), AT(Component, next),
     AT(Component, previous),      AT(Component, id_slot), AT(Component, id_row),
-    AT(Component, id_generation), {NULL, 0},
+    AT(Component, id_generation), AT(Component, parent), AT(Component, first_child),
+    AT(Component, next_sibling),  AT(Component, previous_sibling), {NULL, 0},
 };
 
 static int
@@ -309,6 +310,8 @@ read_component(Component *plan, PyObject *spec)
     PyObject *is_many = item(spec, "is_many");
     PyObject *starts_active = item(spec, "starts_active");
     PyObject *callbacks = item(spec, "callbacks");
+    PyObject *releases_children = item(spec, "releases_children");
+    PyObject *above = item(spec, "above");
     if (PyErr_Occurred()) {
         return -1;
     }
@@ -318,6 +321,8 @@ read_component(Component *plan, PyObject *spec)
     plan->is_direct = is_direct == Py_True;
     plan->is_many = is_many == Py_True;
     plan->starts_active = starts_active == Py_True;
+    plan->releases_children = releases_children == Py_True;
+    plan->above = above == Py_None ? NULL : above;
     plan->is_anchored = plan->entity != ABSENT && plan->anchor_column == plan->entity;
     return 0;
 }

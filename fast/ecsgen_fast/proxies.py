@@ -64,6 +64,7 @@ def install_proxy(kind: Kind) -> None:
             and uses_only(made, [*_GET, "_owner", "Entity", *names.split()])
         ):
             setattr(manager, name, Method(plan, method, function))
+    _finder(manager).plan.seal()  # these may be among what others rely on
 
 
 def _manager_of(kind: Kind) -> Kind | None:
@@ -72,9 +73,14 @@ def _manager_of(kind: Kind) -> Kind | None:
     return vars(sys.modules[kind.__module__]).get(name)
 
 
+def _finder(manager: Kind) -> Any:
+    """Return the method that finds the row of an entity, or of an id."""
+    return static(manager, "lookup") or static(manager, "resolve")
+
+
 def _plan(kind: Kind, manager: Kind) -> Proxy | None:
     """Return the plan of a class of proxies; None if its manager has none."""
-    finder = static(manager, "lookup") or static(manager, "resolve")
+    finder = _finder(manager)
     if not isinstance(finder, Method):
         return None
     return Proxy(
