@@ -29,6 +29,10 @@ FIELDS: dict[str, dict[str, Any]] = {
     "limb": {"joint": 3},
     "seat": {"row_number": (4, 5)},
     "terrain": {"height": 1.5},
+    "branch": {"width": 1.25},
+    "twig": {"leaf_count": 3},
+    "nest": {"egg_count": 4},
+    "bud": {"colour": (1, 2, 3)},
     "drawing": {"layer": 9},
     "shadow": {"length": 0.25},
 }
@@ -80,11 +84,20 @@ class Yard:
         name, entity = self.random.choice(list(FIELDS)), self.entity()
         manager = getattr(self.world, name)
         if self.random.random() < 0.7:
-            return manager.create(entity, **self.fields(name))
+            return manager.create(entity, **self.fields(name), **self.parent(manager))
         field, value = self.random.choice(list(FIELDS[name].items()))
         before = getattr(manager, f"{field}_of")(entity)
         getattr(manager, f"set_{field}_of")(entity, value)
         return before, getattr(manager, f"{field}_of")(entity), manager.has(entity)
+
+    def parent(self, manager: Any) -> dict[str, Any]:
+        """Choose a parent for a new row, if rows have parents."""
+        if not hasattr(manager, "set_parent") or self.random.random() < 0.3:
+            return {}
+        odd: tuple[Any, ...] = (None, -1, 2**40, "x", int(self.package.NIL), np.uint32(0), True)
+        if self.random.random() < 0.1:
+            return {"parent": self.random.choice(odd)}
+        return {"parent": self.random.randrange(len(manager) + 1)}
 
     def lose(self) -> Any:
         """Take an entity's row, or one by its number or id."""
@@ -194,7 +207,7 @@ def calls_of(call: Callable[[], Any]) -> list[str]:
     return found
 
 
-CALLBACK = ("plot", "ward", "plan", "limb", "seat", "terrain", "drawing")
+CALLBACK = ("plot", "ward", "plan", "limb", "seat", "terrain", "branch", "drawing")
 
 
 @pytest.mark.parametrize("name", CALLBACK)
@@ -220,6 +233,36 @@ def test_entities_take_along_what_they_have(packages: Packages, name: str) -> No
     world.entities.on_destroy(lambda dead: told.append(dead.tolist()))
     world.entities.destroy(entities[3])
     assert (told, manager.has(entities[3]), manager.has(entities[4])) == ([entities[3:4]], 0, 1)
+
+
+FAMILIES = ("branch", "twig", "nest", "bud")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_children_come_and_go(packages: Packages, name: str) -> None:
+    """In C as long as whoever goes has no children that go as well."""
+    states = []
+    for package in packages:
+        yard = Yard(package, 0)
+        manager = getattr(yard.world, name)
+        manager.reserve(40)
+        yard.entities = yard.world.entities.create_many(30).tolist()
+        for place, entity in enumerate(yard.entities):
+            above = {"parent": (place - 1) // 3} if place else {}
+            made = partial(manager.create, entity, **FIELDS[name], **above)
+            assert package is not packages[0] or calls_of(made) == []
+            made() if package is not packages[0] else None
+        for entity in yard.entities[:9:-1]:
+            gone = partial(manager.remove, entity)
+            assert package is not packages[0] or calls_of(gone) == []
+            gone() if package is not packages[0] else None
+            family = manager.data._family()
+            states.append([column[: manager.data._n].tolist() for column in family])
+        manager.remove(yard.entities[0])
+        states.append([len(manager), manager.version, sorted(yard.state())])
+        states.append([yard.world.collect(), yard.state()])
+    half = len(states) // 2
+    assert states[:half] == states[half:]
 
 
 def test_entities_join_a_group(packages: Packages) -> None:

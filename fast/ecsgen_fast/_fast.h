@@ -102,6 +102,8 @@ typedef struct {
     uint64_t index_mask;
     int is_direct, is_many; /* lookup: direct; instances: many */
     int starts_active;      /* whether new rows of a partition are active */
+    int releases_children;  /* whether children of rows that go become roots */
+    PyObject *above;        /* the argument of `create` that names a parent, or NULL */
     int is_anchored;        /* whether `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
     Column *columns;
@@ -114,6 +116,7 @@ typedef struct {
     Py_ssize_t anchor, n, version, allocated, count, grouped, active, peak, slots, first_generation;
     /* columns, by number */
     Py_ssize_t anchor_column, entity, next, previous, id_slot, id_row, id_generation;
+    Py_ssize_t parent, first_child, next_sibling, previous_sibling;
 } Component;
 
 typedef struct {
@@ -125,12 +128,22 @@ typedef struct {
     Py_ssize_t managers;          /* a slot */
 } World;
 
+/* A class of proxies: objects that stand for one row each. */
+typedef struct {
+    PyObject_HEAD
+    Plan plan;
+    Component *component;                   /* of the manager whose rows they are */
+    PyTypeObject *rows_kind;                /* of what iterates over them */
+    int finds;                              /* whether rows are found again by their entities */
+    Py_ssize_t manager, owner, row, version; /* slots */
+} Proxy;
+
 /* A generated method with a function in C before it. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *wrapped; /* the generated method */
-    PyObject *plan;    /* a Component, Entities or World */
+    PyObject *plan;    /* a Component, Entities, World or Proxy */
     Py_ssize_t field;
     PyObject *weak;
 } Method;
@@ -150,6 +163,7 @@ typedef struct {
 extern const Function manager_functions[];
 extern const Function entity_functions[];
 extern const Function world_functions[];
+extern const Function proxy_functions[];
 
 int guard_holds_slowly(Guard *guard, PyTypeObject *type);
 

@@ -28,6 +28,7 @@ from .known import (
     static,
     uses_only,
 )
+from .proxies import install_proxy
 from .spec import component_spec, constants, names_in, part_of, row_classes, slots_of
 
 Chosen = dict[str, tuple[FunctionType, str, int]]
@@ -36,7 +37,9 @@ Chosen = dict[str, tuple[FunctionType, str, int]]
 
 def install_methods(kind: Kind) -> None:
     """Put functions in C before the methods that they know."""
-    if hasattr(kind, "LAYOUT"):
+    if hasattr(kind, "_copied"):
+        install_proxy(kind)
+    elif hasattr(kind, "LAYOUT"):
         _install_component(kind)
     elif hasattr(kind, "MANAGERS"):
         _install_world(kind)
@@ -246,7 +249,7 @@ def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
     todo = {
         name for method, _, _ in chosen.values() for name in method.__code__.co_names
     }
-    todo |= {"create"} & chosen.keys()  # worlds call it
+    todo |= {"create", "require"} & chosen.keys()  # worlds and proxies call them
     while todo:
         name = todo.pop()
         value = static(kind, name)

@@ -41,6 +41,8 @@ CREATE: Final = _names(f"""
     _n_active _move Instance
     NULL_ENTITY _count _destroy_row
     pack_into
+    _below _attached rows _parent_cells _first_child_cells _next_sibling_cells
+    _previous_sibling_cells
     """)
 DESTROY_ROW: Final = _names("""
     data _n _version _break BaseException _entity_cells NIL INDEX_MASK Instance
@@ -51,6 +53,7 @@ DESTROY_ROW: Final = _names("""
     _id_slot_cells _id_row_cells _give_slot
     _n_active
     _end_below _count NULL_ENTITY
+    _leave_parent _relink_family _release_children _destroy_rows np array
     """)
 
 INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (

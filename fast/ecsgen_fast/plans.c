@@ -160,7 +160,8 @@ static const Place component_slots[] = {
 static const Place component_columns[] = {
     AT(Component, anchor_column), AT(Component, entity), AT(Component, next),
     AT(Component, previous),      AT(Component, id_slot), AT(Component, id_row),
-    AT(Component, id_generation), {NULL, 0},
+    AT(Component, id_generation), AT(Component, parent), AT(Component, first_child),
+    AT(Component, next_sibling),  AT(Component, previous_sibling), {NULL, 0},
 };
 
 static int
@@ -309,6 +310,8 @@ read_component(Component *plan, PyObject *spec)
     PyObject *is_many = item(spec, "is_many");
     PyObject *starts_active = item(spec, "starts_active");
     PyObject *callbacks = item(spec, "callbacks");
+    PyObject *releases_children = item(spec, "releases_children");
+    PyObject *above = item(spec, "above");
     if (PyErr_Occurred()) {
         return -1;
     }
@@ -318,6 +321,8 @@ read_component(Component *plan, PyObject *spec)
     plan->is_direct = is_direct == Py_True;
     plan->is_many = is_many == Py_True;
     plan->starts_active = starts_active == Py_True;
+    plan->releases_children = releases_children == Py_True;
+    plan->above = above == Py_None ? NULL : above;
     plan->is_anchored = plan->entity != ABSENT && plan->anchor_column == plan->entity;
     return 0;
 }
@@ -338,6 +343,29 @@ read_world(World *plan, PyObject *spec)
     plan->array = item(spec, "array");
     if (plan->managers == ABSENT && !PyErr_Occurred()) {
         PyErr_SetString(PyExc_KeyError, "managers");
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* ---- proxies -------------------------------------------------------------------------------- */
+
+static const Place proxy_slots[] = {
+    AT(Proxy, manager), AT(Proxy, owner), AT(Proxy, row), AT(Proxy, version), {NULL, 0},
+};
+
+int
+read_proxy(Proxy *plan, PyObject *spec)
+{
+    if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, proxy_slots) < 0) {
+        return -1;
+    }
+    plan->component = (Component *)item(spec, "component");
+    plan->rows_kind = (PyTypeObject *)typed_item(spec, "rows_kind", &PyType_Type);
+    PyObject *finds = item(spec, "finds");
+    plan->finds = finds == Py_True;
+    if (!PyErr_Occurred() && (plan->manager == ABSENT || plan->owner == ABSENT ||
+                              plan->row == ABSENT || plan->version == ABSENT)) {
+        PyErr_SetString(PyExc_KeyError, "a slot that all proxies have");
     }
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -134,7 +134,7 @@ plan_spawn(Spawn *it)
     int planned = 0, entered = 0;
     while (done > 0 && planned < it->count) {
         done = plan_creation(&it->creations[planned], it->plans[planned], it->managers[planned],
-                             &it->rows[planned], it->entity.entity,
+                             &it->rows[planned], it->entity.entity, NIL,
                              how_it_comes(it, planned), NULL);
         planned += done > 0;
     }
