@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
@@ -38,7 +39,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 def found(starts: NDArray[Any], members: NDArray[Any]) -> list[list[int]]:
     """Lists as `neighbours` has them."""
-    pairs = zip(starts[:-1], starts[1:], strict=True)
+    pairs = pairwise(starts.tolist())
     return [members[start:end].tolist() for start, end in pairs]
 
 

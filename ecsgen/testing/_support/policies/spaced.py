@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Cases(base.Cases):
         expected = neighbours(space, some, places, self.seen(source, m))
         starts, rows = m.near(some, radius)
         assert (starts.dtype, rows.dtype) == (np.intp, np.intp)
-        pairs = zip(starts[:-1], starts[1:], strict=True)
+        pairs = pairwise(starts.tolist())
         assert [rows[start:end].tolist() for start, end in pairs] == expected
 
     def test_who_is_near(self) -> None:
