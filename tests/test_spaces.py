@@ -117,7 +117,7 @@ def test_a_few_far_apart_take_no_room() -> None:
     """The work goes by the places, not by the cells between them."""
     places = np.array([[0, 1e9, -1e9, 1e15, 0.5], [0, 1e9, 1e9, -1e15, 0]], "f8")
     made = Search(places, places, 1.0, (0.0, 0.0), is_one=True)
-    starts, members = made.neighbours()
+    _, members = made.neighbours()
     assert members.tolist() == [4, 0]
     places = np.array([[0.5, 5e8, 1e9 - 0.2], [0, 0, 0], [0, 1e9, 0]], "f8")
     made = Search(places, places, 1.0, (1e9, 0.0, 1e9), is_one=True)
