@@ -279,6 +279,14 @@ CODES: Final[dict[str, Code]] = {
         "A number takes the type of what it meets, so it must be a value of that type. For `hp: "
         "u8`, not `hp + 300` but `i32(hp) + 300`; not `-1 * hp` but `-hp`, which wraps.",
     ),
+    "E810": Code(
+        "reference that leads nowhere",
+        "`entity.Component.field` is a field of the row that an entity has in a component, "
+        "`id.field` of the row with an id. A component's kernel refers to rows of its own "
+        "component; what leads to others is a kernel of the world. Nothing leads to components in "
+        "archetypes; kernels over chunks, kernels that read `parent` and reductions refer to "
+        "nothing.",
+    ),
     "E812": Code(
         "no random number here",
         "Random numbers belong to a row, which is told from others by its entity, with "

@@ -63,7 +63,7 @@ class Scope:
         if name in self.arguments:
             return self.arguments[name]
         if name in self.fields:
-            return self._value(self.fields[name], OWN, node)
+            return self.value_of(self.fields[name], OWN, node)
         if name == ENTITY and self.bearer is not None:
             return FieldValue(HANDLE, ENTITY, self.bearer)
         if name not in self.later and OWN not in self.may_lack:
@@ -137,9 +137,10 @@ class Scope:
                 raise follows(node)
             hint = did_you_mean(node.attr, fields)
             raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
-        return self._value(fields[node.attr], owner, node)
+        return self.value_of(fields[node.attr], owner, node)
 
-    def _value(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+    def value_of(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+        """The value of a field of some rows; KernelError where kernels cannot read it."""
         type_ = value_type(field.type)
         if type_ is None:
             message = f"a kernel cannot use {quote(field.name)}: it is of type {field.type.text}"

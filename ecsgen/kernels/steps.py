@@ -9,6 +9,7 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.expressions import Typist, element_type, indices
 from ecsgen.kernels.literals import Literal, settled
 from ecsgen.kernels.operations import BINARY
+from ecsgen.kernels.references import Reach
 from ecsgen.kernels.rules import Operand, applied, cast, typed
 from ecsgen.kernels.scope import LINKS, Scope, follows
 from ecsgen.kernels.syntax import Assignment, KernelError
@@ -42,9 +43,9 @@ def names_read(step: Assignment) -> Iterator[str]:
     return (node.id for node in ast.walk(step.value) if isinstance(node, ast.Name))
 
 
-def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
+def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
-    typist = Typist(scope)
+    typist = Typist(scope, reach)
     node = target_of(step)
     if isinstance(node, ast.Name) and node.id in scope.wrong:
         typist.value(step.value)  # may be wrong in its own right

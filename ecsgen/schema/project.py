@@ -87,7 +87,9 @@ def _in_world(component: Component, world: World) -> Component:
 def _joined(component: Component, world: World) -> tuple[str, ...]:
     """The columns that kernels of the world use: fields, and what the manager keeps."""
     programs = [kernel.program for kernel in world.kernels]
-    used = {name for program in programs for name in (*program.reads, *program.writes)}
+    used = {
+        name for program in programs for name in (*program.reads, *program.writes, *program.refers)
+    }
     used |= {program.who.text for program in programs if program.who is not None}
     names = (*KEPT_FIELDS, *(field.name for field in component.fields))
     return tuple(name for name in names if f"{component.name}.{name}" in used)

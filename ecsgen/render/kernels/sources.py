@@ -21,6 +21,8 @@ class Source:
     name: str
     components: Mapping[str, Component]
     """Those whose fields a kernel sees, by name."""
+    others: Mapping[str, Component] = field(default_factory=dict, kw_only=True)
+    """Those to whose rows it may refer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,15 +178,17 @@ def source_of(
     see."""
     for group, members in world.groups:
         if group == name:
-            return GroupSource(name, {member: components[member] for member in members})
+            seen = {member: components[member] for member in members}
+            return GroupSource(name, seen, others=components)
     if name in components:
-        return RowsSource(name, {name: components[name]})
+        return RowsSource(name, {name: components[name]}, others=components)
     query = next(query for query in world.queries if query.name == name)
     seen = {member: components[member] for member in query.all}
     if query.chunked:
         order = sorted(world.archetypes)
         return ChunkSource(name, seen, {member: order.index(member) for member in query.all})
-    return QuerySource(name, seen, {member: k for k, member in enumerate(query.all)})
+    places = {member: place for place, member in enumerate(query.all)}
+    return QuerySource(name, seen, places, others=components)
 
 
 def first_column(component: Component, field: Field) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ecsgen.model import Kernel, World
 from ecsgen.model.programs import FieldValue, Local
 from ecsgen.render.calls import call, collection
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.sources import JoinedSource, Source, all_fields
 from ecsgen.render.numpy.method import KernelMethod
@@ -20,6 +21,9 @@ class WorldMethod(KernelMethod):
     def __init__(self, world: World, kernel: Kernel, source: Source) -> None:
         self.source = source
         super().__init__(all_fields(world, source.components.values()), kernel)
+
+    def _managers(self) -> OtherManagers:
+        return OtherManagers(self.source.others, True)
 
     def _seen(self) -> Views:
         targets = [step.target for step in self._program.steps]

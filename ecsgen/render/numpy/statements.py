@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ecsgen.model.programs import ID_SLOT, Element, Expression, FieldValue, Local, Program, Step
+from ecsgen.render.kernels.finding import NO_MANAGERS, OtherManagers
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.expressions import Emitter
+from ecsgen.render.numpy.referred import OtherCells
 from ecsgen.render.numpy.values import Layout, Slot, Value
 from ecsgen.render.numpy.views import Views
 from ecsgen.render.quoting import comment_text
@@ -20,11 +22,13 @@ class Statements:
         arguments: dict[str, str],
         indent: int,
         where: str = "",  # as the schema has it
+        managers: OtherManagers = NO_MANAGERS,
     ) -> None:
         self._program = program
         self._views = views
         self._written = {step.target for step in program.steps}
-        self.emitter = Emitter(self._view, arguments, COMPOSED, indent)
+        self._others = OtherCells(managers, program)
+        self.emitter = Emitter(self._view, arguments, COMPOSED, self._others, indent)
         self.read: dict[FieldValue, None] = {}
         if program.who is not None:
             self._stem(program.who)
@@ -38,6 +42,7 @@ class Statements:
                 self._set_local(step.target, step.value)
             else:
                 self._assign(step, step.target)
+            self._others.forget(step.target)
         lines = self.emitter.lines
         if program.steps and all(line.lstrip().startswith("#") for line in lines):
             self.emitter.write("pass")  # no step does anything, as in `x = x`

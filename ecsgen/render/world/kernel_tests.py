@@ -99,12 +99,13 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
 
 
 def steps_cases(project: Project) -> tuple[StepsCase, ...]:
-    """Return the kernels over rows of managers, with the components concerned."""
+    """Return the kernels over rows of managers that see these alone, with their components."""
     members = _members(project)
     by_name = {component.name: component for component in project.components}
     return tuple(
         StepsCase(kernel, {name: by_name[name] for name in members[kernel.over]})
         for kernel in checkable_kernels(project, chunked=False)
+        if not kernel.program.sees_others
     )
 
 
