@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
@@ -38,8 +39,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 def found(starts: NDArray[Any], members: NDArray[Any]) -> list[list[int]]:
     """Lists as `neighbours` has them."""
-    pairs = zip(starts[:-1], starts[1:], strict=True)
-    return [members[start:end].tolist() for start, end in pairs]
+    return [members[start:end].tolist() for start, end in pairwise(starts)]
 
 
 @settings(max_examples=200, deadline=None)
@@ -116,7 +116,7 @@ def test_a_few_far_apart_take_no_room() -> None:
     """The work goes by the places, not by the cells between them."""
     places = np.array([[0, 1e9, -1e9, 1e15, 0.5], [0, 1e9, 1e9, -1e15, 0]], "f8")
     made = Search(places, places, 1.0, (0.0, 0.0), is_one=True)
-    starts, members = made.neighbours()
+    _, members = made.neighbours()
     assert members.tolist() == [4, 0]
     places = np.array([[0.5, 5e8, 1e9 - 0.2], [0, 0, 0], [0, 1e9, 0]], "f8")
     made = Search(places, places, 1.0, (1e9, 0.0, 1e9), is_one=True)

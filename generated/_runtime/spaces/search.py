@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from .cells import CellOrder, Places, grid_of, numbered, runs_around, sorted_cells
+from .cells import Places, grid_of, numbered, runs_around, sorted_cells
 
 _CANDIDATES: Final = 1 << 15
 """Pairs that are looked at together, so that they stay in the cache."""
