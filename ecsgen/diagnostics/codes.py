@@ -173,7 +173,10 @@ CODES: Final[dict[str, Code]] = {
         "Bundles, queries, groups and archetypes are about the components of entities, so they "
         "take none with `owner: none`.",
     ),
-    "E508": Code("unknown group or query", "A world kernel runs over a group or a query."),
+    "E508": Code(
+        "unknown group, query or component",
+        "A world kernel runs over a group, a query or a component with a manager.",
+    ),
     "E509": Code("named twice", "The same name stands twice where once is enough."),
     "E510": Code(
         "query without components",

@@ -187,7 +187,7 @@ def _constant(node: ast.Constant) -> Operand:
 
 def _converted(operand: Operand, scalar: str, node: ast.AST) -> Expression:
     if not isinstance(operand, Literal):
-        if operand.type.kind and not operand.type.kind[0].isupper():
+        if operand.type.is_handle:
             raise KernelError("E803", f"{operand.type} is a handle, not a number", node)
         return cast(operand, scalar)
     whole = isinstance(operand.value, int) or scalar in FLOATS

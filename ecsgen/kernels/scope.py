@@ -11,7 +11,17 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model import Base, Component, Enum, Field, FieldType
-from ecsgen.model.programs import OWN, PARENT, Argument, Constant, Expression, FieldValue, Local
+from ecsgen.model.programs import (
+    ENTITY,
+    HANDLE,
+    OWN,
+    PARENT,
+    Argument,
+    Constant,
+    Expression,
+    FieldValue,
+    Local,
+)
 from ecsgen.model.types import Type
 
 NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
@@ -35,6 +45,7 @@ class Scope:
     has_parent: bool = False
     is_reduction: bool = False
     no_draws: NoDraws | None = None
+    bearer: str | None = None  # the component whose owner is the row's `entity`; None without one
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
     wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well
@@ -51,6 +62,8 @@ class Scope:
             return self.arguments[name]
         if name in self.fields:
             return self._value(self.fields[name], OWN, node)
+        if name == ENTITY and self.bearer is not None:
+            return FieldValue(HANDLE, ENTITY, self.bearer)
         raise self.unknown(node)
 
     def unknown(self, node: ast.Name) -> KernelError:

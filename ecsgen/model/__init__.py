@@ -134,7 +134,7 @@ class Component:
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     queried: bool = False  # a query of the world tells where its instances are
-    joined: tuple[str, ...] = ()  # the fields that kernels of the world use
+    joined: tuple[str, ...] = ()  # the columns that kernels of the world use
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
     chunk: int = 0  # bytes of the archetype chunks that its rows live in; 0 with a manager

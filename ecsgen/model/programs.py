@@ -19,6 +19,10 @@ OWN, PARENT = "", "parent"
 """Whose field is meant, if it is not that of a component that a world kernel names."""
 
 
+HANDLE: Final = Type("u64", (), "entity")
+"""The type of entities."""
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     """A literal, as written: rounding it to the type is up to whoever prints it."""

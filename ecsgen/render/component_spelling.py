@@ -98,7 +98,7 @@ class ComponentSpelling:
         component = self.component
         types = (field.type for field in component.fields)
         used = {kind.target for kind in types if kind.base is Base.ENUM}
-        used |= {a.type.kind for kernel in component.kernels for a in kernel.program.arguments}
+        used |= {a.type.enum for kernel in component.kernels for a in kernel.program.arguments}
         return sorted(used - {""})
 
     @property

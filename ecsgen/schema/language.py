@@ -47,7 +47,9 @@ class FieldSpec(Strict):
 class ArgumentSpec(Strict):
     """An argument of a kernel."""
 
-    type: Text = Field(description="A number type, with a shape or without.")
+    type: Text = Field(
+        description="A type of numbers, `entity` or `id<Component>`, with a shape or without."
+    )
     unit: Text = Field(default="", description="The unit of measurement.")
 
 
@@ -93,7 +95,10 @@ class KernelSpec(BaseKernel):
 class WorldKernelSpec(BaseKernel):
     """A method of the world that changes the rows of several components together."""
 
-    over: Text = Field(description="The group or query whose rows it runs over.")
+    over: Text = Field(
+        description="The group, query or component whose rows it runs over; of a component every "
+        "instance, with a `partition` the active ones."
+    )
 
 
 class ReductionSpec(Strict):
@@ -342,7 +347,7 @@ class WorldSpec(Strict):
         "the front of each manager.",
     )
     kernels: dict[str, WorldKernelSpec] = Field(
-        default={}, description="Name → kernel over a group or a query."
+        default={}, description="Name → kernel over a group, a query or a component."
     )
     archetypes: ArchetypesSpec | None = Field(
         default=None, description="Components that live in archetype chunks."

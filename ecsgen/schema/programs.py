@@ -16,6 +16,7 @@ from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Default, Enum, Kernel, Query, Reduction, World
 from ecsgen.model.programs import (
     ENTITY,
+    HANDLE,
     OWN,
     PARENT,
     Argument,
@@ -27,7 +28,7 @@ from ecsgen.model.programs import (
     fields_in,
 )
 from ecsgen.model.types import Number
-from ecsgen.schema.keys import HANDLE, key_of, told_apart
+from ecsgen.schema.keys import key_of, told_apart
 from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
@@ -63,6 +64,7 @@ def with_programs(
             hidden=hidden,
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
+            bearer=OWN if component.owner == "entity" and not is_reduction else None,
             no_draws=_NO_REDUCTION if is_reduction else None,
             wrong=refused.names | _unknown_enums(known),
             may_lack=frozenset([OWN] if refused.more else []),
@@ -86,7 +88,7 @@ def with_world_programs(
 ) -> World:
     """The world with compiled kernels; reports as `with_programs`.
 
-    `sources` are the groups and queries that were read without a mistake.
+    `sources` are the groups, queries and components that were read without a mistake.
     """
     wrong = {f"{name}.{field}" for name, found in refused.items() for field in found.names}
     may_lack = frozenset(name for name, found in refused.items() if found.more)
@@ -104,26 +106,41 @@ def with_world_programs(
             hidden=frozenset(hidden),
             wrong=frozenset(wrong) | _unknown_enums(known),
             may_lack=may_lack,
+            bearer=_bearer(members),
         )
-        owner = FieldValue(HANDLE, ENTITY, next(iter(members), ""))
-        kernels.append(_kernel(kernel, scope, owner, known, diagnostics))
+        apart = _told_apart(kernel.over, members)
+        kernels.append(_kernel(kernel, scope, apart, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
+
+
+def _bearer(members: Mapping[str, Component]) -> str | None:
+    """The first component of which rows have an owner, who is the same in all."""
+    return next((name for name, one in members.items() if one.owner == "entity"), None)
+
+
+def _told_apart(over: str, members: Mapping[str, Component]) -> FieldValue | NoDraws:
+    """By what random numbers tell rows apart: entities, or rows of one component."""
+    if over in members:
+        return told_apart(members[over], over)
+    return FieldValue(HANDLE, ENTITY, next(iter(members), ""))
 
 
 def _members(
     world: World, over: str, components: Mapping[str, Component]
 ) -> tuple[dict[str, Component], dict[str, str]]:
-    """The components whose rows a group or query has, and why not for all others."""
+    """The components whose rows a group, query or component has, and why not for all others."""
     groups = dict(world.groups)
     query = next((query for query in world.queries if query.name == over), None)
-    names = groups.get(over) or (query.all if query is not None else ())
+    names = groups.get(over) or (query.all if query is not None else (over,))
     others = components.keys() - set(names)
-    absent = {name: _why_absent(name, over, query) for name in others}
+    absent = {name: _why_absent(name, over, query, components) for name in others}
     return {name: components[name] for name in names if name in components}, absent
 
 
-def _why_absent(name: str, over: str, query: Query | None) -> str:
-    """Why a kernel over a group or a query does not see a component."""
+def _why_absent(
+    name: str, over: str, query: Query | None, components: Mapping[str, Component]
+) -> str:
+    """Why a kernel over a group, query or component does not see another component."""
     if query is not None:
         if name in query.optional:
             return f"{quote(name)} is optional in {quote(over)}: it may be absent"
@@ -131,6 +148,8 @@ def _why_absent(name: str, over: str, query: Query | None) -> str:
             return f"{quote(name)} is one of 'any' in {quote(over)}: it may be absent"
         if name in query.none:
             return f"{quote(name)} is one of 'none' in {quote(over)}: it is never there"
+    if over in components:
+        return f"the kernel runs over {quote(over)}: it has no row of {quote(name)}"
     return f"{quote(name)} is not in {quote(over)}, over which the kernel runs"
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, Mark, Project, World
+from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.schema.archetypes import check_chunk
 from ecsgen.schema.components import build_component, has_ids, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
@@ -84,10 +85,12 @@ def _in_world(component: Component, world: World) -> Component:
 
 
 def _joined(component: Component, world: World) -> tuple[str, ...]:
-    """The fields that kernels of the world use."""
+    """The columns that kernels of the world use: fields, and what the manager keeps."""
     programs = [kernel.program for kernel in world.kernels]
     used = {name for program in programs for name in (*program.reads, *program.writes)}
-    return tuple(f.name for f in component.fields if f"{component.name}.{f.name}" in used)
+    used |= {program.who.text for program in programs if program.who is not None}
+    names = (*KEPT_FIELDS, *(field.name for field in component.fields))
+    return tuple(name for name in names if f"{component.name}.{name}" in used)
 
 
 def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:

@@ -158,6 +158,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             modules=("position", "velocity"),
             fields={
                 "Velocity.value": ("velocity", "value"),
+                "Position.entity": ("position", "entity"),
             },
             arguments={
                 "strength": ("f4", ()),

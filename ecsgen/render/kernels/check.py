@@ -35,7 +35,7 @@ def _code(scalar: str) -> str:
 def _kind(type_: Type) -> str:
     """What `kernels.check` must know of an argument."""
     parts = [_code(type_.scalar), literal(type_.shape)]
-    return ", ".join([*parts, *([f"enums.{type_.kind}"] if type_.kind else [])])
+    return ", ".join([*parts, *([f"enums.{type_.enum}"] if type_.enum else [])])
 
 
 class RowCode:

@@ -63,7 +63,7 @@ class Loop:
         self.emit = Emitter(self.names, self._field, self._argument, COMPOSERS, self.is_flat)
         self._values: dict[Argument, Value] = {}
         if program.who is not None:
-            self._write_stem(program.who)
+            self._write_stem(program.who, f"{origin.holder(program.who)}._id_generation_column")
 
     @property
     def count(self) -> str:
@@ -101,14 +101,13 @@ class Loop:
         self.setup += [f"{one} = {name}[{k}]" for k, one in enumerate(elements)]
         return Value(type_, lambda place: Code(elements[int(place)]))
 
-    def _write_stem(self, who: FieldValue) -> None:
+    def _write_stem(self, who: FieldValue, generations: str) -> None:
         """What tells rows apart is read before the steps, which may change it."""
         stem = self.names.take("stem", "_stem")
         given = [self._field(who).at(0).text]
         function = "stem_of"
         if who.name == ID_SLOT:
             function = "id_stem_of"
-            generations = "data._id_generation_column"
             given.append(f"{self.fields.array('id_generation', 'u32', generations)}[{given[0]}]")
         self.fields.preamble.append(f"{stem} = {function}({', '.join(given)}, {self.key})")
         self.emit.stem = stem

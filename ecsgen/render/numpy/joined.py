@@ -36,6 +36,10 @@ class JoinedMethod(WorldMethod):
     # --- the method ------------------------------------------------------------------------------
 
     @property
+    def has_holes(self) -> bool:
+        return self.source.has_holes
+
+    @property
     def blocks(self) -> str:
         return "_blocks"
 

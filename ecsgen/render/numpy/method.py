@@ -26,7 +26,7 @@ class KernelMethod(Method):
         arguments = {argument.name: argument.text for argument in self.arguments}
         indent = self.loop_indent + 4
         self.statements = Statements(
-            self._program, self._views.value, arguments, indent, " ".join(kernel.where.split())
+            self._program, self._views, arguments, indent, " ".join(kernel.where.split())
         )
 
     def _seen(self) -> Views:
@@ -36,8 +36,14 @@ class KernelMethod(Method):
     @cached_property
     def is_quiet(self) -> bool:
         """Whether floating point warnings must be off: some operation may well cause one."""
-        direct = self._component.lookup == "direct"
-        return any(_complains(node, direct) for one in self._expressions for node in walk(one))
+        return any(
+            _complains(node, self.has_holes) for one in self._expressions for node in walk(one)
+        )
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether there are rows that are not in use, with whatever was there before."""
+        return self._component.lookup == "direct"
 
     @property
     def _expressions(self) -> list[Expression]:

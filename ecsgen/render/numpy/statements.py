@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ecsgen.model.programs import ID_SLOT, Element, Expression, FieldValue, Local, Program, Step
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.expressions import Emitter
 from ecsgen.render.numpy.values import Layout, Slot, Value
+from ecsgen.render.numpy.views import Views
 from ecsgen.render.quoting import comment_text
 
 
@@ -17,13 +16,13 @@ class Statements:
     def __init__(
         self,
         program: Program,
-        view: Callable[[FieldValue], Value],
+        views: Views,
         arguments: dict[str, str],
         indent: int,
         where: str = "",  # as the schema has it
     ) -> None:
         self._program = program
-        self._view_of = view
+        self._views = views
         self._written = {step.target for step in program.steps}
         self.emitter = Emitter(self._view, arguments, COMPOSED, indent)
         self.read: dict[FieldValue, None] = {}
@@ -45,7 +44,7 @@ class Statements:
 
     def _view(self, field: FieldValue) -> Value:
         self.read[field] = None
-        return self._view_of(field)
+        return self._views.value(field)
 
     def _stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
@@ -54,7 +53,7 @@ class Statements:
             emit.working.named(name, "u64", (), Layout.ROWS)
         found = self._view(who).text
         if who.name == ID_SLOT:
-            found = f"ids_of({found}, data._id_generation_column)"
+            found = f"ids_of({found}, {self._views.holder(who)}._id_generation_column)"
         emit.run("draw_stems", found, "_key", "_stem", "_bits")
 
     def _mask(self, where: Expression) -> None:

@@ -31,6 +31,7 @@ class KernelSubject:
         groups, queries = dict(project.world.groups), project.world.queries
         required = {query.name: query.all for query in queries}
         seen = {name for members in (groups | required).values() for name in members}
+        seen |= {kernel.over for kernel in project.world.kernels}
         return cls(project.world, tuple(c for c in project.components if c.name in seen))
 
     @property
