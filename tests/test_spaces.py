@@ -39,8 +39,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 def found(starts: NDArray[Any], members: NDArray[Any]) -> list[list[int]]:
     """Lists as `neighbours` has them."""
-    pairs = pairwise(starts.tolist())
-    return [members[start:end].tolist() for start, end in pairs]
+    return [members[start:end].tolist() for start, end in pairwise(starts)]
 
 
 @settings(max_examples=200, deadline=None)

@@ -13,7 +13,6 @@ GROUPS = (
         Mutant("any radius will do", r"checked_radius\(type\(self\)\.__name__, radius\)", "radius"),
         Mutant("a radius may be 0", r"number > 0\)", "number >= 0)"),
         Mutant("wraps are not saved", r'"wrap": list\(self\._wrap\)', '"wrap": []'),
-        Mutant("inactive rows are seen", r"None if active >= n else", "None if True else"),
         Mutant("the dead are seen", r"None if alive\.all\(\) else alive", "None"),
         Mutant(
             "all axes are the first",

@@ -30,6 +30,8 @@ class Cases(base.Cases):
         axes = len(m.wrap)
         places = np.random.default_rng(1).random((COUNT, axes)) * 10
         places[3, 0], places[4, axes - 1] = np.nan, np.inf
+        places[5:7] = 1  # two just in reach of each other
+        places[6, 0] = 3
         rows = self.add(source, m, COUNT, **{m._SPACE.field: places})
         return source, m, rows
 
@@ -58,13 +60,19 @@ class Cases(base.Cases):
         expected = neighbours(space, some, places, self.seen(source, m))
         starts, rows = m.near(some, radius)
         assert (starts.dtype, rows.dtype) == (np.intp, np.intp)
-        pairs = pairwise(starts.tolist())
+        pairs = pairwise(starts)
         assert [rows[start:end].tolist() for start, end in pairs] == expected
 
     def test_who_is_near(self) -> None:
         source, m, rows = self.placed()
         axes = len(m.wrap)
-        for wrap in ((0,) * axes, (10,) * axes, (0, 2.5, 10)[:axes], (20, 3, 0)[:axes]):
+        for wrap in (
+            (0,) * axes,
+            (10,) * axes,
+            (5,) * axes,
+            (0, 2.5, 10)[:axes],
+            (20, 3, 0)[:axes],
+        ):
             m.wrap = wrap
             for radius in (0.5, 2, 30):
                 self.check(source, m, radius)
