@@ -138,12 +138,24 @@ typedef struct {
     Py_ssize_t manager, owner, row, version; /* slots */
 } Proxy;
 
+/* What finds the entities of a query, and their rows. */
+typedef struct {
+    PyObject_HEAD
+    Plan plan;
+    Entities *entities_plan;
+    PyTypeObject *member_kind, *sparse_kind;  /* components whose rows are found in C */
+    PyObject *rows_kind, *match_kind;         /* what is made of what was found */
+    PyObject *empty, *dtype;                  /* what makes an array of rows */
+    Py_ssize_t entities, required, optional, any_of, none_of; /* slots */
+    Py_ssize_t manager;                       /* of a member */
+} Join;
+
 /* A generated method with a function in C before it. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *wrapped; /* the generated method */
-    PyObject *plan;    /* a Component, Entities, World or Proxy */
+    PyObject *plan;    /* a Component, Entities, World, Proxy or Join */
     Py_ssize_t field;
     PyObject *weak;
 } Method;
@@ -164,6 +176,7 @@ extern const Function manager_functions[];
 extern const Function entity_functions[];
 extern const Function world_functions[];
 extern const Function proxy_functions[];
+extern const Function join_functions[];
 
 int guard_holds_slowly(Guard *guard, PyTypeObject *type);
 

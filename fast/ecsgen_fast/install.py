@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._fast import Component, Entities, Method, World
+from .joins import install_join
 from .known import (
     BY_ENTITY,
     BY_ID,
@@ -39,6 +40,8 @@ def install_methods(kind: Kind) -> None:
     """Put functions in C before the methods that they know."""
     if hasattr(kind, "_copied"):
         install_proxy(kind)
+    elif hasattr(kind, "_match_again"):
+        install_join(kind)
     elif hasattr(kind, "LAYOUT"):
         _install_component(kind)
     elif hasattr(kind, "MANAGERS"):
@@ -250,6 +253,7 @@ def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
         name for method, _, _ in chosen.values() for name in method.__code__.co_names
     }
     todo |= {"create", "require"} & chosen.keys()  # worlds and proxies call them
+    todo |= {"lookup_many"} if "lookup" in chosen else set()  # as queries do
     while todo:
         name = todo.pop()
         value = static(kind, name)
