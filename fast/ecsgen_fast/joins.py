@@ -24,14 +24,14 @@ _STEPS: Final = {
 _JOIN: Final = """
     _living members _way _blocks _narrow count append range len _required _optional merged_rows
     QueryRows has_nil np empty uint64 concatenate sum QueryMatch
-    """.split()
+    """
 _SLOTS: Final = ("required", "optional", "any_of", "none_of")
 
 
 def install_join(kind: Kind) -> None:
     """Put a function in C before `_join`, if what that does is known."""
     join = static(kind, "_join")
-    if not isinstance(join, FunctionType) or not uses_only(join, _JOIN):
+    if not isinstance(join, FunctionType) or not uses_only(join, _JOIN.split()):
         return
     if not knows_steps(kind, _STEPS):
         return
