@@ -84,7 +84,7 @@ typedef struct {
     uint64_t limits_tag; /* the version of `globals` in which they were: */
     uint64_t min_free, index_count, last_generation;
     PyTypeObject *dispatch_kind, *callbacks_kind, *entry_kind;
-    Py_ssize_t cells, n_used, n_cells, free, dispatch, callbacks; /* slots of the manager */
+    Py_ssize_t cells, n_used, n_cells, n_retired, free, dispatch, callbacks; /* slots */
     Py_ssize_t queue_count, queue_head, queue_mask, queue_cells;  /* slots of the queue */
     Py_ssize_t depth, errors, waiting;                            /* slots of `dispatch` */
     Py_ssize_t entries;                                           /* of `callbacks` */
@@ -125,7 +125,10 @@ typedef struct {
     PyObject *kinds;              /* dict from the names of components to (row class, rank) */
     PyObject *array, *cells;      /* an array of one entity, and its memoryview */
     PyObject *copy;               /* the name of what copies it */
-    Py_ssize_t managers;          /* a slot */
+    Entities *entities_plan;
+    PyObject *entities, *clean;   /* names: of the entity manager, and of its count of deaths when no
+                                     manager had rows of the dead */
+    Py_ssize_t managers, noted, collecting; /* slots */
 } World;
 
 /* A class of proxies: objects that stand for one row each. */

@@ -125,6 +125,7 @@ static const Place entities_numbers[] = {
 
 static const Place entities_slots[] = {
     AT(Entities, cells),       AT(Entities, n_used),    AT(Entities, n_cells),
+    AT(Entities, n_retired),
     AT(Entities, free),        AT(Entities, dispatch),  AT(Entities, callbacks),
     AT(Entities, queue_count), AT(Entities, queue_head), AT(Entities, queue_mask),
     AT(Entities, queue_cells), AT(Entities, depth),     AT(Entities, errors),
@@ -335,7 +336,9 @@ read_component(Component *plan, PyObject *spec)
 
 /* ---- worlds --------------------------------------------------------------------------------- */
 
-static const Place world_slots[] = {AT(World, managers), {NULL, 0}};
+static const Place world_slots[] = {
+    AT(World, managers), AT(World, noted), AT(World, collecting), {NULL, 0},
+};
 
 int
 read_world(World *plan, PyObject *spec)
@@ -347,10 +350,10 @@ read_world(World *plan, PyObject *spec)
     plan->copy = typed_item(spec, "copy", &PyUnicode_Type);
     plan->cells = typed_item(spec, "cells", &PyMemoryView_Type);
     plan->array = item(spec, "array");
-    if (plan->managers == ABSENT && !PyErr_Occurred()) {
-        PyErr_SetString(PyExc_KeyError, "managers");
-    }
-    return PyErr_Occurred() ? -1 : 0;
+    plan->entities_plan = (Entities *)item(spec, "entities_plan");
+    plan->entities = typed_item(spec, "entities", &PyUnicode_Type);
+    plan->clean = typed_item(spec, "clean", &PyUnicode_Type);
+    return has_all(plan, world_slots) ? 0 : -1;
 }
 
 /* ---- proxies -------------------------------------------------------------------------------- */
