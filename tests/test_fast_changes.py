@@ -175,6 +175,13 @@ class Yard:
             ]
             rows = [manager.lookup(entity) for entity in self.entities]
             found[name] = numbers, columns, rows
+        for name in self.world.QUERIES:
+            query = getattr(self.world, name)
+            match = query._join.match()
+            rows = [str(rows) for rows in match.rows]  # slices, or arrays
+            lacking = [member.has_nil for member in match.members]
+            arrays = [(array.tolist(), array.dtype) for array in query.rows()]
+            found[name] = match.count, match.walked, rows, lacking, arrays
         return found
 
 
@@ -265,6 +272,27 @@ def test_children_come_and_go(packages: Packages, name: str) -> None:
     assert states[:half] == states[half:]
 
 
+@pytest.mark.parametrize("name", ["seats", "places", "heights", "limbs"])
+@pytest.mark.parametrize("count", [0, 3, 300])
+def test_queries_find_the_same(packages: Packages, name: str, count: int) -> None:
+    """In C, unless an entity may have several of a component."""
+    found = []
+    for package in packages:
+        chance, yard = random.Random(count), Yard(package, 0)
+        world = yard.world
+        yard.entities = world.entities.create_many(count).tolist()
+        for component in ("seat", "branch", "ward", "terrain", "shadow", "plot", "twig", "limb"):
+            chosen = chance.sample(yard.entities, count * 3 // 4)
+            getattr(world, component).create_many(chosen)
+        for entity in yard.entities[: count // 4]:
+            world.destroy(entity)
+        join = getattr(world, name)._join
+        called = {call.rpartition(".")[2] for call in calls_of(join.match)}
+        assert ("_blocks" in called) == (package is packages[1] or name == "limbs")
+        found.append(yard.state()[name])
+    assert found[0] == found[1]
+
+
 def test_entities_join_a_group(packages: Packages) -> None:
     """Whoever comes last to a group's members brings the rows of the others along, in C."""
     states = []
@@ -307,5 +335,7 @@ def test_nothing_leaks(packages: Packages) -> None:
             with world.plan.locked(), pytest.raises(packages[0].StructureLockedError):
                 world.entities.destroy(other)
             world.entities.destroy(other)
+            assert len(world.seats) == 0
+            assert len(world.places.rows().terrain) == len(world.terrain)
 
     assert blocks_taken(exercise) < 100

@@ -3,7 +3,7 @@
 #include "plans.h"
 
 typedef struct {
-    PyTypeObject *entities, *component, *world, *proxy, *method, *property, *rows;
+    PyTypeObject *entities, *component, *world, *proxy, *join, *method, *property, *rows;
 } State;
 
 /* ---- Method --------------------------------------------------------------------------------- */
@@ -39,6 +39,9 @@ new_method(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
     }
     else if (Py_IS_TYPE(plan, state->proxy)) {
         functions = proxy_functions;
+    }
+    else if (Py_IS_TYPE(plan, state->join)) {
+        functions = join_functions;
     }
     else if (!Py_IS_TYPE(plan, state->component)) {
         return PyErr_Format(PyExc_TypeError, "a plan is needed, not %R", plan);
@@ -195,6 +198,7 @@ execute(PyObject *module)
         add_type(module, &component_spec, &state->component) < 0 ||
         add_type(module, &world_spec, &state->world) < 0 ||
         add_type(module, &proxy_spec, &state->proxy) < 0 ||
+        add_type(module, &join_spec, &state->join) < 0 ||
         add_type(module, &property_spec, &state->property) < 0 ||
         add_type(module, &rows_spec, &state->rows) < 0 ||
         add_type(module, &method_spec, &state->method) < 0) {
@@ -211,6 +215,7 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->component);
     Py_VISIT(state->world);
     Py_VISIT(state->proxy);
+    Py_VISIT(state->join);
     Py_VISIT(state->property);
     Py_VISIT(state->rows);
     Py_VISIT(state->method);
@@ -225,6 +230,7 @@ module_clear(PyObject *module)
     Py_CLEAR(state->component);
     Py_CLEAR(state->world);
     Py_CLEAR(state->proxy);
+    Py_CLEAR(state->join);
     Py_CLEAR(state->property);
     Py_CLEAR(state->rows);
     Py_CLEAR(state->method);

@@ -36,6 +36,14 @@ class Proxy:
         """Remember what the class is like: the layer holds from now on."""
 
 @final
+class Join:
+    """What the layer knows of the class that joins the components of queries."""
+
+    def __new__(cls, spec: dict[str, Any], /) -> Join: ...
+    def seal(self) -> None:
+        """Remember what the class is like: the layer holds from now on."""
+
+@final
 class Property:
     """A property of proxies, the usual case of which is in C."""
 
@@ -53,13 +61,13 @@ class Rows:
 class Method:
     """A generated method, the usual case of which is in C."""
 
-    plan: Entities | Component | World | Proxy
+    plan: Entities | Component | World | Proxy | Join
     field: int
     __wrapped__: Callable[..., Any]
 
     def __new__(
         cls,
-        plan: Entities | Component | World | Proxy,
+        plan: Entities | Component | World | Proxy | Join,
         wrapped: Callable[..., Any],
         function: str,
         field: int = 0,
