@@ -227,8 +227,21 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
     report.say(f"{listed}: valid", format)
 
 
+def _complete_component(
+    context: click.Context, parameter: click.Parameter, word: str
+) -> list[str]:
+    """The components that begin with a word; none if the schemas cannot be read."""
+    try:
+        project = _load(load_options(schemas=context.params.get("schemas")), Diagnostics())
+    except UsageError:
+        project = None
+    return [c.name for c in project.components if c.name.startswith(word)] if project else []
+
+
 @ecsgen.command()
-@click.argument("components", nargs=-1, metavar="[COMPONENT]...")
+@click.argument(
+    "components", nargs=-1, metavar="[COMPONENT]...", shell_complete=_complete_component
+)
 @click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture into this file.")
 @click.pass_context
@@ -280,18 +293,27 @@ def _print_layout(components: list[Component], world: World) -> None:
 def _draw_layout(components: list[Component], file: Path) -> None:
     from ecsgen.pictures.picture import picture
 
-    try:
-        file.write_text(picture(components), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"can't write {file}: {error.strerror}") from error
+    _write(file, picture(components))
 
 
 @ecsgen.command()
-def schema() -> None:
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it into this file.")
+def schema(output: Path | None) -> None:
     """Print the JSON Schema of the schema language, for editors."""
     from ecsgen.schema import json_schema
 
-    click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    text = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        _write(output, text)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"can't write {file}: {error.strerror}") from error
 
 
 def _load(options: Options, diagnostics: Diagnostics) -> Project | None:

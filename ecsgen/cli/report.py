@@ -30,8 +30,16 @@ def print_diagnostics(diagnostics: Diagnostics, format: Format) -> None:
     """Text goes to standard error, what machines read to standard output."""
     if format == "text":
         click.echo(format_text(diagnostics), nl=False, err=True)
+        if sys.stderr.isatty():
+            _say_what_says_more(diagnostics)
     else:
         click.echo((format_json if format == "json" else format_github)(diagnostics), nl=False)
+
+
+def _say_what_says_more(diagnostics: Diagnostics) -> None:
+    first = next(iter(diagnostics), None)
+    if first is not None:
+        click.echo(f"ecsgen explain {first.code} says more", err=True)
 
 
 def say(text: str, format: Format) -> None:
