@@ -53,7 +53,10 @@ def test_mistakes_of_examples_are_marked(code: str) -> None:
         ("component: A\nfields: {m: 'f32[0]'}", ["fields", "m"]),
         ("component: A\nfields: {m: str}", ["fields", "m"]),
         ("component: A\nfields: {9m: f32}", ["fields"]),
-        ("component: A\nkernels: {a: {args: {x: 'str[3]'}, steps: [x]}}", ["kernels", "a", "args", "x"]),
+        (
+            "component: A\nkernels: {a: {args: {x: 'str[3]'}, steps: [x]}}",
+            ["kernels", "a", "args", "x"],
+        ),
         ("component: A\nworld: B", []),
         ("name: A", []),
         ("world: W\nkernels: {a: {steps: [x]}}", ["kernels", "a"]),

@@ -227,9 +227,7 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
     report.say(f"{listed}: valid", format)
 
 
-def _complete_component(
-    context: click.Context, parameter: click.Parameter, word: str
-) -> list[str]:
+def _complete_component(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
     """The components that begin with a word; none if the schemas cannot be read."""
     try:
         project = _load(load_options(schemas=context.params.get("schemas")), Diagnostics())
@@ -319,4 +317,4 @@ def _write(file: Path, text: str) -> None:
 def _load(options: Options, diagnostics: Diagnostics) -> Project | None:
     from ecsgen.schema import load
 
-    return load(options.schemas, diagnostics)
+    return load(options.schemas, diagnostics, options.defaults)

@@ -10,7 +10,9 @@ from ecsgen.config import UsageError
 from ecsgen.diagnostics.codes import CODES
 
 
-def _complete(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+def _complete(
+    context: click.Context, parameter: click.Parameter, word: str
+) -> list[CompletionItem]:
     return [
         CompletionItem(code, help=about.title)
         for code, about in CODES.items()

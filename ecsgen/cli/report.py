@@ -127,7 +127,7 @@ def _as_typed(options: Options) -> list[str]:
     default = load_options()
     typed = []
     if options.schemas != default.schemas:
-        typed.append(shown(options.schemas))
+        typed.append(shown(options.schemas[0].path))  # a command takes one
     if options.output != default.output:
         typed += ["-o", shown(options.output)]
     if options.backend != default.backend:

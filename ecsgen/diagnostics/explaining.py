@@ -76,7 +76,13 @@ def as_json(codes: Iterable[str]) -> str:
     found = [explain(code) for code in codes]
     entries = [
         json.dumps(
-            {"code": e.code, "title": e.title, "reason": e.reason, "wrong": e.wrong, "right": e.right}
+            {
+                "code": e.code,
+                "title": e.title,
+                "reason": e.reason,
+                "wrong": e.wrong,
+                "right": e.right,
+            }
         )
         for e in found
     ]

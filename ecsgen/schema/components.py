@@ -63,6 +63,7 @@ def build_component(
         kernels=kernels,
         reductions=reductions,
         source=draft.source,
+        by_default=draft.by_default,
         marks=draft.marks("component"),
     )
     return with_programs(component, refused(draft, component), known, diagnostics)
