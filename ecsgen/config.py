@@ -14,6 +14,7 @@ from ecsgen.files.roots import PACKAGE, SchemaRoot, folders, package
 
 Backend = Literal["numpy", "numba"]
 BACKENDS: tuple[Backend, ...] = ("numpy", "numba")
+OPTIONS_FILE = "pyproject.toml"
 LINE_LENGTHS = range(40, 401)
 
 Defaults = Mapping[str, str | bool]
@@ -175,7 +176,7 @@ def shown(path: Path) -> str:
 def _nearest_table(cwd: Path) -> tuple[Path, _Table]:
     """The folder that configured paths are relative to, and the table. Without one: `cwd`."""
     for folder in (cwd, *cwd.parents):
-        file = folder / "pyproject.toml"
+        file = folder / OPTIONS_FILE
         if file.is_file():
             content = _read_toml(file)
             tool = content.get("tool")

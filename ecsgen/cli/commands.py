@@ -73,6 +73,7 @@ def ecsgen() -> None:
 @_build_options
 @format_option
 @click.option("--force", is_flag=True, help="Overwrite files that were edited or are not ecsgen's.")
+@click.option("--watch", is_flag=True, help="Build again after each change, until Ctrl-C.")
 @click.pass_context
 def build(
     context: click.Context,
@@ -83,21 +84,33 @@ def build(
     jobs: int | None,
     format: Format,
     force: bool,
+    watch: bool,
 ) -> None:
     """Make the package: all of it or nothing, and only what changed."""
-    options = load_options(
-        schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
-    )
+
+    def options() -> Options:
+        return load_options(
+            schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
+        )
+
+    if not watch:
+        context.exit(_build(options(), format, force))
+    from ecsgen.cli import watch as watching
+
+    watching.watch(lambda: _build(options(), format, force), options)
+
+
+def _build(options: Options, format: Format, force: bool) -> int:
     before = look(options)
     if before.is_up_to_date:
         _say_nothing_to_do(before, format)
-        return
+        return 0
     waiting = "waiting for another build of the same folder to finish"
     with exclusive(options.output, lambda: click.echo(waiting, err=True)):
-        context.exit(_build(look_again(before), format, force))
+        return _build_after(look_again(before), format, force)
 
 
-def _build(before: Status, format: Format, force: bool) -> int:
+def _build_after(before: Status, format: Format, force: bool) -> int:
     from ecsgen.build import build
     from ecsgen.files.write import apply
 
