@@ -73,6 +73,7 @@ def ecsgen() -> None:
 @_build_options
 @format_option
 @click.option("--force", is_flag=True, help="Overwrite files that were edited or are not ecsgen's.")
+@click.option("--watch", is_flag=True, help="Build again after each change, until Ctrl-C.")
 @click.pass_context
 def build(
     context: click.Context,
@@ -83,21 +84,33 @@ def build(
     jobs: int | None,
     format: Format,
     force: bool,
+    watch: bool,
 ) -> None:
     """Make the package: all of it or nothing, and only what changed."""
-    options = load_options(
-        schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
-    )
+
+    def options() -> Options:
+        return load_options(
+            schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
+        )
+
+    if not watch:
+        context.exit(_build(options(), format, force))
+    from ecsgen.cli import watch as watching
+
+    watching.watch(lambda: _build(options(), format, force), options)
+
+
+def _build(options: Options, format: Format, force: bool) -> int:
     before = look(options)
     if before.is_up_to_date:
         _say_nothing_to_do(before, format)
-        return
+        return 0
     waiting = "waiting for another build of the same folder to finish"
     with exclusive(options.output, lambda: click.echo(waiting, err=True)):
-        context.exit(_build(look_again(before), format, force))
+        return _build_after(look_again(before), format, force)
 
 
-def _build(before: Status, format: Format, force: bool) -> int:
+def _build_after(before: Status, format: Format, force: bool) -> int:
     from ecsgen.build import build
     from ecsgen.files.write import apply
 
@@ -227,8 +240,19 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
     report.say(f"{listed}: valid", format)
 
 
+def _complete_component(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
+    """The components that begin with a word; none if the schemas cannot be read."""
+    try:
+        project = _load(load_options(schemas=context.params.get("schemas")), Diagnostics())
+    except UsageError:
+        project = None
+    return [c.name for c in project.components if c.name.startswith(word)] if project else []
+
+
 @ecsgen.command()
-@click.argument("components", nargs=-1, metavar="[COMPONENT]...")
+@click.argument(
+    "components", nargs=-1, metavar="[COMPONENT]...", shell_complete=_complete_component
+)
 @click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture into this file.")
 @click.pass_context
@@ -280,21 +304,30 @@ def _print_layout(components: list[Component], world: World) -> None:
 def _draw_layout(components: list[Component], file: Path) -> None:
     from ecsgen.pictures.picture import picture
 
-    try:
-        file.write_text(picture(components), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"can't write {file}: {error.strerror}") from error
+    _write(file, picture(components))
 
 
 @ecsgen.command()
-def schema() -> None:
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it into this file.")
+def schema(output: Path | None) -> None:
     """Print the JSON Schema of the schema language, for editors."""
     from ecsgen.schema import json_schema
 
-    click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    text = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        _write(output, text)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"can't write {file}: {error.strerror}") from error
 
 
 def _load(options: Options, diagnostics: Diagnostics) -> Project | None:
     from ecsgen.schema import load
 
-    return load(options.schemas, diagnostics)
+    return load(options.schemas, diagnostics, options.defaults)

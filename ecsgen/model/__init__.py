@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
-from pathlib import Path
 from typing import Literal
 
 from ecsgen.model.history import History
@@ -139,6 +138,7 @@ class Component:
     group: str = ""  # the world's group that it is a member of
     chunk: int = 0  # bytes of the archetype chunks that its rows live in; 0 with a manager
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
+    by_default: tuple[str, ...] = ()  # policies that the project's options chose
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
 
 
@@ -196,7 +196,6 @@ class Project:
     world: World
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schemas
     history: History = field(default_factory=History)
-    root: Path = field(default=Path("."), repr=False, compare=False)  # the schema folder
 
     def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
         """The same project, its kernels to be made for a backend."""

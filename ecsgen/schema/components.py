@@ -65,6 +65,7 @@ def build_component(
         kernels=kernels,
         reductions=reductions,
         source=draft.source,
+        by_default=draft.by_default,
         marks=draft.marks("component"),
     )
     return with_programs(component, refused(draft, component), known, diagnostics)
