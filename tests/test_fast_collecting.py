@@ -90,7 +90,8 @@ class Quarry:
     def state(self) -> list[Any]:
         """Return everything that there is, but for the memory that nobody uses."""
         entities = self.world.entities
-        found: list[Any] = [world_entities(self.world), entities._clean, self.world._noted_entities()]
+        noted = self.world._noted_entities()
+        found: list[Any] = [world_entities(self.world), entities._clean, noted]
         found[-1] = found[-1].tolist()
         for name in KINDS:
             manager = getattr(self.world, name)
@@ -134,7 +135,10 @@ def test_whoever_collects_in_another_way_is_asked(packages: Packages) -> None:
             called.append(entities)
             return int(super().remove_many(entities))
 
-    class Mine(package.Quarry, managers={"rock": Rocks}):  # type: ignore[name-defined, misc]
+    class Mine(  # type: ignore[call-arg]
+        package.Quarry,  # type: ignore[name-defined, misc]
+        managers={"rock": Rocks},
+    ):
         pass
 
     world = Mine()
