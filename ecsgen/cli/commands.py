@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -21,6 +22,11 @@ from ecsgen.model import Component, Project, World
 
 OUT_OF_STEP = 1
 USAGE = 2
+USES = (
+    *("black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
+    *("numba", "ecsgen-fast", "pyarrow", "watchfiles"),
+)
+"""What a report of a fault should name; the last ones are extras."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -59,8 +65,27 @@ def format_option(command: Command) -> Command:
     return option(command)
 
 
+def _say_versions(context: click.Context) -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    click.echo(f"ecsgen, version {__version__}\nPython {platform.python_version()}")
+    for name in USES:
+        try:
+            click.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            click.echo(f"{name}: not installed")
+    context.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="ecsgen")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, wanted: _say_versions(context) if wanted else None,
+    help="Show the versions of ecsgen and of what it uses, and exit.",
+)
 def ecsgen() -> None:
     """Turns YAML component schemas into specialised, typed, numpy-backed component managers.
 
