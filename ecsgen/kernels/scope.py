@@ -9,6 +9,8 @@ from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
+from ecsgen.kernels.literals import Literal
+from ecsgen.kernels.operations import CONSTANTS, TRUTHS
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model import Base, Component, Enum, Field, FieldType
 from ecsgen.model.programs import (
@@ -22,7 +24,7 @@ from ecsgen.model.programs import (
     FieldValue,
     Local,
 )
-from ecsgen.model.types import Type
+from ecsgen.model.types import BOOL, Type
 
 NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 LINKS: Final = frozenset(
@@ -54,7 +56,7 @@ class Scope:
     wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well
     may_lack: frozenset[str] = frozenset()  # owners of fields whose names could not be read
 
-    def name(self, node: ast.Name) -> Expression:
+    def name(self, node: ast.Name) -> Expression | Literal:
         """What a bare name stands for."""
         name = node.id
         if name in self.wrong:
@@ -67,6 +69,11 @@ class Scope:
             return self.value_of(self.fields[name], OWN, node)
         if name == ENTITY and self.bearer is not None:
             return FieldValue(HANDLE, ENTITY, self.bearer)
+        if name not in self.later and OWN not in self.may_lack:
+            if name in CONSTANTS:
+                return Literal(CONSTANTS[name], node)
+            if name in TRUTHS:
+                return Constant(BOOL, TRUTHS[name])
         raise self.unknown(node)
 
     def unknown(self, node: ast.Name) -> KernelError:
@@ -158,7 +165,8 @@ class Scope:
         components = (
             f"{name}.{field.name}" for name, c in self.components.items() for field in c.fields
         )
-        return (*self.locals_, *self.arguments, *self.fields, *components, *self.components)
+        known = (*self.locals_, *self.arguments, *self.fields, *components, *self.components)
+        return (*known, *CONSTANTS)
 
 
 def follows(node: ast.AST) -> KernelError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeVar
 
 from ecsgen.diagnostics import Diagnostics, quote
@@ -32,7 +31,7 @@ from ecsgen.schema.world import build_world, sources_read
 Spec = TypeVar("Spec", bound=Strict)
 
 
-def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | None:
+def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     """The project, or None when anything is wrong with it."""
     _check_class_names(drafts, diagnostics)
     enums = _enums(drafts, diagnostics)
@@ -66,7 +65,6 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
         world=world,
         history=history,
-        root=root,
     )
 
 

@@ -42,6 +42,7 @@ _ARCHETYPE_FORBIDS: Final = dict.fromkeys(
         "growth",
         "ring",
         "capacity",
+        "space",
         "kernels",
         "reductions",
     ),

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ecsgen.model import Component, Kernel
 from ecsgen.model.programs import Cast, Expression, FieldValue, Operation, walk
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.calls import collection, exploded
+from ecsgen.render.calls import call, collection, exploded
 from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, for_macro
 from ecsgen.render.numpy.statements import Statements
@@ -155,11 +155,12 @@ class KernelMethod(Method):
     @property
     def cut_body(self) -> list[str]:
         """The statements that cut the blocks out of the columns."""
+        former = f"self._kernels.get({literal(self.name)})"
         return [
             f"    n = self.{self.rows}",
             for_macro(collection("columns = ", self.columns, 8)),
             self.working,
-            "    blocks = Blocks(n, columns, working)",
+            for_macro(call("blocks = Blocks", ["n", "columns", "working", former], 8)),
         ]
 
     @property
