@@ -14,8 +14,15 @@ import pytest
 from tests.fast_packages import Packages, blocks_taken, both, built, need_layer, outcome
 from tests.test_fast_changes import calls_of, world_entities
 
-KINDS = ("rock", "moss", "grain", "vein")
-SCHEMAS = Path(__file__).parent / "fast_quiet.yaml"
+KINDS = {"Quarry": ("rock", "moss", "grain", "vein"), "Grove": ("stem", "leaf", "bird")}
+SCHEMAS = {"Quarry": "fast_quiet.yaml", "Grove": "fast_grove.yaml"}
+
+
+def imported(folder: Path, name: str) -> Packages:
+    (folder / name).mkdir()
+    schemas = Path(__file__).parent / SCHEMAS[name]
+    names = f"quick_{name.lower()}", f"plain_{name.lower()}"
+    return both(built(folder / name, schemas), folder, names)
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +31,25 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packages]:
     folder: Path = tmp_path_factory.mktemp("collecting")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        yield both(built(folder, SCHEMAS), folder, ("quick_quarry", "plain_quarry"))
+        yield imported(folder, "Quarry")
 
 
-class Quarry:
+@pytest.fixture(scope="module")
+def groves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packages]:
+    need_layer()
+    folder: Path = tmp_path_factory.mktemp("groves")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield imported(folder, "Grove")
+
+
+class Steps:
     """A world, and steps that are the same in all worlds given the same seed."""
 
-    def __init__(self, package: Any, seed: int) -> None:
+    def __init__(self, package: Any, name: str, seed: int) -> None:
+        self.kinds = KINDS[name]
         self.random = random.Random(seed)
-        self.world = package.Quarry()
+        self.world = getattr(package, name)()
         self.entities: list[int] = []
         self.told: list[list[int]] = []
         self.subscriptions: list[Any] = []
@@ -45,10 +62,14 @@ class Quarry:
 
     def come(self) -> list[int]:
         """Spawn some entities."""
-        names = self.random.sample(KINDS, self.random.randrange(5))
+        names = self.random.sample(self.kinds, self.random.randrange(len(self.kinds) + 1))
         count = self.random.choice((1, 1, 2, 5, 30))
         entities = self.world.spawn(count, **{name: {} for name in names})
         self.entities += entities.tolist()
+        if "stem" in names and len(self.world.stem) > count and self.random.random() < 0.9:
+            stems = self.world.stem
+            for row in range(len(stems) - count, len(stems)):
+                stems.set_parent(row, self.random.randrange(row))
         return entities.tolist()  # type: ignore[no-any-return]
 
     def note(self) -> Any:
@@ -80,7 +101,7 @@ class Quarry:
         if chance < 0.5:
             return self.world.gc()
         if chance < 0.6:
-            self.locks.append(getattr(self.world, self.random.choice(KINDS)).locked())
+            self.locks.append(getattr(self.world, self.random.choice(self.kinds)).locked())
             return self.locks[-1].__enter__() is None
         if chance < 0.65:
             noted = self.world.entities.on_destroy(lambda dead: self.told.append(dead.tolist()))
@@ -90,9 +111,9 @@ class Quarry:
     def state(self) -> list[Any]:
         """Return everything that there is, but for the memory that nobody uses."""
         entities = self.world.entities
-        found: list[Any] = [world_entities(self.world), entities._clean, self.world._noted_entities()]
-        found[-1] = found[-1].tolist()
-        for name in KINDS:
+        noted = self.world._noted_entities().tolist()
+        found: list[Any] = [world_entities(self.world), entities._clean, noted]
+        for name in self.kinds:
             manager = getattr(self.world, name)
             data = manager.data
             columns = [
@@ -105,8 +126,10 @@ class Quarry:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_worlds_are_the_same(packages: Packages, seed: int) -> None:
-    one, other = (Quarry(package, seed) for package in packages)
+@pytest.mark.parametrize("name", ["Quarry", "Grove"])
+def test_worlds_are_the_same(packages: Packages, groves: Packages, name: str, seed: int) -> None:
+    pair = packages if name == "Quarry" else groves
+    one, other = (Steps(package, name, seed) for package in pair)
     for _ in range(200):
         assert one.step() == other.step()
         assert one.state() == other.state()
@@ -124,6 +147,42 @@ def test_a_few_go_in_c(packages: Packages) -> None:
     assert calls_of(world.collect) == []
 
 
+def test_trees_go_in_c(groves: Packages) -> None:
+    """All that is below a root, and what those have who die with it."""
+    states: list[Any] = []
+    for package in groves:
+        steps = Steps(package, "Grove", 0)
+        world = steps.world
+        steps.entities = world.spawn(60, stem={}, leaf={}, bird={"song": "tweet"}).tolist()
+        for row in range(3, 60):
+            world.stem.set_parent(row, (row - 3) // 2)
+        world.collect()
+        states.append(steps.state())
+        for entity in (steps.entities[20], steps.entities[1], steps.entities[0]):
+            world.destroy(entity)
+            if package is groves[0]:
+                assert calls_of(world.collect) == []
+            else:
+                world.collect()
+            states.append((steps.state(), [c.tolist() for c in world.stem.data._family()]))
+        assert len(world) == len(world.leaf) == len(world.stem)
+        assert 0 < len(world) < 30
+    half = len(states) // 2
+    for one, other in zip(states[:half], states[half:], strict=True):
+        assert str(one[0]) == str(other[0])
+
+
+def test_a_chain_of_trees(groves: Packages) -> None:
+    """Rows of the dead that are below one another, in the worst order."""
+    world = groves[0].Grove()
+    entities = world.spawn(3000, stem={})
+    world.stem.set_parent_many(range(2999), range(1, 3000))
+    kept = world.spawn(1, stem={}, leaf={})
+    world.destroy_many(entities[1::2])
+    assert world.collect() == 3000
+    assert list(world) == kept.tolist()
+
+
 def test_whoever_collects_in_another_way_is_asked(packages: Packages) -> None:
     package, called = packages[0], []
 
@@ -134,7 +193,7 @@ def test_whoever_collects_in_another_way_is_asked(packages: Packages) -> None:
             called.append(entities)
             return int(super().remove_many(entities))
 
-    class Mine(package.Quarry, managers={"rock": Rocks}):  # type: ignore[name-defined, misc]
+    class Mine(package.Quarry, managers={"rock": Rocks}):  # type: ignore[name-defined, misc, call-arg]
         pass
 
     world = Mine()

@@ -103,6 +103,7 @@ typedef struct {
     int is_direct, is_many; /* lookup: direct; instances: many */
     int starts_active;      /* whether new rows of a partition are active */
     int releases_children;  /* whether children of rows that go become roots */
+    int kills_orphans;      /* whether owners of rows that go with others die */
     PyObject *above;        /* the argument of `create` that names a parent, or NULL */
     int is_anchored;        /* whether `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
@@ -126,6 +127,7 @@ typedef struct {
     PyObject *array, *cells;      /* an array of one entity, and its memoryview */
     PyObject *copy;               /* the name of what copies it */
     Entities *entities_plan;
+    PyObject *reserve;            /* the name of what gives the queue of free indices room */
     PyObject *entities, *clean;   /* names: of the entity manager, and of its count of deaths when no
                                      manager had rows of the dead */
     Py_ssize_t managers, noted, collecting; /* slots */

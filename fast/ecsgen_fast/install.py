@@ -132,6 +132,7 @@ def _install_world(kind: Kind) -> None:
         "entities_plan": entities.plan,
         "entities": "entities",
         "clean": "_clean",
+        "reserve": "reserve",
         "kinds": row_classes(kind, names_in(kind, "spawn")),
         "array": array,
         "cells": array.data,

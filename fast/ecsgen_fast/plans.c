@@ -318,6 +318,7 @@ read_component(Component *plan, PyObject *spec)
     PyObject *starts_active = item(spec, "starts_active");
     PyObject *callbacks = item(spec, "callbacks");
     PyObject *releases_children = item(spec, "releases_children");
+    PyObject *kills_orphans = item(spec, "kills_orphans");
     PyObject *above = item(spec, "above");
     if (PyErr_Occurred()) {
         return -1;
@@ -329,6 +330,7 @@ read_component(Component *plan, PyObject *spec)
     plan->is_many = is_many == Py_True;
     plan->starts_active = starts_active == Py_True;
     plan->releases_children = releases_children == Py_True;
+    plan->kills_orphans = kills_orphans == Py_True;
     plan->above = above == Py_None ? NULL : above;
     plan->is_anchored = plan->entity != ABSENT && plan->anchor_column == plan->entity;
     return 0;
@@ -353,6 +355,7 @@ read_world(World *plan, PyObject *spec)
     plan->entities_plan = (Entities *)item(spec, "entities_plan");
     plan->entities = typed_item(spec, "entities", &PyUnicode_Type);
     plan->clean = typed_item(spec, "clean", &PyUnicode_Type);
+    plan->reserve = typed_item(spec, "reserve", &PyUnicode_Type);
     return has_all(plan, world_slots) ? 0 : -1;
 }
 
