@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._fast import Component, Entities, Method, World
-from .joins import install_join
+from .joins import install_join, install_loop
 from .known import (
     BY_ENTITY,
     BY_ID,
@@ -45,6 +45,8 @@ def install_methods(kind: Kind) -> None:
         install_proxy(kind)
     elif hasattr(kind, "_match_again"):
         install_join(kind)
+    elif hasattr(kind, "_while_unchanged"):
+        install_loop(kind)
     elif hasattr(kind, "LAYOUT"):
         _install_component(kind)
     elif hasattr(kind, "MANAGERS"):

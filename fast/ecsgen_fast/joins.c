@@ -269,5 +269,6 @@ join(PARAMETERS)
 
 const Function join_functions[] = {
     {"join", join},
+    {"loop", loop_over_query},
     {NULL, NULL},
 };
