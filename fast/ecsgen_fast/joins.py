@@ -77,9 +77,13 @@ def install_loop(kind: Kind) -> None:
     """Put a function in C before what makes the loop over a query, if that is known."""
     loop = static(kind, "_while_unchanged")
     join = static(sys.modules[kind.__module__].QueryJoin, "_join")
-    if isinstance(loop, FunctionType) and isinstance(join, Method):
-        if uses_only(loop, _LOOP.split()) and knows_steps(kind, _LOOP_STEPS):
-            kind._while_unchanged = Method(join.plan, loop, "loop")
+    if (
+        isinstance(loop, FunctionType)
+        and isinstance(join, Method)
+        and uses_only(loop, _LOOP.split())
+        and knows_steps(kind, _LOOP_STEPS)
+    ):
+        kind._while_unchanged = Method(join.plan, loop, "loop")
 
 
 def _base(kind: Kind) -> Any:
