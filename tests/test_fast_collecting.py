@@ -18,6 +18,12 @@ KINDS = {"Quarry": ("rock", "moss", "grain", "vein"), "Grove": ("stem", "leaf", 
 SCHEMAS = {"Quarry": "fast_quiet.yaml", "Grove": "fast_grove.yaml"}
 
 
+GIVEN: tuple[dict[str, Any], ...] = (
+    *({"weight": 2}, {"weight": [1.5]}, {"green": (1, 2, 3)}, {"green": 7}, {"size": None}),
+    *({"song": "la"}, {"song": ["la"]}, {"height": (1, 2.5)}, {"parents": 0}, {"parents": [0]}),
+)
+
+
 def imported(folder: Path, name: str) -> Packages:
     (folder / name).mkdir()
     schemas = Path(__file__).parent / SCHEMAS[name]
@@ -56,7 +62,7 @@ class Steps:
         self.locks: list[Any] = []
 
     def step(self) -> tuple[Any, ...]:
-        steps = (self.come, self.come, self.note, self.note, self.collect, self.odd)
+        steps = (self.come, self.come, self.note, self.note, self.collect, self.several, self.odd)
         chosen: Callable[[], Any] = self.random.choice(steps)
         return chosen.__name__, *outcome(chosen), self.told
 
@@ -71,6 +77,25 @@ class Steps:
             for row in range(len(stems) - count, len(stems)):
                 stems.set_parent(row, self.random.randrange(row))
         return entities.tolist()  # type: ignore[no-any-return]
+
+    def several(self) -> Any:
+        """Look a few up, remove them, or give them rows in one call."""
+        manager = getattr(self.world, self.random.choice(self.kinds))
+        count = self.random.choice((0, 1, 1, 2, 4, 16, 17))
+        chosen: Any = self.random.choices([*self.entities, 0, 2**64 - 1], k=count)
+        if self.random.random() < 0.3:
+            chosen = list(dict.fromkeys(e for e in chosen if e in self.world))
+        elif self.random.random() < 0.1:
+            chosen[:1] = [self.random.choice((-1, 2**64, "x", None, True, 1.0))]
+        chosen = self.random.choice((list, list, tuple, partial(np.array, dtype=object)))(chosen)
+        call = self.random.choice((manager.create_many, manager.remove_many, manager.lookup_many))
+        given = {}
+        if call == manager.create_many and self.random.random() < 0.6:
+            given = self.random.choice(GIVEN)
+        found = call(chosen, **given)
+        return (
+            found if isinstance(found, int) else (found.tolist(), found.dtype, found.flags.owndata)
+        )
 
     def note(self) -> Any:
         """Note some for later: the living, the dead, and what is no entity."""
@@ -147,6 +172,18 @@ def test_a_few_go_in_c(packages: Packages) -> None:
     assert calls_of(world.collect) == []
 
 
+def test_a_few_in_one_call_are_done_in_c(packages: Packages) -> None:
+    world = packages[0].Quarry()
+    world.rock.reserve(64)
+    entities = world.spawn(20).tolist()
+    world.rock.create_many(entities[19:])  # the map is large enough now
+    assert calls_of(partial(world.rock.create_many, entities[:16], weight=2.0)) == []
+    assert calls_of(partial(world.rock.lookup_many, entities[:16])) == []
+    assert world.rock.lookup_many(entities[:2]).tolist() == [1, 2]
+    assert calls_of(partial(world.rock.remove_many, entities[:3])) == []
+    assert (len(world.rock), world.rock.weight(0)) == (14, 0.0)
+
+
 def test_trees_go_in_c(groves: Packages) -> None:
     """All that is below a root, and what those have who die with it."""
     states: list[Any] = []
@@ -210,6 +247,10 @@ def test_nothing_leaks(packages: Packages) -> None:
             for entity in world.spawn(12, rock={}, moss={}, grain={}).tolist():
                 world.destroy_later(entity)
             assert world.collect() == 36
+            few = world.spawn(3).tolist()
+            world.rock.create_many(few)
+            world.rock.lookup_many(few)
+            assert world.rock.remove_many([*few, few[0]]) == 3
             with world.rock.locked(), pytest.raises(packages[0].StructureLockedError):
                 world.collect()
 

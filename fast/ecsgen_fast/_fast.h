@@ -96,6 +96,7 @@ typedef struct {
     Plan plan;
     PyTypeObject *row_kind; /* the named tuple of a row, or NULL */
     PyTypeObject *callbacks_kind; /* of `released` */
+    PyObject *empty, *dtype;      /* what makes an array of rows */
     PyObject *remove;             /* the method of that name, in C if `removes` */
     int removes, creates;         /* whether the methods of these names are in C */
     Entities *entities;     /* NULL if rows have no owners */

@@ -44,7 +44,7 @@ is_dying(const Collection *it, uint64_t entity)
 }
 
 static int
-is_alive(const Collection *it, uint64_t entity)
+is_living(const Collection *it, uint64_t entity)
 {
     uint64_t index = entity & it->plan->index_mask;
     return index < it->state.n_cells && get_u64(it->state.cells + 8 * index) == entity;
@@ -60,7 +60,7 @@ plan_deaths(Collection *it, PyObject *noted)
         if (!is_number(PyList_GET_ITEM(noted, i), &entity)) {
             return 0;
         }
-        if (is_alive(it, entity) && !is_dying(it, entity)) {
+        if (is_living(it, entity) && !is_dying(it, entity)) {
             it->dying[it->n_dying++] = entity;
         }
     }
@@ -122,7 +122,7 @@ plan_orphans(Collection *it, Leaving *leaving)
     }
     for (uint64_t i = 0; leaving->change.plan->kills_orphans && i < count; i++) {
         uint64_t owner = it->orphans[i];
-        if (is_alive(it, owner) && !is_dying(it, owner)) {
+        if (is_living(it, owner) && !is_dying(it, owner)) {
             it->orphans[kept++] = owner;
         }
     }

@@ -318,6 +318,8 @@ read_component(Component *plan, PyObject *spec)
     PyObject *starts_active = item(spec, "starts_active");
     PyObject *callbacks = item(spec, "callbacks");
     PyObject *releases_children = item(spec, "releases_children");
+    plan->empty = item(spec, "empty");
+    plan->dtype = item(spec, "dtype");
     PyObject *kills_orphans = item(spec, "kills_orphans");
     PyObject *above = item(spec, "above");
     if (PyErr_Occurred()) {
