@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tests.generated_package import build
 
 ROOT = Path(__file__).parent.parent
 SCHEMAS = ROOT / "tests" / "fast.yaml"
@@ -54,9 +55,8 @@ def built(folder: Path, schemas: Path = SCHEMAS) -> Path:
     """Build the package of some schemas and return where it is."""
     (folder / "schemas").mkdir()
     shutil.copy(schemas, folder / "schemas")
-    build = [sys.executable, "-m", "ecsgen", "build", str(folder / "schemas")]
-    subprocess.run([*build, "-o", str(folder / "generated")], check=True, cwd=folder)
-    return folder / "generated"
+    build(folder / "schemas", folder / "yard")
+    return folder / "yard"
 
 
 def both(package: Path, folder: Path, names: tuple[str, str]) -> Packages:

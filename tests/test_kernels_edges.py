@@ -211,7 +211,7 @@ def is_compiled(subject: str, case: Case) -> bool:
         return len(types) == 1 or (case.scalar == "bool" and "u64" in types and is_signed)
     if subject == "one":
         return case.ulps == 0 or types <= {*FLOATS}
-    wanted = {"literals": {"i64", "u8", "f32"}, "two_steps": {"i64", "i32", "u16"}}
+    wanted = {"literals": {"u8", "f32"}, "two_steps": {"i64", "u16"}}
     return types <= wanted.get(subject, {"i64", "u8", "f64"})
 
 
@@ -291,15 +291,30 @@ def fields_of(case: Case) -> list[str]:
     return [name for name in COLUMNS if name in text]
 
 
+def rows_of(case: Case) -> range:
+    """The rows for which a case is interpreted: that takes 30 µs for each.
+
+    Of a case that reads one side, those that differ. Of two numbers of different types every third
+    pair, of each case other ones: they meet in one type, which has all pairs in cases of its own.
+    """
+    text = f"{case.text} {case.where}"
+    if "b_" not in text:
+        return range(0, 17 * 17, 17)
+    mixed = len(set(re.findall(r"[ab]_([iuf]\d+)", text))) > 1
+    if mixed and "ECSGEN_EDGES" not in os.environ:
+        return range(len(text) % 3, 17 * 17, 3)
+    return range(17 * 17)
+
+
 @cache
 def expected(case: Case) -> NDArray[Any]:
-    """What the interpreter gives for each row, where nothing is assigned a one."""
-    kind, alike = SCALARS[case.scalar], 17 if "b_" not in f"{case.text} {case.where}" else 1
-    found: NDArray[Any] = np.ones(17 * 17, kind)
-    for row in range(0, 17 * 17, alike):  # as many rows have the same first value
+    """What the interpreter gives for each of the rows, where nothing is assigned a one."""
+    kind, rows = SCALARS[case.scalar], rows_of(case)
+    found: NDArray[Any] = np.ones(len(rows), kind)
+    for place, row in enumerate(rows):
         fields = {**inputs(case, row), "r": kind(1)}
         run([f"r = {case.text}"], fields, case.where)
-        found[row : row + alike] = fields["r"]
+        found[place] = fields["r"]
     return found
 
 
@@ -312,12 +327,13 @@ def test_edges(managers: Callable[[Backend], Any], backend: Backend, name: str) 
         getattr(manager, name)()
     wrong = []
     for place, case in enumerate(kernel.cases):
-        got = getattr(manager.data, f"r_{case.scalar}")[:, place].copy()
+        rows = rows_of(case)
+        got = getattr(manager.data, f"r_{case.scalar}")[rows.start :: rows.step, place].copy()
         wanted = expected(case)
         bad = differing(got, wanted, case.ulps)
         if case.scalar in FLOATS and case.text.startswith(("min", "max", "clip")):
             bad &= ~((got == 0) & (wanted == 0))  # the sign of such a zero is open
-        for row in np.flatnonzero(bad)[:1]:
-            given = inputs(case, int(row))
-            wrong.append(f"{case}: {given} gives {got[row]!r}, not {wanted[row]!r}")
+        for k in np.flatnonzero(bad)[:1]:
+            given = inputs(case, rows[k])
+            wrong.append(f"{case}: {given} gives {got[k]!r}, not {wanted[k]!r}")
     assert not wrong, f"{len(wrong)} cases: " + "\n".join(wrong)

@@ -354,7 +354,7 @@ DOCUMENTS = st.builds(
 
 @given(trees=st.lists(DOCUMENTS | VALUES, max_size=4), flow=st.booleans())
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_tree_gives_a_project_or_errors(
     tmp_path: Path, trees: list[object], flow: bool
