@@ -230,7 +230,10 @@ def test_whoever_collects_in_another_way_is_asked(packages: Packages) -> None:
             called.append(entities)
             return int(super().remove_many(entities))
 
-    class Mine(package.Quarry, managers={"rock": Rocks}):  # type: ignore[name-defined, misc, call-arg]
+    class Mine(  # type: ignore[call-arg]
+        package.Quarry,  # type: ignore[name-defined, misc]
+        managers={"rock": Rocks},
+    ):
         pass
 
     world = Mine()
