@@ -51,10 +51,10 @@ def need_layer() -> None:
         pytest.skip("ecsgen-fast is not there: `make fast` compiles it")
 
 
-def built(folder: Path) -> Path:
-    """Build the package of SCHEMAS and return where it is."""
+def built(folder: Path, schemas: Path = SCHEMAS) -> Path:
+    """Build the package of some schemas and return where it is."""
     (folder / "schemas").mkdir()
-    shutil.copy(SCHEMAS, folder / "schemas")
+    shutil.copy(schemas, folder / "schemas")
     build(folder / "schemas", folder / "yard")
     return folder / "yard"
 

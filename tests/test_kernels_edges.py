@@ -25,8 +25,12 @@ NUMBERS = (*INTEGERS, *FLOATS)
 
 ARITHMETIC = ("+", "-", "*", "/", "//", "%")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-EXACT = ("sqrt", "abs", "floor", "ceil", "round")
-INEXACT = ("exp", "log", "sin", "cos", "tan", "asin", "acos")
+EXACT = ("sqrt", "abs", "sign", "floor", "ceil", "trunc", "round")
+INEXACT = (
+    *("exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos"),
+    *("sinh", "cosh", "tanh"),
+)
+CONSTANTS = ("pi", "tau")
 WIDTH = 64
 """Results of one type that a kernel has room for."""
 
@@ -78,7 +82,8 @@ def of_pairs() -> Iterator[Case]:
             yield Case(meeting, f"{name}({a}, {b})")
         yield Case(meeting, f"clip({a}, {b}, a_{right})")
         yield Case(meeting, f"{a} if a_bool else {b}")
-        yield Case(real(meeting), f"atan2({a}, {b})", ulps=4)
+        for name in ("atan2", "hypot"):
+            yield Case(real(meeting), f"{name}({a}, {b})", ulps=4)
         if meeting in FLOATS:
             yield Case(meeting, f"{a} ** {b}", ulps=4)
 
@@ -123,6 +128,11 @@ def of_literals() -> Iterator[Case]:
             for text in (f"min({a}, {number})", f"max({number}, {a})"):
                 yield Case(wanted, text)
             yield Case(wanted, f"{a} if a_bool else {number}")
+        for name in CONSTANTS:
+            for sign in ("+", "*", "/"):
+                yield Case(real(scalar), f"{a} {sign} {name}")
+            yield Case("bool", f"{name} < {a}")
+            yield Case(scalar if scalar in FLOATS else "f64", f"{name} if a_bool else {a}")
     for signed in ("i8", "i32", "i64"):
         for number in ("i64(9007199254740993)", "i8(-1)", "u64(18446744073709551615)"):
             for sign in COMPARISONS:
@@ -134,6 +144,13 @@ def of_logic() -> Iterator[Case]:
     for text in ("a_bool and b_bool", "a_bool or b_bool", "not a_bool", "a_bool == b_bool"):
         yield Case("bool", text)
     yield Case("bool", "a_bool != b_bool")
+    for word in ("true", "false"):
+        yield Case("bool", word)
+        yield Case("bool", f"a_bool == {word}")
+        yield Case("bool", f"{word} if b_bool else a_bool")
+    for name in ("sign", "hypot", "tanh", "log2"):
+        given = "-3, 4" if name == "hypot" else "0.25"
+        yield Case("f32", f"a_f32 + {name}({given})", ulps=4)
     yield Case("bool", "a_bool if b_bool else not a_bool")
     for one, other in product(("a_f64 < b_f64", "a_i64 == b_u64"), ("a_u8 > 1", "not b_bool")):
         yield Case("bool", f"{one} and {other}")
@@ -159,6 +176,7 @@ def of_two_steps() -> Iterator[Case]:
             yield Case(scalar, f"-{one}")
         yield Case(scalar, f"{a} * {b} * {a} * {b} + {a} * {a} * {a}")
         yield Case(scalar, f"{a} * {a} + {b} * {b} - (-{a}) * {b}")
+        yield Case(scalar, f"sign({a} - {b}) * {b} - sign({b})")
 
 
 def of_assignments() -> Iterator[Case]:

@@ -7,6 +7,7 @@ from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
@@ -22,7 +23,8 @@ class CompiledKernel(Method):
 
     def _looped(self) -> Loop:
         """The loop over the rows."""
-        loop = Loop(OneComponent(self._component), self.name, self._program)
+        managers = OtherManagers({self._component.name: self._component}, False)
+        loop = Loop(OneComponent(self._component), self.name, self._program, managers=managers)
         loop.write_steps()
         return loop
 
@@ -54,7 +56,8 @@ class CompiledKernel(Method):
 
     @property
     def parameters(self) -> list[Parameter]:
-        return [*self._which, *self._common, *self.loop.fields.parameters.values()]
+        fields, others = self.loop.fields.parameters, self.loop.others.parameters
+        return [*self._which, *self._common, *fields.values(), *others.values()]
 
     @property
     def _common(self) -> list[Parameter]:
@@ -115,6 +118,13 @@ class CompiledKernel(Method):
             f"{one.text} = {_passed(one)}" if one.name in used else _checked(one)
             for one in self.arguments
         ]
+
+    @property
+    def tables(self) -> list[str]:
+        """The statements that make tables in which rows are looked up."""
+        managers = self.loop.others.managers
+        tables = self.loop.others.tables.items()
+        return [f"{table} = living_table({managers.manager(name)})" for name, table in tables]
 
     @property
     def run(self) -> str:
