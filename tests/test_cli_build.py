@@ -13,7 +13,7 @@ import pytest
 
 from ecsgen.cli import main
 from tests import fake_generator
-from tests.command_line import MANIFEST, Project
+from tests.command_project import MANIFEST, Project
 
 
 @pytest.fixture

@@ -14,8 +14,21 @@ import pytest
 from tests.fast_packages import Packages, blocks_taken, both, built, need_layer, outcome
 from tests.test_fast_changes import calls_of, world_entities
 
-KINDS = ("rock", "moss", "grain", "vein")
-SCHEMAS = Path(__file__).parent / "fast_quiet.yaml"
+KINDS = {"Quarry": ("rock", "moss", "grain", "vein"), "Grove": ("stem", "leaf", "bird")}
+SCHEMAS = {"Quarry": "fast_quiet.yaml", "Grove": "fast_grove.yaml"}
+
+
+GIVEN: tuple[dict[str, Any], ...] = (
+    *({"weight": 2}, {"weight": [1.5]}, {"green": (1, 2, 3)}, {"green": 7}, {"size": None}),
+    *({"song": "la"}, {"song": ["la"]}, {"height": (1, 2.5)}, {"parents": 0}, {"parents": [0]}),
+)
+
+
+def imported(folder: Path, name: str) -> Packages:
+    (folder / name).mkdir()
+    schemas = Path(__file__).parent / SCHEMAS[name]
+    names = f"quick_{name.lower()}", f"plain_{name.lower()}"
+    return both(built(folder / name, schemas), folder, names)
 
 
 @pytest.fixture(scope="module")
@@ -24,32 +37,65 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packages]:
     folder: Path = tmp_path_factory.mktemp("collecting")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        yield both(built(folder, SCHEMAS), folder, ("quick_quarry", "plain_quarry"))
+        yield imported(folder, "Quarry")
 
 
-class Quarry:
+@pytest.fixture(scope="module")
+def groves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packages]:
+    need_layer()
+    folder: Path = tmp_path_factory.mktemp("groves")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield imported(folder, "Grove")
+
+
+class Steps:
     """A world, and steps that are the same in all worlds given the same seed."""
 
-    def __init__(self, package: Any, seed: int) -> None:
+    def __init__(self, package: Any, name: str, seed: int) -> None:
+        self.kinds = KINDS[name]
         self.random = random.Random(seed)
-        self.world = package.Quarry()
+        self.world = getattr(package, name)()
         self.entities: list[int] = []
         self.told: list[list[int]] = []
         self.subscriptions: list[Any] = []
         self.locks: list[Any] = []
 
     def step(self) -> tuple[Any, ...]:
-        steps = (self.come, self.come, self.note, self.note, self.collect, self.odd)
+        steps = (self.come, self.come, self.note, self.note, self.collect, self.several, self.odd)
         chosen: Callable[[], Any] = self.random.choice(steps)
         return chosen.__name__, *outcome(chosen), self.told
 
     def come(self) -> list[int]:
         """Spawn some entities."""
-        names = self.random.sample(KINDS, self.random.randrange(5))
+        names = self.random.sample(self.kinds, self.random.randrange(len(self.kinds) + 1))
         count = self.random.choice((1, 1, 2, 5, 30))
         entities = self.world.spawn(count, **{name: {} for name in names})
         self.entities += entities.tolist()
+        if "stem" in names and len(self.world.stem) > count and self.random.random() < 0.9:
+            stems = self.world.stem
+            for row in range(len(stems) - count, len(stems)):
+                stems.set_parent(row, self.random.randrange(row))
         return entities.tolist()  # type: ignore[no-any-return]
+
+    def several(self) -> Any:
+        """Look a few up, remove them, or give them rows in one call."""
+        manager = getattr(self.world, self.random.choice(self.kinds))
+        count = self.random.choice((0, 1, 1, 2, 4, 16, 17))
+        chosen: Any = self.random.choices([*self.entities, 0, 2**64 - 1], k=count)
+        if self.random.random() < 0.3:
+            chosen = list(dict.fromkeys(e for e in chosen if e in self.world))
+        elif self.random.random() < 0.1:
+            chosen[:1] = [self.random.choice((-1, 2**64, "x", None, True, 1.0))]
+        chosen = self.random.choice((list, list, tuple, partial(np.array, dtype=object)))(chosen)
+        call = self.random.choice((manager.create_many, manager.remove_many, manager.lookup_many))
+        given = {}
+        if call == manager.create_many and self.random.random() < 0.6:
+            given = self.random.choice(GIVEN)
+        found = call(chosen, **given)
+        return (
+            found if isinstance(found, int) else (found.tolist(), found.dtype, found.flags.owndata)
+        )
 
     def note(self) -> Any:
         """Note some for later: the living, the dead, and what is no entity."""
@@ -80,7 +126,7 @@ class Quarry:
         if chance < 0.5:
             return self.world.gc()
         if chance < 0.6:
-            self.locks.append(getattr(self.world, self.random.choice(KINDS)).locked())
+            self.locks.append(getattr(self.world, self.random.choice(self.kinds)).locked())
             return self.locks[-1].__enter__() is None
         if chance < 0.65:
             noted = self.world.entities.on_destroy(lambda dead: self.told.append(dead.tolist()))
@@ -90,10 +136,9 @@ class Quarry:
     def state(self) -> list[Any]:
         """Return everything that there is, but for the memory that nobody uses."""
         entities = self.world.entities
-        noted = self.world._noted_entities()
+        noted = self.world._noted_entities().tolist()
         found: list[Any] = [world_entities(self.world), entities._clean, noted]
-        found[-1] = found[-1].tolist()
-        for name in KINDS:
+        for name in self.kinds:
             manager = getattr(self.world, name)
             data = manager.data
             columns = [
@@ -106,8 +151,10 @@ class Quarry:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_worlds_are_the_same(packages: Packages, seed: int) -> None:
-    one, other = (Quarry(package, seed) for package in packages)
+@pytest.mark.parametrize("name", ["Quarry", "Grove"])
+def test_worlds_are_the_same(packages: Packages, groves: Packages, name: str, seed: int) -> None:
+    pair = packages if name == "Quarry" else groves
+    one, other = (Steps(package, name, seed) for package in pair)
     for _ in range(200):
         assert one.step() == other.step()
         assert one.state() == other.state()
@@ -123,6 +170,54 @@ def test_a_few_go_in_c(packages: Packages) -> None:
     assert calls_of(world.collect) == []
     assert [len(world.rock), len(world.moss), len(world.grain)] == [31] * 3
     assert calls_of(world.collect) == []
+
+
+def test_a_few_in_one_call_are_done_in_c(packages: Packages) -> None:
+    world = packages[0].Quarry()
+    world.rock.reserve(64)
+    entities = world.spawn(20).tolist()
+    world.rock.create_many(entities[19:])  # the map is large enough now
+    assert calls_of(partial(world.rock.create_many, entities[:16], weight=2.0)) == []
+    assert calls_of(partial(world.rock.lookup_many, entities[:16])) == []
+    assert world.rock.lookup_many(entities[:2]).tolist() == [1, 2]
+    assert calls_of(partial(world.rock.remove_many, entities[:3])) == []
+    assert (len(world.rock), world.rock.weight(0)) == (14, 0.0)
+
+
+def test_trees_go_in_c(groves: Packages) -> None:
+    """All that is below a root, and what those have who die with it."""
+    states: list[Any] = []
+    for package in groves:
+        steps = Steps(package, "Grove", 0)
+        world = steps.world
+        steps.entities = world.spawn(60, stem={}, leaf={}, bird={"song": "tweet"}).tolist()
+        for row in range(3, 60):
+            world.stem.set_parent(row, (row - 3) // 2)
+        world.collect()
+        states.append(steps.state())
+        for entity in (steps.entities[20], steps.entities[1], steps.entities[0]):
+            world.destroy(entity)
+            if package is groves[0]:
+                assert calls_of(world.collect) == []
+            else:
+                world.collect()
+            states.append((steps.state(), [c.tolist() for c in world.stem.data._family()]))
+        assert len(world) == len(world.leaf) == len(world.stem)
+        assert 0 < len(world) < 30
+    half = len(states) // 2
+    for one, other in zip(states[:half], states[half:], strict=True):
+        assert str(one[0]) == str(other[0])
+
+
+def test_a_chain_of_trees(groves: Packages) -> None:
+    """Rows of the dead that are below one another, in the worst order."""
+    world = groves[0].Grove()
+    entities = world.spawn(3000, stem={})
+    world.stem.set_parent_many(range(2999), range(1, 3000))
+    kept = world.spawn(1, stem={}, leaf={})
+    world.destroy_many(entities[1::2])
+    assert world.collect() == 3000
+    assert list(world) == kept.tolist()
 
 
 def test_whoever_collects_in_another_way_is_asked(packages: Packages) -> None:
@@ -155,6 +250,10 @@ def test_nothing_leaks(packages: Packages) -> None:
             for entity in world.spawn(12, rock={}, moss={}, grain={}).tolist():
                 world.destroy_later(entity)
             assert world.collect() == 36
+            few = world.spawn(3).tolist()
+            world.rock.create_many(few)
+            world.rock.lookup_many(few)
+            assert world.rock.remove_many([*few, few[0]]) == 3
             with world.rock.locked(), pytest.raises(packages[0].StructureLockedError):
                 world.collect()
 

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from ecsgen.starter import begin
-from tests.command_line import Project
+from tests.command_project import Project
 
 ROOT = Path(__file__).parent.parent
 BARE = ["pyproject.toml", "schemas/bodies.yaml", "schemas/world.yaml"]

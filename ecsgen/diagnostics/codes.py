@@ -287,12 +287,23 @@ CODES: Final[dict[str, Code]] = {
         "archetypes; kernels over chunks, kernels that read `parent` and reductions refer to "
         "nothing.",
     ),
+    "E811": Code(
+        "not a message",
+        "Several rows may refer to the same one, so a kernel cannot simply assign to another row. "
+        "It sends messages, which arrive after the last row: `R += e`, `R -= e`, `R = min(R, e)`, "
+        "`R = max(R, e)`, `R = R or e`, `R = R and e`, each field in one of these ways.",
+    ),
     "E812": Code(
         "no random number here",
         "Random numbers belong to a row, which is told from others by its entity, with "
         "`instances: many` or `owner: none` by its id, or by a `u64` field that the kernel names "
         "as its `key`. So give the component `ids: true`, or the kernel `key: name`. Reductions "
         "draw none: let a kernel draw into a field first.",
+    ),
+    "E815": Code(
+        "no turns or rows here",
+        "`turns` lets rows act one after the other. Rows in chunks do not, nor do those of kernels "
+        "that read `parent`, which go level by level.",
     ),
     # --- what a change of the schemas breaks
     "E901": Code(

@@ -34,6 +34,7 @@ class Typist:
 
     def __init__(self, scope: Scope, reach: Reach) -> None:
         self._scope = scope
+        self._reach = reach
         self._references = References(reach, scope, self.value)
 
     def value(self, node: ast.expr) -> Expression:
@@ -161,8 +162,10 @@ class Typist:
         try:
             return self.value(node.value)
         except KernelError as error:
-            if isinstance(node.value, ast.Name) and node.value.id in hints.MODULES:
-                error.hint = hints.of_module(node)
+            if isinstance(node.value, ast.Name) and not error.hint:
+                error.hint = hints.of_holder(
+                    node, self._scope.names(), self._reach.home, self._reach.names
+                )
             raise
 
     def _subscript(self, node: ast.Subscript) -> Expression:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection, Iterable
 from typing import Final
 
-from ecsgen.diagnostics import did_you_mean
+from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.operations import CONSTANTS, DRAWS, EXISTS, FUNCTIONS
 from ecsgen.model.scalars import SCALARS
 
@@ -96,6 +97,21 @@ def of_call(node: ast.Call) -> str:
     if name in ("logical_and", "logical_or", "logical_not"):
         return f"write '{name.removeprefix('logical_')}' for conditions"
     return did_you_mean(name, (*FUNCTIONS, *DRAWS, *SCALARS, EXISTS))
+
+
+def of_holder(node: ast.Attribute, known: Iterable[str], home: str, others: Collection[str]) -> str:
+    """What to write instead of a name before a dot that nothing has here.
+
+    `home`: the component whose kernel it is, if it is one's; `others`: all components.
+    """
+    name = node.value.id if isinstance(node.value, ast.Name) else ""
+    if home and name in others:
+        return f"make it a kernel of the world, over a query of {home} and {name}"
+    if name in MODULES:
+        return of_module(node)
+    if name in ("self", "this", "row") and node.attr in known:
+        return f"did you mean {quote(node.attr)}?"
+    return ""
 
 
 def of_module(node: ast.Attribute) -> str:

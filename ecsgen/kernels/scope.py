@@ -48,6 +48,9 @@ class Scope:
     is_reduction: bool = False
     no_draws: NoDraws | None = None
     bearer: str | None = None  # the component whose owner is the row's `entity`; None without one
+    sender: FieldValue | None = None  # a column that every row has
+    takes_turns: bool = False  # whether each row sees what those before it have left
+    may_be_dead: bool = False  # whether a row's entity may be dead
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
     wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well

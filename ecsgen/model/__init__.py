@@ -84,6 +84,7 @@ class Kernel:
     rows: str = ""
     over: str = ""
     key: str = ""
+    turns: str = ""  # "rows" or "random": the order in which rows act, one after the other
     parallel: bool = False
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)

@@ -138,12 +138,21 @@ Expression = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One assignment; `value` has the target's scalar type, and its shape or none."""
+    """One assignment, or a message to another row; `value` has the target's scalar type, and its
+    shape or none."""
 
-    target: FieldValue | Local
+    target: FieldValue | Local | Referred
     value: Expression
     index: tuple[int, ...] = ()  # of the element of a field
     text: str = ""  # as the schema has it
+    how: str = ""  # of a message: the operation that is done with what is there
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What it computes: where a message goes, and the value."""
+        if isinstance(self.target, Referred):
+            return self.target.handle, self.value
+        return (self.value,)
 
     @property
     def type(self) -> Type:
@@ -166,24 +175,39 @@ class Program:
 
     refers: tuple[str, ...] = ()
     """The fields of other rows that it reads, with their components."""
+    sends: tuple[str, ...] = ()
+    """The fields of other rows that it sends messages to, with their components."""
+    bearer: FieldValue | None = None
+    """A column that every row has, if it sends messages: of the owners, or of ids."""
+    may_be_dead: bool = False
+    """Whether rows may belong to dead entities, from whom no one hears."""
     who: FieldValue | None = None
     """What tells its rows apart, if it draws random numbers: a field, or a column of managers."""
+    takes_turns: bool = False
+    """Whether each row acts on what those before it have left."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """All that it computes for a row: the condition, then the value of each step."""
-        values = tuple(step.value for step in self.steps)
-        return values if self.where is None else (self.where, *values)
+        """All that it computes for a row: the condition, then what each step does."""
+        parts = tuple(part for step in self.steps for part in step.expressions)
+        return parts if self.where is None else (self.where, *parts)
+
+    @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers, beside those that tell whose turn it is."""
+        return any(isinstance(node, Draw) for one in self.expressions for node in walk(one))
 
     @property
     def leads(self) -> frozenset[str]:
-        """The components to whose rows it refers, or asks whether they are there."""
-        return frozenset(one.component for one in references_in(*self.expressions))
+        """The components to whose rows it refers or sends, or asks whether they are there."""
+        targets = (step.target for step in self.steps if isinstance(step.target, Referred))
+        found = (*references_in(*self.expressions), *targets)
+        return frozenset(one.component for one in found)
 
     @property
     def sees_others(self) -> bool:
         """Whether it has to do with rows that others run for."""
-        return bool(references_in(*self.expressions))
+        return bool(self.sends or references_in(*self.expressions))
 
     @property
     def climbs(self) -> bool:

@@ -45,6 +45,7 @@ def build_kernel(
         rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.partition != "off" else "",
         over=spec.over if isinstance(spec, WorldKernelSpec) else "",
         key=spec.key,
+        turns=spec.turns or "",
         parallel=spec.parallel,
         marks=_marks(draft, name, spec),
     )
@@ -55,7 +56,7 @@ def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
     node = draft.node.at("kernels", name)
     marks: dict[str, Mark] = {} if node is None else dict(node.keys)
     marks[""] = draft.key("kernels", name)
-    for key in ("where", "over", "key"):
+    for key in ("where", "over", "key", "turns"):
         if key in marks:
             marks[key] = draft.value("kernels", name, key)
     for index in range(len(spec.steps)):

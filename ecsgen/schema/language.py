@@ -86,6 +86,11 @@ class BaseKernel(Strict):
         description="A `u64` field by which random numbers tell rows apart, instead of entities "
         "or ids; in the world `Component.field`.",
     )
+    turns: Literal["rows", "random"] | None = Field(
+        default=None,
+        description="Let the rows act one after the other, each on what those before it have left: "
+        "in row order, or in random order.",
+    )
     parallel: bool = Field(
         default=False,
         description="Let the numba backend use every core. Off by default: it can "

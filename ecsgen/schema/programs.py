@@ -11,14 +11,23 @@ from typing import Final
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws, numbered
 from ecsgen.kernels.expressions import Typist
+from ecsgen.kernels.messages import Ways
 from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
-from ecsgen.kernels.steps import effects, local_names, names_read, target_of, typed_step
+from ecsgen.kernels.steps import (
+    effects,
+    local_names,
+    names_read,
+    sendings,
+    target_of,
+    typed_step,
+)
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Enum, Kernel, Query, Reduction, World
 from ecsgen.model.programs import (
     ENTITY,
     HANDLE,
+    ID_SLOT,
     OWN,
     PARENT,
     Argument,
@@ -31,7 +40,7 @@ from ecsgen.model.programs import (
     fields_in,
     references_in,
 )
-from ecsgen.model.types import Number
+from ecsgen.model.types import Number, Type
 from ecsgen.schema.keys import key_of, told_apart
 from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
@@ -71,6 +80,8 @@ def with_programs(
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
             bearer=OWN if component.owner == "entity" and not is_reduction else None,
+            sender=_sender(component, OWN),
+            may_be_dead=component.owner == "entity",
             no_draws=_NO_REDUCTION if is_reduction else None,
             wrong=refused.names | _unknown_enums(known),
             may_lack=frozenset([OWN] if refused.more else []),
@@ -116,6 +127,8 @@ def with_world_programs(
             wrong=frozenset(wrong) | _unknown_enums(known),
             may_lack=may_lack,
             bearer=_bearer(members),
+            sender=_sender(next(iter(members.values())), next(iter(members))) if members else None,
+            may_be_dead=_bearer(members) is not None and not _is_query(world, kernel.over),
         )
         apart = _told_apart(kernel.over, members)
         reach = _reach(world, kernel, components, known)
@@ -126,6 +139,18 @@ def with_world_programs(
 def _bearer(members: Mapping[str, Component]) -> str | None:
     """The first component of which rows have an owner, who is the same in all."""
     return next((name for name, one in members.items() if one.owner == "entity"), None)
+
+
+def _sender(component: Component, named: str) -> FieldValue:
+    """A column that every row of a component has: of the owners, or of ids."""
+    if component.owner == "entity":
+        return FieldValue(HANDLE, ENTITY, named)
+    return FieldValue(Type("u32"), ID_SLOT, named)
+
+
+def _is_query(world: World, over: str) -> bool:
+    """Whether a kernel runs over a query, which finds the living alone."""
+    return any(query.name == over for query in world.queries)
 
 
 def _told_apart(over: str, members: Mapping[str, Component]) -> FieldValue | NoDraws:
@@ -200,23 +225,31 @@ def _kernel(
 
     `apart`: what tells rows apart where it names no key.
     """
+    scope.takes_turns = _takes_turns(kernel, reach, scope, diagnostics)
     who: FieldValue | NoDraws | None = apart
     if kernel.key:
         who = key_of(kernel, scope, diagnostics)
     if isinstance(who, NoDraws):
         scope.no_draws, who = who, None
+        if kernel.turns == "random":
+            refused = scope.no_draws
+            mark = kernel.marks["turns"]
+            diagnostics.add("E812", refused.message, mark, hint=refused.hint)
     scope.arguments = _arguments(kernel, known)
     scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
     if scope.has_parent and any(map(_PARENTS.search, (kernel.where, *kernel.steps))):
         reach = replace(reach, refused="a kernel that reads 'parent' refers to no other rows")
-    where, number = numbered(_condition(kernel, scope, reach, diagnostics), 0)
-    parsed = _parsed(kernel, diagnostics)
+    first = 1 if kernel.turns == "random" else 0  # the first one tells whose turn it is
+    where, number = numbered(_condition(kernel, scope, reach, diagnostics), first)
+    parsed, ways = _parsed(kernel, diagnostics), Ways()
     scope.later = local_names([step for _, step in parsed], scope)
     _check_locals(parsed, scope, diagnostics)
     steps: list[Step] = []
     for text, step in parsed:
         try:
             made = typed_step(step, " ".join(text.content.split()), scope, reach)
+            if not scope.takes_turns:
+                ways.check(made, target_of(step), text.mark.line)
             value, number = numbered(made.value, number)
             steps.append(replace(made, value=value))
         except KernelError as error:
@@ -225,11 +258,12 @@ def _kernel(
             if isinstance(target, ast.Name) and target.id in scope.later:
                 scope.wrong |= {target.id}
     is_judged = len(steps) == len(kernel.steps) and OWN not in scope.may_lack
-    if is_judged and not effects(tuple(steps)):
+    sends = sendings(tuple(steps))
+    if is_judged and not effects(tuple(steps)) and not sends:
         message = f"the kernel {quote(kernel.name)} assigns to no field"
         diagnostics.add("E402", message, kernel.marks[""])
     who = who if number else None
-    values = (where, *(step.value for step in steps))
+    values = (where, *(part for step in steps for part in step.expressions))
     referred = (node for node in references_in(*values) if isinstance(node, Referred))
     program = Program(
         arguments=tuple(scope.arguments.values()),
@@ -239,9 +273,27 @@ def _kernel(
         writes=effects(tuple(steps)),
         above_roots=_above_roots(fields_in(*values), scope),
         refers=tuple(dict.fromkeys(node.text for node in referred)),
+        sends=sends,
+        bearer=scope.sender if sends else None,
+        may_be_dead=scope.may_be_dead,
         who=who,
+        takes_turns=scope.takes_turns,
     )
     return replace(kernel, program=program)
+
+
+def _takes_turns(kernel: Kernel, reach: Reach, scope: Scope, diagnostics: Diagnostics) -> bool:
+    """Whether its rows take turns; reports E815 where they cannot."""
+    if not kernel.turns:
+        return False
+    message = ""
+    if reach.refused:
+        message = "the rows of chunks take no turns"
+    elif scope.has_parent and any(map(_PARENTS.search, (kernel.where, *kernel.steps))):
+        message = "a kernel that reads 'parent' goes level by level: its rows take no turns"
+    if message:
+        diagnostics.add("E815", message, kernel.marks["turns"])
+    return not message
 
 
 def _above_roots(

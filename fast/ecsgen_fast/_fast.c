@@ -3,7 +3,7 @@
 #include "plans.h"
 
 typedef struct {
-    PyTypeObject *entities, *component, *world, *proxy, *join, *method, *property, *rows;
+    PyTypeObject *entities, *component, *world, *proxy, *join, *method, *property, *rows, *loop;
 } State;
 
 /* ---- Method --------------------------------------------------------------------------------- */
@@ -201,6 +201,7 @@ execute(PyObject *module)
         add_type(module, &join_spec, &state->join) < 0 ||
         add_type(module, &property_spec, &state->property) < 0 ||
         add_type(module, &rows_spec, &state->rows) < 0 ||
+        add_type(module, &loop_spec, &state->loop) < 0 ||
         add_type(module, &method_spec, &state->method) < 0) {
         return -1;
     }
@@ -218,6 +219,7 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->join);
     Py_VISIT(state->property);
     Py_VISIT(state->rows);
+    Py_VISIT(state->loop);
     Py_VISIT(state->method);
     return 0;
 }
@@ -233,6 +235,7 @@ module_clear(PyObject *module)
     Py_CLEAR(state->join);
     Py_CLEAR(state->property);
     Py_CLEAR(state->rows);
+    Py_CLEAR(state->loop);
     Py_CLEAR(state->method);
     return 0;
 }

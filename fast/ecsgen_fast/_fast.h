@@ -96,6 +96,7 @@ typedef struct {
     Plan plan;
     PyTypeObject *row_kind; /* the named tuple of a row, or NULL */
     PyTypeObject *callbacks_kind; /* of `released` */
+    PyObject *empty, *dtype;      /* what makes an array of rows */
     PyObject *remove;             /* the method of that name, in C if `removes` */
     int removes, creates;         /* whether the methods of these names are in C */
     Entities *entities;     /* NULL if rows have no owners */
@@ -103,6 +104,7 @@ typedef struct {
     int is_direct, is_many; /* lookup: direct; instances: many */
     int starts_active;      /* whether new rows of a partition are active */
     int releases_children;  /* whether children of rows that go become roots */
+    int kills_orphans;      /* whether owners of rows that go with others die */
     PyObject *above;        /* the argument of `create` that names a parent, or NULL */
     int is_anchored;        /* whether `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
@@ -126,6 +128,7 @@ typedef struct {
     PyObject *array, *cells;      /* an array of one entity, and its memoryview */
     PyObject *copy;               /* the name of what copies it */
     Entities *entities_plan;
+    PyObject *reserve;            /* the name of what gives the queue of free indices room */
     PyObject *entities, *clean;   /* names: of the entity manager, and of its count of deaths when no
                                      manager had rows of the dead */
     Py_ssize_t managers, noted, collecting; /* slots */
@@ -151,6 +154,10 @@ typedef struct {
     PyObject *empty, *dtype;                  /* what makes an array of rows */
     Py_ssize_t entities, required, optional, any_of, none_of; /* slots */
     Py_ssize_t manager;                       /* of a member */
+    PyTypeObject *loop_kind;                  /* of what iterates over a query */
+    PyObject *join, *version, *changes;       /* names */
+    PyObject *changed;                        /* what makes the error of a loop */
+    Py_ssize_t state, data;                   /* slots */
 } Join;
 
 /* A generated method with a function in C before it. */

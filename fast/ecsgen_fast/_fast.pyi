@@ -58,6 +58,10 @@ class Rows:
     """What iterates over the rows of a manager."""
 
 @final
+class Loop:
+    """What iterates over the rows of a query."""
+
+@final
 class Method:
     """A generated method, the usual case of which is in C."""
 

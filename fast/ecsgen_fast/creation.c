@@ -2,8 +2,7 @@
 
 #include "links.h"
 
-/* Whether an entity is alive. */
-static int
+int
 is_alive(const Component *plan, PyObject *self, uint64_t entity)
 {
     Entities *entities = plan->entities;
@@ -30,6 +29,18 @@ fill_row(const Component *plan, const Rows *rows, uint64_t row, uint64_t entity,
     }
     if (plan->entity != ABSENT) {
         put_u64(cell_of(plan, rows, plan->entity, row), entity);
+    }
+}
+
+void
+add_simple_row(const Change *change, uint64_t row, uint64_t entity, const char *scratch)
+{
+    const Component *plan = change->plan;
+    fill_row(plan, change->rows, row, entity, scratch);
+    enter(change, entity, row);
+    if (has_family(plan)) {
+        make_root(change, row);
+        put_link(change, plan->first_child, row, NIL);
     }
 }
 

@@ -115,5 +115,8 @@ PyObject *set_value_of(PARAMETERS);
 PyObject *get_value_of_id(PARAMETERS);
 PyObject *set_value_of_id(PARAMETERS);
 PyObject *get_row(PARAMETERS);
+PyObject *lookup_few(PARAMETERS);
+PyObject *remove_few(PARAMETERS);
+PyObject *create_few(PARAMETERS);
 
 #endif

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from types import FunctionType
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ._fast import Component, Entities, Method, World
-from .joins import install_join
+from .joins import install_join, install_loop
 from .known import (
     BY_ENTITY,
     BY_ID,
     CREATE,
+    CREATE_MANY,
+    CREATE_MANY_STEPS,
     DEATH_STEPS,
     DESTROY_ROW,
     DISPATCH_STEPS,
@@ -35,6 +38,9 @@ from .spec import component_spec, constants, names_in, part_of, row_classes, slo
 
 _WORLD_SLOTS = ("managers", "noted", "collecting")
 
+Methods = dict[str, tuple[str, Iterable[str], Iterable[str]]]
+"""By attribute: the function in C, and the names and columns that the method may use."""
+
 Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
 
@@ -45,6 +51,8 @@ def install_methods(kind: Kind) -> None:
         install_proxy(kind)
     elif hasattr(kind, "_match_again"):
         install_join(kind)
+    elif hasattr(kind, "_while_unchanged"):
+        install_loop(kind)
     elif hasattr(kind, "LAYOUT"):
         _install_component(kind)
     elif hasattr(kind, "MANAGERS"):
@@ -132,6 +140,7 @@ def _install_world(kind: Kind) -> None:
         "entities_plan": entities.plan,
         "entities": "entities",
         "clean": "_clean",
+        "reserve": "reserve",
         "kinds": row_classes(kind, names_in(kind, "spawn")),
         "array": array,
         "cells": array.data,
@@ -223,11 +232,13 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
     """Choose what finds rows, and what makes them come and go."""
     columns = [column.name for column in kind.LAYOUT]
     fields = spec["fields"]
-    known = {"_destroy_row": ("destroy_row", DESTROY_ROW, columns)}
+    known: Methods = {"_destroy_row": ("destroy_row", DESTROY_ROW, columns)}
     if len(fields) == len(kind._CONVERTERS):
         if "entity" not in spec["roles"] or spec["entities"] is not None:
             written = [columns[i] for field in fields for i in field[8]]
             known["create"] = "create", CREATE, written
+            if knows_steps(kind, CREATE_MANY_STEPS):
+                known["create_many"] = "create_many", CREATE_MANY, ()
         if spec["row"] is not None and all(field[5] != "\0" for field in fields):
             classes = {field[4].__name__ for field in fields if field[4] is not None}
             used = GETTER | classes | {spec["row"].__name__} | set(kind._CONVERTERS)

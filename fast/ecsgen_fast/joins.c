@@ -1,5 +1,6 @@
 /* Queries: who has certain components, and the rows of each. */
 
+#include "arrays.h"
 #include "entities.h"
 #include "plans.h"
 #include "rows.h"
@@ -188,30 +189,6 @@ slice_of(uint64_t first, uint64_t n)
     return found;
 }
 
-/* Return rows as an array. */
-static PyObject *
-array_of(const Join *plan, const int64_t *rows, uint64_t n)
-{
-    PyObject *count = PyLong_FromUnsignedLongLong(n);
-    PyObject *given[] = {count, plan->dtype};
-    PyObject *array = count == NULL ? NULL : PyObject_Vectorcall(plan->empty, given, 2, NULL);
-    Py_buffer view;
-    Py_XDECREF(count);
-    if (array == NULL || PyObject_GetBuffer(array, &view, PyBUF_CONTIG) < 0) {
-        Py_XDECREF(array);
-        return NULL;
-    }
-    if ((uint64_t)view.len == n * sizeof *rows) {
-        memcpy(view.buf, rows, n * sizeof *rows);
-    }
-    else {
-        PyErr_SetString(PyExc_SystemError, "an array of another size");
-        Py_CLEAR(array);
-    }
-    PyBuffer_Release(&view);
-    return array;
-}
-
 /* Return the rows of a member as the query has them. */
 static PyObject *
 rows_of(const Join *plan, const Joined *member, uint64_t n)
@@ -222,7 +199,7 @@ rows_of(const Join *plan, const Joined *member, uint64_t n)
     }
     PyObject *rows = do_follow(member->found, n)
                          ? slice_of(n == 0 ? 0 : (uint64_t)member->found[0], n)
-                         : array_of(plan, member->found, n);
+                         : array_of(plan->empty, plan->dtype, member->found, n);
     PyObject *given[] = {rows, has_nil ? Py_True : Py_False};
     PyObject *found = rows == NULL ? NULL : PyObject_Vectorcall(plan->rows_kind, given, 2, NULL);
     Py_XDECREF(rows);
@@ -269,5 +246,6 @@ join(PARAMETERS)
 
 const Function join_functions[] = {
     {"join", join},
+    {"loop", loop_over_query},
     {NULL, NULL},
 };

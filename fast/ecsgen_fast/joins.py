@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ._fast import Join, Method
+from ._fast import Join, Loop, Method
 from .known import Kind, knows_steps, static, uses_only
 from .spec import slots_of
 
@@ -25,6 +25,10 @@ _JOIN: Final = """
     _living members _way _blocks _narrow count append range len _required _optional merged_rows
     QueryRows has_nil np empty uint64 concatenate sum QueryMatch
     """
+_LOOP: Final = "_join data pop _steps state"
+_LOOP_STEPS: Final = {
+    "_steps": "_join entities _free _n_retired _version count _head changes changed_in_loop"
+}
 _SLOTS: Final = ("required", "optional", "any_of", "none_of")
 
 
@@ -40,11 +44,12 @@ def install_join(kind: Kind) -> None:
     alive = _alive(kind)
     if not isinstance(alive, Method):
         return
-    slots = {name: f"_{name}" for name in _SLOTS} | {"entities": "entities"}
+    slots = {name: f"_{name}" for name in _SLOTS}
+    slots |= {name: name for name in ("entities", "state", "data")}
     plan = Join(
         {
             "kind": kind,
-            "names": tuple(sorted({"_join", *_STEPS})),
+            "names": tuple(sorted({"_join", "changes", *_STEPS})),
             "parts": kind,
             "part_names": (),
             "finder": "lookup",
@@ -57,10 +62,32 @@ def install_join(kind: Kind) -> None:
             "match": modules["QueryMatch"],
             "empty": np.empty,
             "dtype": np.intp,
+            "loop": Loop,
+            "join": "_join",
+            "version": sys.intern("_version"),
+            "changes": "changes",
+            "changed": _base(kind).changed_in_loop,
         }
     )
     kind._join = Method(plan, join, "join")
     plan.seal()
+
+
+def install_loop(kind: Kind) -> None:
+    """Put a function in C before what makes the loop over a query, if that is known."""
+    loop = static(kind, "_while_unchanged")
+    join = static(sys.modules[kind.__module__].QueryJoin, "_join")
+    if (
+        isinstance(loop, FunctionType)
+        and isinstance(join, Method)
+        and uses_only(loop, _LOOP.split())
+        and knows_steps(kind, _LOOP_STEPS)
+    ):
+        kind._while_unchanged = Method(join.plan, loop, "loop")
+
+
+def _base(kind: Kind) -> Any:
+    return import_module(f"{kind.__module__.rpartition('.')[0]}.base")
 
 
 def _alive(kind: Kind) -> Any:

@@ -56,6 +56,13 @@ DESTROY_ROW: Final = _names("""
     _leave_parent _relink_family _release_children _destroy_rows np array
     """)
 
+CREATE_MANY: Final = _names("_create_many _create_children NIL")
+CREATE_MANY_STEPS: Final = {
+    "_create_many": "few_numbers _create_few as_entities len _convert Exception _entities "
+    "require_many _require_handles _locks _locked _admit_many _make_room values np empty "
+    "intp _own_entities _own _RELEASES _dispatch _replace",
+}
+
 INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (
     (
         "lookup",
@@ -74,6 +81,20 @@ INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (
         "Sparse Hash Direct Many",
         f"{_ENTITY} {_LOCK} _sparse_cells _entity_cells _destroy_row _rows get _n len "
         "lookup _previous_cells _destroy_rows _rows_with",
+    ),
+    (
+        "lookup_many",
+        "lookup_many",
+        "Sparse",
+        "few_numbers lookup np array intp as_entities data _entity_column _n "
+        "sparse_lookup _sparse",
+    ),
+    (
+        "remove_many",
+        "remove_many",
+        "Owned",
+        f"{_LOCK} few_numbers _single_rows _destroy_few len _destroy_rows "
+        "_rows_of_many as_entities",
     ),
     ("destroy", "destroy", "Packed Direct", f"{_ROW} {_LOCK} _destroy_row"),
     ("entity", "entity", "Mapped Direct", _ROW),
@@ -107,6 +128,9 @@ NEEDED: Final = {
     "destroy": ("_destroy_row",),
     "destroy_id": ("_destroy_row", "resolve"),
     "lookup": ("lookup",),
+    "lookup_many": ("lookup",),
+    "remove_many": ("remove", "lookup"),
+    "create_many": ("create", "lookup"),
     "has": ("lookup",),
     "has_id": ("resolve",),
     "get_of": ("lookup",),

@@ -318,6 +318,9 @@ read_component(Component *plan, PyObject *spec)
     PyObject *starts_active = item(spec, "starts_active");
     PyObject *callbacks = item(spec, "callbacks");
     PyObject *releases_children = item(spec, "releases_children");
+    plan->empty = item(spec, "empty");
+    plan->dtype = item(spec, "dtype");
+    PyObject *kills_orphans = item(spec, "kills_orphans");
     PyObject *above = item(spec, "above");
     if (PyErr_Occurred()) {
         return -1;
@@ -329,6 +332,7 @@ read_component(Component *plan, PyObject *spec)
     plan->is_many = is_many == Py_True;
     plan->starts_active = starts_active == Py_True;
     plan->releases_children = releases_children == Py_True;
+    plan->kills_orphans = kills_orphans == Py_True;
     plan->above = above == Py_None ? NULL : above;
     plan->is_anchored = plan->entity != ABSENT && plan->anchor_column == plan->entity;
     return 0;
@@ -353,6 +357,7 @@ read_world(World *plan, PyObject *spec)
     plan->entities_plan = (Entities *)item(spec, "entities_plan");
     plan->entities = typed_item(spec, "entities", &PyUnicode_Type);
     plan->clean = typed_item(spec, "clean", &PyUnicode_Type);
+    plan->reserve = typed_item(spec, "reserve", &PyUnicode_Type);
     return has_all(plan, world_slots) ? 0 : -1;
 }
 
@@ -379,7 +384,8 @@ read_proxy(Proxy *plan, PyObject *spec)
 
 static const Place join_slots[] = {
     AT(Join, entities), AT(Join, required), AT(Join, optional), AT(Join, any_of),
-    AT(Join, none_of),  AT(Join, manager),  {NULL, 0},
+    AT(Join, none_of),  AT(Join, manager),  AT(Join, state),    AT(Join, data),
+    {NULL, 0},
 };
 
 int
@@ -395,5 +401,10 @@ read_join(Join *plan, PyObject *spec)
     plan->match_kind = item(spec, "match");
     plan->empty = item(spec, "empty");
     plan->dtype = item(spec, "dtype");
+    plan->loop_kind = (PyTypeObject *)typed_item(spec, "loop", &PyType_Type);
+    plan->join = typed_item(spec, "join", &PyUnicode_Type);
+    plan->version = typed_item(spec, "version", &PyUnicode_Type);
+    plan->changes = typed_item(spec, "changes", &PyUnicode_Type);
+    plan->changed = item(spec, "changed");
     return has_all(plan, join_slots) ? 0 : -1;
 }

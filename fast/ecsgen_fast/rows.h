@@ -185,6 +185,12 @@ void leave_dict(const Creation *it);
 PyObject *add_row(Creation *it, const char *scratch);
 void drop_creation(Creation *it);
 
+/* Whether an entity is alive. */
+int is_alive(const Component *plan, PyObject *self, uint64_t entity);
+
+/* Write a new row of a sparse manager with nothing beside it but a family. */
+void add_simple_row(const Change *change, uint64_t row, uint64_t entity, const char *scratch);
+
 /* Give an entity (NULL: nobody) a row of the values in `scratch` below a parent (NIL: none), and
    return what `create` does. NULL without an exception leaves it to Python. */
 PyObject *create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,

@@ -222,6 +222,9 @@ def component_spec(
         "is_many": "Many" in families,
         "starts_active": "active" in slots and "_n_active" in names_in(kind, "create"),
         "releases_children": "_release_children" in names_in(kind, "_destroy_row"),
+        "empty": np.empty,
+        "dtype": np.intp,
+        "kills_orphans": getattr(kind, "_KILLS", False),
         "above": sys.intern("parent") if "Hierarchy" in families else None,
     }
 

@@ -52,7 +52,16 @@ class OtherManagers:
 
 def is_before(node: Referred, program: Program, is_world: bool) -> bool:
     """Whether a kernel may have written a field when it reads that of another row."""
-    return (node.text if is_world else node.name) in program.writes
+    own = node.text if is_world else node.name
+    return own in program.writes and not program.takes_turns
+
+
+def is_touched(node: Referred, program: Program, is_world: bool) -> bool:
+    """Whether a kernel itself reads or writes a field that it sends messages to."""
+    if program.takes_turns:
+        return False  # messages arrive at once
+    own = node.text if is_world else node.name
+    return node.text in program.refers or own in (*program.reads, *program.writes)
 
 
 NO_MANAGERS: Final = OtherManagers({}, False)

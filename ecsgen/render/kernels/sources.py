@@ -58,6 +58,10 @@ class JoinedSource(Source, ABC):
         """Whether there are rows that are not in use."""
         return False
 
+    def picked(self, component: str) -> str:
+        """What picks the rows' cells out of a column in the kernel's method."""
+        return f"[:_{self.count}]"
+
     def numbers(self, component: str) -> str | None:
         """The expression for the rows as compiled loops take them; None where all are [0, n)."""
         return None
@@ -147,6 +151,9 @@ class QuerySource(JoinedSource):
 
     def rows(self, component: str) -> str:
         return f"found.members[{self.places[component]}]"
+
+    def picked(self, component: str) -> str:
+        return f"[_found.rows[{self.places[component]}]]"
 
     def numbers(self, component: str) -> str:
         return f"found.numbers({self.places[component]})"

@@ -10,6 +10,7 @@ from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import conjunction
 from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.sources import JoinedSource, all_fields
+from ecsgen.render.kernels.turns import order_text
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.kernel import CompiledKernel
@@ -144,6 +145,9 @@ class JoinedKernel(CompiledKernel):
     def _own_name(self) -> str:
         return f"{self.name}_kernel"  # the module has functions of other names
 
+    def _order_of(self, who: FieldValue) -> str:
+        return order_text(who, self._origin.holder(who), self.source.picked(who.owner))
+
     @property
     def function(self) -> str:
         return f"_{self._own_name}"
@@ -151,6 +155,8 @@ class JoinedKernel(CompiledKernel):
     @property
     def _which(self) -> list[Parameter]:
         count = Parameter(self.loop.rows, "int", f"_{self.source.count}")
+        if self.kernel.turns == "random":
+            count = Parameter(self.loop.order, "RowArray", "_order")
         return [count, *(self._scattered.numbers if self._scattered is not None else ())]
 
     @property

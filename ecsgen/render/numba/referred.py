@@ -45,7 +45,7 @@ class OtherRows:
                 found = infix("!=", Level.COMPARISON, found, Code("NIL"))
             return Value(node.type, lambda place: found)
         row = self.row(emit, node)
-        there, default = self._elements(node, row.text), self._default(emit, node)
+        there, default = self.cells(node, row.text, is_read=True), self._default(emit, node)
         held = emit.variables(node.type, *_wishes(f"their_{node.name}"))
         with emit.block(f"if {row.text} == NIL"):
             emit.store(default, held)
@@ -66,7 +66,13 @@ class OtherRows:
 
     def forget(self, target: FieldValue | Local) -> None:
         """Look rows up again whose handles are in a field or local that is assigned to."""
+        if self._program.takes_turns and isinstance(target, FieldValue):
+            self.forget_all()
         self._rows = {key: row for key, row in self._rows.items() if target not in walk(key[1])}
+
+    def forget_all(self) -> None:
+        """Look all rows up again: any handle may have changed."""
+        self._rows = {}
 
     # --- parameters ------------------------------------------------------------------------------
 
@@ -112,8 +118,8 @@ class OtherRows:
 
     # --- cells -----------------------------------------------------------------------------------
 
-    def _elements(self, node: Referred, row: str) -> Value:
-        """The elements of a field in a row."""
+    def cells(self, node: Referred, row: str, is_read: bool = False) -> Value:
+        """The elements of a field in a row; to be read as they were before the kernel."""
         type_, managers = node.type, self.managers
         field = next(
             one for one in managers.components[node.component].fields if one.name == node.name
@@ -121,25 +127,25 @@ class OtherRows:
         stem, columns = managers.stem(node.component), f"{managers.data(node.component)}._"
         if field.split:
             arrays = [
-                self._cells(node, f"{stem}_{part.name}", f"{columns}{part.name}_column")
+                self._column(node, is_read, f"{stem}_{part.name}", f"{columns}{part.name}_column")
                 for part in split_parts(field)
             ]
             return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
         name = f"{stem}_{field.name}"
         if not type_.shape:
-            array = self._cells(node, name, f"{columns}{field.name}_column")
+            array = self._column(node, is_read, name, f"{columns}{field.name}_column")
             return Value(type_, lambda place: Code(f"{array}[{row}]"))
-        array = self._cells(node, name, f"{columns}{field.name}_flat")
+        array = self._column(node, is_read, name, f"{columns}{field.name}_flat")
         first = f"{type_.elements} * {row}"
         return Value(type_, lambda place: Code(f"{array}[{sum_text(first, place)}]"))
 
-    def _cells(self, node: Referred, name: str, passed: str) -> str:
-        """The parameter for a column: a copy if the kernel writes it."""
-        if is_before(node, self._program, self.managers.is_world):
+    def _column(self, node: Referred, is_read: bool, name: str, passed: str) -> str:
+        """The parameter for a column; for reading a copy if the kernel writes it."""
+        if is_read and is_before(node, self._program, self.managers.is_world):
             count = f"{self.managers.data(node.component)}._n"
             if passed.endswith("_flat"):
                 count = f"{node.type.elements} * {count}"
-            passed = f"{passed}[: {count}].copy()"
+            name, passed = f"{name}_before", f"{passed}[: {count}].copy()"
         return self._array(name, node.type.scalar, passed)
 
     def _default(self, emit: Emitter, node: Referred) -> Value:

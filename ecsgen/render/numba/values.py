@@ -49,6 +49,15 @@ def _plus(place: Place, offset: int) -> Place:
     return f"{place} + {offset}" if offset else place
 
 
+def part_of(base: Value, shape: tuple[int, ...], index: tuple[int, ...], type_: Type) -> Value:
+    """An element of a shape, or what is left of the shape behind a few indices."""
+    start = 0
+    for size, place in zip(shape, index, strict=False):
+        start = start * size + place
+    start *= type_.elements
+    return Value(type_, lambda place: base.at(_plus(place, start)), base.is_split)
+
+
 Composer = Callable[["Emitter", Operation], Value]
 """Makes the value of an operation that is more than one element at a time."""
 
@@ -139,12 +148,7 @@ class Emitter:
                 return self._others(self, node)
 
     def _part(self, node: Element) -> Value:
-        base, shape = self.value(node.base), node.base.type.shape
-        start = 0
-        for axis, index in enumerate(node.index):
-            start = start * shape[axis] + index
-        start *= node.type.elements
-        return Value(node.type, lambda place: base.at(_plus(place, start)), base.is_split)
+        return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)
 
     def _elementwise(self, node: Operation) -> Value:
         operands = [self.spread(operand, node.type) for operand in node.operands]

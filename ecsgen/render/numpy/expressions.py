@@ -45,7 +45,7 @@ class Others(Protocol):
 
 @dataclass(slots=True)
 class Emitter:
-    """Writes the statements of one kernel: `before` the loop over blocks, and `lines` in it."""
+    """Writes the statements of one kernel: `before` the loop over blocks, in it, and `after`."""
 
     view: Callable[[FieldValue], Value]  # of a field
     arguments: Mapping[str, str]  # converted values
@@ -54,6 +54,7 @@ class Emitter:
     indent: int
     working: Working = field(default_factory=Working)
     before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     locals_: dict[str, Value] = field(default_factory=dict)
     _uniforms: int = 0
@@ -162,7 +163,7 @@ class Emitter:
         return out
 
     def _uniform_cast(self, found: Value, scalar: str) -> Value:
-        text, dtype = _typed(found), SCALARS[scalar].numpy
+        text, dtype = as_typed(found), SCALARS[scalar].numpy
         if found.scalar in FLOATS and scalar not in (*FLOATS, "bool"):
             return self.uniform(f"as_integers({text}, {dtype})", scalar, found.shape)
         return self.uniform(f"{text}.astype({dtype})", scalar, found.shape)
@@ -203,7 +204,7 @@ class Emitter:
         return [self.value(operand) for operand in bare], scalar
 
     def _uniform_operation(self, node: Operation, operands: list[Value]) -> Value:
-        texts = [_typed(operand) for operand in operands]
+        texts = [as_typed(operand) for operand in operands]
         scalar = node.operands[0].type.scalar
         is_typed = TABLE[node.name].rule not in (*_COMPARING, Rule.LOGIC)
         is_typed = is_typed and any(operand.scalar != scalar for operand in operands)
@@ -299,6 +300,6 @@ def _fits_kind(given: str, wanted: str) -> bool:
     return wanted in FLOATS or given[0] == wanted[0]
 
 
-def _typed(value: Value) -> str:
+def as_typed(value: Value) -> str:
     """A uniform value as a numpy scalar or array."""
     return f"{SCALARS[value.scalar].numpy}({value.text})" if value.is_literal else value.text

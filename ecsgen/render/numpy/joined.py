@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ecsgen.model import Kernel, World
 from ecsgen.model.programs import FieldValue, Local
 from ecsgen.render.calls import call, collection
@@ -61,6 +63,8 @@ class JoinedMethod(WorldMethod):
             f"    _blocks = self._{self.name}_blocks({self.stamp})",
         ]
 
+    made: ClassVar[str] = "JoinedBlocks"
+
     # --- the method that cuts blocks -------------------------------------------------------------
 
     @property
@@ -68,7 +72,7 @@ class JoinedMethod(WorldMethod):
         """The first line of the method that cuts the columns into blocks."""
         source = self.source
         parameters = ["self", f"{source.variable}: {source.annotation}"]
-        return call(f"def _{self.name}_blocks", parameters, 4, " -> JoinedBlocks:").lstrip()
+        return call(f"def _{self.name}_blocks", parameters, 4, f" -> {self.made}:").lstrip()
 
     @property
     def cut_docstring(self) -> str:
@@ -107,6 +111,6 @@ class JoinedMethod(WorldMethod):
             "    ]",
             self.working,
             for_macro(collection("holders = ", self.holders, 8)),
-            for_macro(call("blocks = JoinedBlocks", given, 8)),
+            for_macro(call(f"blocks = {self.made}", given, 8)),
             for_macro(call("return blocks.keep", [literal(self.name), "holders"], 8)),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from textwrap import indent
 from typing import ClassVar
 
 from ecsgen.model import Component, Kernel
@@ -73,10 +74,12 @@ class KernelMethod(Method):
         line = f"for {listed} in {self.blocks}:"
         if self.loop_indent + len(line) > WIDTH:
             line = exploded("for ", self.names, self.loop_indent).lstrip() + f" in {self.blocks}:"
-        once = [pad + text for text in (*self.statements.emitter.before, *self.before_loop)]
+        emitter = self.statements.emitter
+        once = [indent(text, pad) for text in (*emitter.before, *self.before_loop)]
         inner = [f"    {pad}{text}" for text in self.beginning]
         ending = [f"    {pad}{text}" for text in self.ending]
-        lines = [*once, pad + line, *inner, *self.statements.emitter.lines, *ending]
+        after = [indent(text, pad) for text in emitter.after]
+        lines = [*once, pad + line, *inner, *emitter.lines, *ending, *after]
         return for_macro("\n".join(lines))
 
     # --- what differs between blocks of neighbouring rows and blocks of levels -------------------

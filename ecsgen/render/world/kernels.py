@@ -13,6 +13,7 @@ from ecsgen.render.numba.chunked import ChunkKernel
 from ecsgen.render.numba.joined import JoinedKernel
 from ecsgen.render.numpy.chunked import ChunkMethod
 from ecsgen.render.numpy.joined import JoinedMethod
+from ecsgen.render.numpy.turns import JoinedTurnMethod
 
 JoinedT = TypeVar("JoinedT", bound=Method)
 ChunkedT = TypeVar("ChunkedT", bound=Method)
@@ -80,7 +81,13 @@ class WorldMethods(KernelSubject):
     @property
     def methods(self) -> list[JoinedMethod | ChunkMethod]:
         """All of them, made anew."""
-        return self.made(JoinedMethod, ChunkMethod)
+        return self.made(_joined, ChunkMethod)
+
+
+def _joined(world: World, kernel: Kernel, source: JoinedSource) -> JoinedMethod:
+    """Return a kernel over rows of managers as its template lays it out."""
+    takes_turns = kernel.program.takes_turns
+    return (JoinedTurnMethod if takes_turns else JoinedMethod)(world, kernel, source)
 
 
 class Kernels(NamedTuple):
