@@ -20,7 +20,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "build_scaling.py": ("1",),
     "compare.py": (
         *(str(ROOT / "generated"), str(ROOT / "generated"), "--rounds", "1", "--bulk", "10"),
-        *("--only", r"^(EntityManager|KinManager|SoundSourceManager|Archetypes|World\.bodies)"),
+        *("--only", r"^(EntityManager|KinManager|Archetypes|World\.bodies)"),
     ),
     "entities.py": ("50",),
     "fast.py": ("--live", "30", "--rounds", "1"),
