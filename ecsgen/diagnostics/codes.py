@@ -264,11 +264,24 @@ CODES: Final[dict[str, Code]] = {
         "literal that does not fit",
         "A number takes the type of what it meets, so it must be a value of that type.",
     ),
+    "E811": Code(
+        "not a message",
+        "A kernel assigns to its own rows. What it does to others are messages: `+=`, `-=`, `min`, "
+        "`max`, `or`, `and`; neighbours get none, for each row can ask.",
+    ),
     "E812": Code(
         "no random number here",
         "Random numbers belong to a row, which is told from others by its entity, with "
         "`instances: many` or `owner: none` by its id, or by a `u64` field that the kernel names "
-        "as its `key`. Reductions draw none.",
+        "as its `key`. Reductions draw none, and neighbours are asked for none.",
+    ),
+    "E813": Code(
+        "misuse of neighbours",
+        "A kernel with `near` asks its neighbours: `count()`, `sum(e)`, `mean(e)`, `min(e)`, "
+        "`max(e)`, `nearest(e)`. In e, and nowhere else, are `other.field`, `other.entity`, "
+        "`offset` and `distance`; no question stands in another. The radius is a number above 0 or "
+        "an argument, and the component has a `space`; in the world, that whose rows ask and those "
+        "who are asked have one in common.",
     ),
     # --- what a change of the schemas breaks
     "E901": Code(

@@ -9,9 +9,10 @@ from typing import Final
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import drawn
 from ecsgen.kernels.literals import Literal, settled
-from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, FUNCTIONS, UNARY
+from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, FUNCTIONS, QUESTIONS, UNARY
+from ecsgen.kernels.questions import NO_DRAWS, asked, begins_with_other, is_question
 from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
-from ecsgen.kernels.scope import Scope
+from ecsgen.kernels.scope import Scope, follows
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model.programs import Constant, Element, Expression
 from ecsgen.model.scalars import FLOATS, SCALARS
@@ -109,15 +110,21 @@ class Typist:
         if not isinstance(node.func, ast.Name) or node.keywords:
             raise _unsupported(node, node)
         name = node.func.id
+        near = self._scope.near
+        if is_question(node, name):
+            if near is None and self._scope.wrong_near:
+                raise follows(node)
+            return asked(node, name, near, self.infer)
+        if name not in FUNCTIONS and name not in DRAWS and name not in SCALARS:
+            hint = did_you_mean(name, (*FUNCTIONS, *DRAWS, *QUESTIONS, *SCALARS))
+            raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
         operands = [self.infer(argument) for argument in node.args]
         if name in DRAWS:
-            return drawn(name, operands, node, self._scope.no_draws)
+            is_asking = near is not None and near.is_asking
+            return drawn(name, operands, node, NO_DRAWS if is_asking else self._scope.no_draws)
         if name in SCALARS:
             _check_count(name, operands, 1, 1, node)
             return _converted(operands[0], name, node)
-        if name not in FUNCTIONS:
-            hint = did_you_mean(name, (*FUNCTIONS, *DRAWS, *SCALARS))
-            raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
         arity = FUNCTIONS[name].arity
         if name not in ("min", "max"):
             _check_count(name, operands, arity, arity, node)
@@ -133,6 +140,9 @@ class Typist:
         if found is not None:
             return found
         base = self.value(node.value)
+        if base.type.is_handle and begins_with_other(node):
+            message = "references from 'other' lead nowhere: each row asks what neighbours have"
+            raise KernelError("E813", message, node)
         if node.attr not in AXES or len(base.type.shape) != 1:
             hint = "write [i, j]" if len(base.type.shape) > 1 else ""
             raise KernelError("E802", f"{base.type} has no element {quote(node.attr)}", node, hint)

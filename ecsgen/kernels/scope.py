@@ -9,6 +9,7 @@ from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
+from ecsgen.kernels.questions import NAMES, Neighbourhood
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model import Base, Component, Enum, Field, FieldType
 from ecsgen.model.programs import (
@@ -46,6 +47,8 @@ class Scope:
     is_reduction: bool = False
     no_draws: NoDraws | None = None
     bearer: str | None = None  # the component whose owner is the row's `entity`; None without one
+    near: Neighbourhood | None = None
+    wrong_near: bool = False  # whether there would be neighbours, but for an error before
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
     wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well
@@ -56,12 +59,14 @@ class Scope:
         name = node.id
         if name in self.wrong:
             raise follows(node)
+        if self.near is not None and name in NAMES:
+            return self.near.name(node)
         if name in self.locals_:
             return self.locals_[name]
         if name in self.arguments:
             return self.arguments[name]
         if name in self.fields:
-            return self._value(self.fields[name], OWN, node)
+            return self.value(self.fields[name], OWN, node)
         if name == ENTITY and self.bearer is not None:
             return FieldValue(HANDLE, ENTITY, self.bearer)
         raise self.unknown(node)
@@ -84,6 +89,11 @@ class Scope:
             return KernelError("E802", f"{quote(name)} is an enum", node, hint)
         if OWN in self.may_lack:
             return follows(node)
+        if name in NAMES:
+            if self.wrong_near:
+                return follows(node)
+            message = f"{quote(name)} is about neighbours, and there are none here"
+            return KernelError("E813", message, node, "give the kernel near: a radius")
         hint = self._owner_of(name) or did_you_mean(name, self.names())
         return KernelError("E802", f"unknown name {quote(name)}", node, hint)
 
@@ -95,7 +105,10 @@ class Scope:
         return ""
 
     def member(self, node: ast.Attribute) -> Expression | None:
-        """What `parent.field`, `Component.field` or `Enum.member` stands for; None for others."""
+        """What `parent.field`, `Component.field`, `other.field` or `Enum.member` stands for; None
+        for others."""
+        if self.near is not None and (found := self.near.member(node)) is not None:
+            return found
         if not isinstance(node.value, ast.Name):
             return None
         holder = node.value.id
@@ -130,9 +143,10 @@ class Scope:
                 raise follows(node)
             hint = did_you_mean(node.attr, fields)
             raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
-        return self._value(fields[node.attr], owner, node)
+        return self.value(fields[node.attr], owner, node)
 
-    def _value(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+    def value(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+        """The value of a field; KernelError if kernels cannot use it."""
         type_ = value_type(field.type)
         if type_ is None:
             message = f"a kernel cannot use {quote(field.name)}: it is of type {field.type.text}"

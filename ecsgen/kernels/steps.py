@@ -9,6 +9,7 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.expressions import Typist, element_type, indices
 from ecsgen.kernels.literals import Literal, settled
 from ecsgen.kernels.operations import BINARY
+from ecsgen.kernels.questions import begins_with_other
 from ecsgen.kernels.rules import Operand, applied, cast, typed
 from ecsgen.kernels.scope import LINKS, Scope, follows
 from ecsgen.kernels.syntax import Assignment, KernelError
@@ -46,6 +47,9 @@ def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
     typist = Typist(scope)
     node = target_of(step)
+    if scope.near is not None and begins_with_other(node) and not isinstance(node, ast.Name):
+        hint = "let each row ask, or send to nearest(other.entity)"
+        raise KernelError("E811", "a kernel assigns nothing to neighbours", node, hint)
     if isinstance(node, ast.Name) and node.id in scope.wrong:
         typist.value(step.value)  # may be wrong in its own right
         raise follows(node)

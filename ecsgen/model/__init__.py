@@ -86,6 +86,8 @@ class Kernel:
     over: str = ""
     key: str = ""
     parallel: bool = False
+    radius: float | str | None = None  # of neighbours: a number or an argument
+    among: str = ""  # whose rows these are, if not its own
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 

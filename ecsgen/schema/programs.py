@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
@@ -23,6 +24,7 @@ from ecsgen.model.programs import (
     Expression,
     FieldValue,
     Folding,
+    Near,
     Program,
     Step,
     fields_in,
@@ -30,6 +32,12 @@ from ecsgen.model.programs import (
 from ecsgen.model.types import Number
 from ecsgen.schema.keys import key_of, told_apart
 from ecsgen.schema.names import check_member
+from ecsgen.schema.neighbours import (
+    check_locals,
+    check_parents,
+    own_neighbours,
+    world_neighbours,
+)
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 Enums = Mapping[str, Enum]
@@ -71,7 +79,14 @@ def with_programs(
         )
 
     kernels = (
-        _kernel(one, scope(False), told_apart(component), known, diagnostics)
+        _kernel(
+            one,
+            scope(False),
+            told_apart(component),
+            partial(own_neighbours, component),
+            known,
+            diagnostics,
+        )
         for one in component.kernels
     )
     reductions = (_reduction(one, scope(True), diagnostics) for one in component.reductions)
@@ -109,7 +124,8 @@ def with_world_programs(
             bearer=_bearer(members),
         )
         apart = _told_apart(kernel.over, members)
-        kernels.append(_kernel(kernel, scope, apart, known, diagnostics))
+        asked = partial(world_neighbours, world, components, sources)
+        kernels.append(_kernel(kernel, scope, apart, asked, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
 
 
@@ -173,12 +189,13 @@ def _kernel(
     kernel: Kernel,
     scope: Scope,
     apart: FieldValue | NoDraws,
+    asked: Callable[[Kernel, Scope, Diagnostics], Near | None],
     known: Known,
     diagnostics: Diagnostics,
 ) -> Kernel:
     """The kernel with its program; one error per text at most.
 
-    `apart`: what tells rows apart where it names no key.
+    `apart`: what tells rows apart where it names no key. `asked`: whom rows ask.
     """
     who: FieldValue | NoDraws | None = apart
     if kernel.key:
@@ -187,9 +204,11 @@ def _kernel(
         scope.no_draws, who = who, None
     scope.arguments = _arguments(kernel, known)
     scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
+    near = asked(kernel, scope, diagnostics)
     where, number = numbered(_condition(kernel, scope, diagnostics), 0)
     parsed = _parsed(kernel, diagnostics)
     scope.later = local_names([step for _, step in parsed], scope)
+    check_locals(parsed, scope, diagnostics)
     _check_locals(parsed, scope, diagnostics)
     steps: list[Step] = []
     for text, step in parsed:
@@ -210,7 +229,9 @@ def _kernel(
     reads = _texts(where, *(step.value for step in steps), who if kernel.key else None)
     arguments = tuple(scope.arguments.values())
     above = _above_roots(fields_in(where, *(step.value for step in steps)), scope)
-    program = Program(arguments, where, tuple(steps), reads, effects(tuple(steps)), above, who)
+    writes = effects(tuple(steps))
+    program = Program(arguments, where, tuple(steps), reads, writes, above, who, near)
+    check_parents(kernel, program, diagnostics)
     return replace(kernel, program=program)
 
 

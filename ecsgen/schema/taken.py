@@ -24,8 +24,8 @@ CLASS_NAMES: Final = {
         BLOCK Blocks BoolField BytesField Cells Chance ChunkCells ColdRows Column Columns EnumField
         FieldTable FloatField FrontColumns GENERATION_BITS HandleField INDEX_BITS INDEX_COUNT
         INDEX_MASK IdArray IntField LAST_GENERATION LevelBlocks LevelField MIN_FREE Manager
-        ONE_GENERATION ObjectField ParentField Planned Rows SLOT_BITS SpaceLayout TextField
-        WORN_OUT
+        NearBlocks NearColumn NearSearch ONE_GENERATION ObjectField OtherColumn ParentField Planned
+        Rows SLOT_BITS SpaceLayout TextField WORN_OUT
     """,
     "what their runtime defines for archetypes": """
         ArchetypeStore ArchetypeWorld ChunkBase ChunkBlocks ChunkColumns ChunkField RowCount

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ecsgen.model import Component, Kernel
+from ecsgen.model.programs import Argument, Near
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.arguments import argument_spellings
 from ecsgen.render.quoting import WIDTH, docstring_text
@@ -48,10 +49,23 @@ class Method:
         read = f"Reads {self._with_units(reads)}; writes" if reads else "Writes"
         which = "active rows" if self.rows == "_n_active" else "rows"
         given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        if self._program.near is not None:
+            given = [*self._neighbours(self._program.near), *given]
         if self._program.who is not None:
             given = ["draws random numbers", *given]
         said = [f"{read} {self._with_units(writes)}", *given]
-        return f"{'; '.join(said)}. O(n), n {which}; no structural change."
+        cost = "O(n)" if self._program.near is None else "O(n log n + pairs in reach)"
+        return f"{'; '.join(said)}. {cost}, n {which}; no structural change."
+
+    def _neighbours(self, near: Near) -> list[str]:
+        """What is said of neighbours, and of the radius, which may be refused."""
+        others = tuple(one.text for one in self._program.others)
+        read = f", of whom it reads {self._with_units(others)}" if others else ""
+        if not isinstance(near.radius, Argument):
+            return [f"asks neighbours within {near.radius:g}{read}"]
+        name = near.radius.name
+        wanted = f"`{name}` is finite and above 0, or ValueError is raised"
+        return [f"asks neighbours within `{name}`{read}", wanted]
 
     def _with_units(self, names: tuple[str, ...]) -> str:
         units = {field.name: field.unit for field in self._component.fields}

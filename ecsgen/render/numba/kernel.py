@@ -108,13 +108,23 @@ class CompiledKernel(Method):
     # --- the method ------------------------------------------------------------------------------
 
     @property
+    def before(self) -> list[str]:
+        """The statements before a call is counted."""
+        return ["self.levels()"] if self.climbs else []
+
+    @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
-        used = {argument.name for argument in self.loop.arguments}
+        used = self._used
         return [
             f"{one.text} = {_passed(one)}" if one.name in used else _checked(one)
             for one in self.arguments
         ]
+
+    @property
+    def _used(self) -> set[str]:
+        """The arguments that the method needs by name."""
+        return {argument.name for argument in self.loop.arguments}
 
     @property
     def run(self) -> str:
@@ -157,7 +167,13 @@ class CompiledKernels:
     """The kernels of a component."""
 
     def __init__(self, component: Component) -> None:
-        self.methods = [CompiledKernel(component, kernel) for kernel in component.kernels]
+        # imported here: it is a kernel itself
+        from ecsgen.render.numba.near import NearKernel
+
+        self.methods = [
+            (NearKernel if kernel.program.near else CompiledKernel)(component, kernel)
+            for kernel in component.kernels
+        ]
         number_constants(self.methods)
         found = dict.fromkeys(line for method in self.methods for line in method.constants)
         self.constants = list(found)

@@ -166,7 +166,7 @@ def is_flat(origin: Origin, program: Program) -> bool:
     shapes = {one.type.shape for one in used}
     if len(shapes) != 1 or shapes == {()} or program.where is not None or program.who is not None:
         return False
-    if any(argument.type.shape for argument in program.arguments):
+    if any(argument.type.shape for argument in program.arguments) or program.near is not None:
         return False
     for one in used:
         if one.owner == PARENT or origin.field(one).split:
@@ -211,7 +211,8 @@ def _names_of(origin: Origin, program: Program) -> set[str]:
     found |= {target.name for target in targets if isinstance(target, Local)}
     values: Sequence[Expression] = [step.value for step in program.steps]
     assigned = [target for target in targets if isinstance(target, FieldValue)]
-    for one in (*fields_in(program.where, *values), *assigned):
+    others = [FieldValue(one.type, one.name, one.owner) for one in program.others]
+    for one in (*fields_in(program.where, *values), *assigned, *others):
         field = origin.field(one)
         parts_ = split_parts(field) if field.split else []
         found |= {origin.prefix(one) + part.name for part in (field, *parts_)}

@@ -11,12 +11,16 @@ from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Distance,
     Draw,
     Element,
     Expression,
     FieldValue,
     Local,
+    Offset,
     Operation,
+    OtherField,
+    Question,
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
@@ -75,6 +79,10 @@ class Emitter:
         self._argument = argument
         self._composers = composers
         self._is_flat = is_flat
+        self.answer: Callable[[Question], Value] | None = None
+        """Of questions to neighbours."""
+        self.of_other: Callable[[OtherField | Offset | Distance], Value] | None = None
+        """What a neighbour is or has."""
         self.stem = ""
         """The variable with what all random numbers of a row have in common."""
 
@@ -130,6 +138,12 @@ class Emitter:
                 return composer(self, node) if composer else self._elementwise(node)
             case Draw():
                 return self._drawn(node)
+            case Question():
+                assert self.answer is not None
+                return self.answer(node)
+            case OtherField() | Offset() | Distance():
+                assert self.of_other is not None
+                return self.of_other(node)
 
     def _part(self, node: Element) -> Value:
         base, shape = self.value(node.base), node.base.type.shape

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ecsgen.model.programs import ID_SLOT, Element, Expression, FieldValue, Local, Program, Step
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.expressions import Emitter
+from ecsgen.render.numpy.questions import Questions
 from ecsgen.render.numpy.values import Layout, Slot, Value
 from ecsgen.render.numpy.views import Views
 from ecsgen.render.quoting import comment_text
@@ -25,6 +26,9 @@ class Statements:
         self._views = views
         self._written = {step.target for step in program.steps}
         self.emitter = Emitter(self._view, arguments, COMPOSED, indent)
+        self.questions = None if program.near is None else Questions(self.emitter)
+        if self.questions is not None:
+            self.emitter.answer = self.questions.answer
         self.read: dict[FieldValue, None] = {}
         if program.who is not None:
             self._stem(program.who)
