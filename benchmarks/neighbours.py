@@ -93,7 +93,7 @@ def contenders(folder: Path, made: Flock) -> dict[str, Prepare]:
     for name in ("numpy", "numba", "C", "cKDTree and numpy by hand"):
         try:
             if name in OURS:
-                package = built(folder, name, ROOT / "schemas" / "boid.yaml")  # type: ignore[arg-type]
+                package = built(folder, name, ROOT / "schemas" / "boid.yaml")
                 manager, found[name] = generated(package, made)
                 headings = manager.data.heading
             else:
