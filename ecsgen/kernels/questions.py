@@ -82,7 +82,9 @@ class Neighbourhood:
         if path is None:
             return None
         self._require(OTHER, node)
-        if path == [ENTITY]:
+        if path[0] == ENTITY:
+            if len(path) > 1:
+                return None
             if self.bearer is None:
                 raise KernelError("E802", "neighbours belong to no entity", node)
             return OtherField(HANDLE, ENTITY, self.bearer)

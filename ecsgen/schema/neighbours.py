@@ -11,7 +11,7 @@ from ecsgen.kernels.questions import NAMES, Neighbourhood
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.steps import target_of
 from ecsgen.kernels.syntax import Assignment, Text
-from ecsgen.model import Component, Kernel, Mark, World
+from ecsgen.model import Component, Field, Kernel, Mark, World
 from ecsgen.model.programs import OWN, Argument, FieldValue, Near, Program
 
 
@@ -46,9 +46,54 @@ def world_neighbours(
     scope.wrong_near = "…" in kernel.marks
     if kernel.radius is None:
         return None
-    diagnostics.add("E813", "kernels of the world ask no neighbours yet", kernel.marks["near"])
     scope.wrong_near = True
-    return None
+    members = dict(scope.components)
+    if kernel.among:
+        if kernel.among not in sources:
+            _report_among(world, components, kernel, diagnostics)
+            return None
+        members = {name: components[name] for name in members_of(world, kernel.among)}
+    both = [name for name in scope.components if name in members and components[name].space]
+    if len(both) != 1:
+        _report_spaces(both, kernel, diagnostics)
+        return None
+    scope.wrong_near = False
+    place = place_of(components[both[0]], both[0])
+    return neighbours(kernel, place, members, scope, diagnostics)
+
+
+def members_of(world: World, name: str) -> tuple[str, ...]:
+    """The components that each row of a group, query or component has."""
+    query = next((query for query in world.queries if query.name == name), None)
+    return dict(world.groups).get(name) or (query.all if query is not None else (name,))
+
+
+def _report_among(
+    world: World, components: Mapping[str, Component], kernel: Kernel, diagnostics: Diagnostics
+) -> None:
+    queries = [query.name for query in world.queries]
+    known = (*dict(world.groups), *queries, *components)
+    if kernel.among not in known:
+        message = f"unknown group, query or component {quote(kernel.among)}"
+        hint = did_you_mean(kernel.among, known)
+        diagnostics.add("E508", message, kernel.marks["among"], hint=hint)
+
+
+def _report_spaces(both: list[str], kernel: Kernel, diagnostics: Diagnostics) -> None:
+    who = f"{quote(kernel.over)} and {quote(kernel.among)} have"
+    if kernel.among in ("", kernel.over):
+        who = f"{quote(kernel.over)} has"
+    message = f"{who} no component with a space"
+    if kernel.among:
+        message += " in common" if kernel.among != kernel.over else ""
+    if both:
+        message = f"{who} several components with a space: {', '.join(both)}"
+    diagnostics.add("E813", message, kernel.marks["near"])
+
+
+def hidden(component: Component) -> list[Field]:
+    """The fields of the second buffer, in which not every row has a place."""
+    return [one for one in component.fields if component.cold == "indirect" and "cold" in one.tags]
 
 
 def check_parents(kernel: Kernel, program: Program, diagnostics: Diagnostics) -> None:
@@ -76,6 +121,8 @@ def neighbours(
     diagnostics: Diagnostics,
 ) -> Near | None:
     """Rows of `members` around a place, which the scope knows from now on."""
+    cold = {f"{name}.{one.name}" for name, c in members.items() if name for one in hidden(c)}
+    scope.hidden |= cold
     _check_fields(kernel, scope, diagnostics)
     bearer = next((name for name, one in members.items() if one.owner == "entity"), None)
     scope.near = Neighbourhood(place.type, members, bearer, scope.value)

@@ -88,6 +88,8 @@ def _joined(component: Component, world: World) -> tuple[str, ...]:
     """The columns that kernels of the world use: fields, and what the manager keeps."""
     programs = [kernel.program for kernel in world.kernels]
     used = {name for program in programs for name in (*program.reads, *program.writes)}
+    used |= {other.text for program in programs for other in program.others}
+    used |= {program.near.place.text for program in programs if program.near is not None}
     used |= {program.who.text for program in programs if program.who is not None}
     names = (*KEPT_FIELDS, *(field.name for field in component.fields))
     return tuple(name for name in names if f"{component.name}.{name}" in used)

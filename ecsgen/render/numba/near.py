@@ -3,6 +3,8 @@ with a list of those in reach."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
@@ -14,7 +16,7 @@ from ecsgen.render.numba.questions import Around, Questions
 from ecsgen.render.numba.values import UNROLLED
 from ecsgen.render.quoting import literal
 
-_PARTS = (
+PARTS = (
     ("order", "NDArray[np.uint32]"),
     ("cells", "NDArray[np.uint32]"),
     ("runs", "NDArray[np.uint32]"),
@@ -33,6 +35,9 @@ _PARTS = (
 class NearLoop(Loop):
     """The loop over the rows, with what it needs of the cells."""
 
+    wanted: ClassVar[tuple[tuple[str, str], ...]] = PARTS
+    """What it takes of the cells."""
+
     def ask(self) -> None:
         """Take names for cells and neighbours; before any step is written."""
         near = self.program.near
@@ -41,7 +46,7 @@ class NearLoop(Loop):
         dtype, take = SCALARS[scalar].numpy, self.names.take
         self.parts = {
             name: Parameter(take(name, f"_{name}"), text.format(dtype), f"_cells.{name}")
-            for name, text in _PARTS
+            for name, text in self.wanted
         }
         letters = "xyz"[:axes]
         self.starts = [take(one, f"_{one}") for one in letters]
@@ -82,13 +87,27 @@ class NearLoop(Loop):
         for axis, (size, half) in enumerate(zip(self._sizes, self._halves, strict=True)):
             lines += [f"{size} = {sizes}[0, {axis}]", f"{half} = {sizes}[1, {axis}]"]
         lines.append(f"{self.around.found} = np.empty({most} + 1, np.uint32)")
-        for name, (array, elements, scalar) in self.around.copies.items():
-            lines += self._copied(name, array, elements, SCALARS[scalar].numpy)
+        for name, (array, elements, scalar, owner) in self.around.copies.items():
+            lines += self._copied(name, array, elements, SCALARS[scalar].numpy, owner)
         return lines
 
-    def _copied(self, name: str, array: str, elements: int, dtype: str) -> list[str]:
-        order, k, row = self.parts["order"].name, self.ranked, self.fields.row
-        head = [f"for {k} in range(len({order})):", f"    {row} = {order}[{k}]"]
+    def member(self, owner: str) -> str:
+        """The expression for the row of the k-th member in a component."""
+        return f"{self.parts['order'].name}[{self.ranked}]"
+
+    @property
+    def all_members(self) -> str:
+        """The variable with all who may be asked."""
+        return self.parts["order"].name
+
+    @property
+    def is_other(self) -> str:
+        """The expression that tells a member from the row that asks."""
+        return f"{self.around.place} != {self.ranked}"
+
+    def _copied(self, name: str, array: str, elements: int, dtype: str, owner: str) -> list[str]:
+        order, k, row = self.all_members, self.ranked, self.fields.row
+        head = [f"for {k} in range(len({order})):", f"    {row} = {self.member(owner)}"]
         if elements == 1:
             made = f"{name} = np.empty(len({order}), {dtype})"
             return [made, *head, f"    {name}[{k}] = {array}[{row}]"]
@@ -120,7 +139,7 @@ class NearLoop(Loop):
                 *(f"            {line}" for line in self.way(crosses)),
                 f"            {around.found}[{around.count}] = {place}",
                 f"            {around.count} += ({around.square} <= {reach}) & "
-                f"({place} != {self.ranked})",
+                f"({self.is_other})",
             ]
 
         starts = [f"{one} = {own}[{axis}, {self.ranked}]" for axis, one in enumerate(self.starts)]

@@ -47,8 +47,9 @@ class Around:
     """The way to the neighbour, along each axis."""
     way: Callable[[], list[str]]
     """The statements that find it."""
-    copies: dict[str, tuple[str, int, str]] = field(default_factory=dict)
-    """Columns in the order of cells: by name, what each is of, elements of a row, and type."""
+    copies: dict[str, tuple[str, int, str, str]] = field(default_factory=dict)
+    """Columns in the order of cells: by name, what each is of, elements of a row, type, and
+    component."""
 
     @property
     def square(self) -> str:
@@ -72,7 +73,9 @@ class Questions:
         if isinstance(node, Distance):
             return Value(node.type, lambda place: called("np.sqrt", Code(around.square)))
         parts = self._fields.columns(FieldValue(node.type, node.name, node.owner))
-        names = [self._copy(array, elements, scalar) for array, elements, scalar in parts]
+        names = [
+            self._copy(array, elements, scalar, node.owner) for array, elements, scalar in parts
+        ]
         if len(names) > 1 or not node.type.shape:
             return Value(
                 node.type,
@@ -81,13 +84,13 @@ class Questions:
             )
         return Value(node.type, lambda place: Code(f"{names[0]}[{place}, {around.place}]"))
 
-    def _copy(self, array: str, elements: int, scalar: str) -> str:
+    def _copy(self, array: str, elements: int, scalar: str, owner: str) -> str:
         """The name of a column in the order of cells."""
-        for name, (source, _, _) in self.around.copies.items():
+        for name, (source, *_) in self.around.copies.items():
             if source == array:
                 return name
         name = self._emit.names.take(f"other_{array}")
-        self.around.copies[name] = array, elements, scalar
+        self.around.copies[name] = array, elements, scalar, owner
         return name
 
     # --- a loop for each question ----------------------------------------------------------------

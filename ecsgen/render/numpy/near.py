@@ -77,10 +77,17 @@ class NearMethod(KernelMethod):
     def _column(self, field: FieldValue) -> str:
         is_written = field.text in self._program.writes
         used = [literal(self.is_gathered(field)), literal(is_written)]
-        return call("NearColumn", [self._views.column(field, "self"), *used], 0)
+        cells = self._views.column(field, self._holder(field.owner))
+        return call("NearColumn", [cells, *used], 0)
+
+    def _holder(self, component: str) -> str:
+        return "self"
 
     @property
     def _others(self) -> list[str]:
         """The neighbours' columns."""
         fields = [FieldValue(one.type, one.name, one.owner) for one in self._asked.others]
-        return [call("OtherColumn", [self._views.column(one, "self")], 0) for one in fields]
+        return [self._other(field) for field in fields]
+
+    def _other(self, field: FieldValue) -> str:
+        return call("OtherColumn", [self._views.column(field, self._holder(field.owner))], 0)

@@ -48,7 +48,6 @@ class NearSearch:
         members: Places,
         radius: float,
         wrap: Sequence[float],
-        *,
         is_one: bool = False,
         names: tuple[PlaceNames, PlaceNames] | None = None,
     ) -> None:
