@@ -7,7 +7,7 @@ from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.method import Method, number_constants
+from ecsgen.render.kernels.method import Method
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
@@ -161,19 +161,3 @@ def _passed(argument: ArgumentSpelling) -> str:
     if argument.type.shape:
         return f"np.array({checked}, {dtype}).reshape(-1)"
     return f"{dtype}({checked})" if argument.type.scalar == "u64" else checked
-
-
-class CompiledKernels:
-    """The kernels of a component."""
-
-    def __init__(self, component: Component) -> None:
-        # imported here: it is a kernel itself
-        from ecsgen.render.numba.near import NearKernel
-
-        self.methods = [
-            (NearKernel if kernel.program.near else CompiledKernel)(component, kernel)
-            for kernel in component.kernels
-        ]
-        number_constants(self.methods)
-        found = dict.fromkeys(line for method in self.methods for line in method.constants)
-        self.constants = list(found)
