@@ -102,7 +102,18 @@ def test_ecosystem(checkout: Path) -> None:
     assert len(svg.findall("{http://www.w3.org/2000/svg}polyline")) == 2
 
 
-@pytest.mark.parametrize("script", ["solar_system.py", "particles.py", "ecosystem.py"])
+def test_flock(checkout: Path) -> None:
+    done = run(checkout, "flock.py", "--count", "500", "--steps", "60")
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^ *(\d+) +(-?[\d.]+) +([\d.]+)$", done.stdout, re.MULTILINE)
+    assert [int(step) for step, *_ in rows] == [0, 12, 24, 36, 48, 60]
+    agreement = [float(number) for _, number, _ in rows]
+    company = [float(number) for *_, number in rows]
+    assert agreement[0] < 0.1 < 0.2 < agreement[-1]  # they turn along with each other
+    assert company[0] < 4 < 6 < company[-1]  # and flock together
+
+
+@pytest.mark.parametrize("script", ["solar_system.py", "particles.py", "ecosystem.py", "flock.py"])
 def test_without_a_package(script: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     done = run(tmp_path, script)

@@ -298,7 +298,15 @@ CODES: Final[dict[str, Code]] = {
         "Random numbers belong to a row, which is told from others by its entity, with "
         "`instances: many` or `owner: none` by its id, or by a `u64` field that the kernel names "
         "as its `key`. So give the component `ids: true`, or the kernel `key: name`. Reductions "
-        "draw none: let a kernel draw into a field first.",
+        "draw none, and neighbours are asked for none: let a kernel draw into a field first.",
+    ),
+    "E813": Code(
+        "misuse of neighbours",
+        "A kernel with `near` asks its neighbours: `count()`, `sum(e)`, `mean(e)`, `min(e)`, "
+        "`max(e)`, `nearest(e)`. In e, and nowhere else, are `other.field`, `other.entity`, "
+        "`offset` and `distance`; no question stands in another. The radius is a number above 0 or "
+        "an argument, and the component has a `space`; in the world, that whose rows ask and those "
+        "who are asked have one in common.",
     ),
     "E815": Code(
         "no turns or rows here",

@@ -86,6 +86,8 @@ class Kernel:
     key: str = ""
     turns: str = ""  # "rows" or "random": the order in which rows act, one after the other
     parallel: bool = False
+    radius: float | str | None = None  # of neighbours: a number or an argument
+    among: str = ""  # whose rows these are, if not its own
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 

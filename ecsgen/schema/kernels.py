@@ -12,6 +12,7 @@ from ecsgen.schema.language import (
     BaseKernel,
     ComponentSpec,
     KernelSpec,
+    NearSpec,
     ReductionSpec,
     WorldKernelSpec,
 )
@@ -25,7 +26,7 @@ _VALUES = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 def build_kernel(
     draft: Draft[Any],
     name: str,
-    spec: BaseKernel,
+    spec: KernelSpec | WorldKernelSpec,
     fields: frozenset[str],
     known: Known,
     diagnostics: Diagnostics,
@@ -47,8 +48,14 @@ def build_kernel(
         key=spec.key,
         turns=spec.turns or "",
         parallel=spec.parallel,
+        radius=_radius(spec),
+        among=spec.near.among if isinstance(spec.near, NearSpec) else "",
         marks=_marks(draft, name, spec),
     )
+
+
+def _radius(spec: KernelSpec | WorldKernelSpec) -> float | str | None:
+    return spec.near.radius if isinstance(spec.near, NearSpec) else spec.near
 
 
 def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
@@ -56,9 +63,16 @@ def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
     node = draft.node.at("kernels", name)
     marks: dict[str, Mark] = {} if node is None else dict(node.keys)
     marks[""] = draft.key("kernels", name)
+    if node is not None and not node.complete:
+        marks["…"] = marks[""]  # some of it was refused
     for key in ("where", "over", "key", "turns"):
         if key in marks:
             marks[key] = draft.value("kernels", name, key)
+    if "near" in marks:
+        is_long = draft.node.at("kernels", name, "near", "radius") is not None
+        path = ("kernels", name, "near", *(("radius",) if is_long else ()))
+        marks["radius"] = draft.value(*path)
+        marks["among"] = draft.value(*path[:-1], "among") if is_long else marks["radius"]
     for index in range(len(spec.steps)):
         marks[f"steps.{index}"] = draft.value("kernels", name, "steps", index)
     for argument in spec.args:

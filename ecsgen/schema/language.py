@@ -9,13 +9,17 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from ecsgen.schema.forms import (
     LONG,
+    NUMBER,
     SHORT,
+    WORD,
     ArgumentText,
     ClassName,
     Strict,
     Text,
     TypeText,
     form,
+    form_of_number,
+    number_or_name,
 )
 
 MAX_CAPACITY: Final = 0xFFFF_FFC0  # the last multiple of 64 rows below NIL
@@ -70,6 +74,28 @@ ArgumentForm: TypeAlias = Annotated[
 ]
 
 
+RadiusForm: TypeAlias = Annotated[
+    Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)], Discriminator(number_or_name)
+]
+
+
+class NearSpec(Strict):
+    """Whose rows a kernel of the world asks."""
+
+    radius: RadiusForm = Field(description="How far neighbours are: a number, or an argument.")
+    among: Text = Field(
+        default="",
+        description="The group, query or component whose rows are asked; by default the kernel's "
+        "own.",
+    )
+
+
+NearForm: TypeAlias = Annotated[
+    Annotated[NearSpec, Tag(LONG)] | Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
+    Discriminator(form_of_number),
+]
+
+
 class BaseKernel(Strict):
     """What kernels of components and of the world have in common."""
 
@@ -104,6 +130,11 @@ class KernelSpec(BaseKernel):
     rows: Literal["active", "all"] = Field(
         default="active", description="Which rows, for a component with a `partition`."
     )
+    near: RadiusForm | None = Field(
+        default=None,
+        description="The radius, a number or an argument, in which rows have neighbours that "
+        "steps and `where` can ask.",
+    )
 
 
 class WorldKernelSpec(BaseKernel):
@@ -112,6 +143,11 @@ class WorldKernelSpec(BaseKernel):
     over: Text = Field(
         description="The group, query or component whose rows it runs over; of a component every "
         "instance, with a `partition` the active ones."
+    )
+    near: NearForm | None = Field(
+        default=None,
+        description="The radius in which rows have neighbours, or a mapping of `radius` and "
+        "`among`.",
     )
 
 

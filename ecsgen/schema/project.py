@@ -90,6 +90,8 @@ def _joined(component: Component, world: World) -> tuple[str, ...]:
     }
     used |= {name for program in programs for name in program.sends}
     used |= {program.bearer.text for program in programs if program.bearer is not None}
+    used |= {other.text for program in programs for other in program.others}
+    used |= {program.near.place.text for program in programs if program.near is not None}
     used |= {program.who.text for program in programs if program.who is not None}
     names = (*KEPT_FIELDS, *(field.name for field in component.fields))
     return tuple(name for name in names if f"{component.name}.{name}" in used)

@@ -12,14 +12,18 @@ from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Distance,
     Draw,
     Element,
     Exists,
     Expression,
     FieldValue,
     Local,
+    Offset,
     Operation,
+    OtherField,
     Program,
+    Question,
     Referred,
     Step,
     walk,
@@ -82,12 +86,37 @@ class RowCode:
                 )
             case Operation():
                 return self._operation(node)
+            case Question():
+                return self._question(node)
+            case OtherField():
+                return f'other["{node.text}"]'
+            case Offset():
+                return "other.offset"
+            case Distance():
+                return "other.distance"
             case Draw():
                 bounds = [self._value(operand) for operand in node.operands]
                 places = [str(node.number), str(node.type.elements)]
                 return self._made("row.draw", [literal(node.how), *places, *bounds])
             case Referred() | Exists():
                 raise TypeError(node)  # no check is made of such kernels
+
+    def _question(self, node: Question) -> str:
+        """Statements that ask each neighbour, and the one that makes something of the answers."""
+        self._count += 1
+        answers, outer = f"_{self._count}", self._lines
+        self._lines = []
+        found = "[True]" if node.value is None else self._value(node.value)
+        inner = "\n".join([*self._lines, f"    {answers}.append({found})"]).splitlines()
+        other = "other" if any("other" in line for line in inner) else "_"
+        self._lines = [
+            *outer,
+            f"    {answers}: list[kernels.Value] = []",
+            f"    for {other} in row.neighbours:",
+            *(f"    {line}" for line in inner),
+        ]
+        given = [literal(node.how), _code(node.type.scalar), literal(node.type.shape)]
+        return self._made("row.answer", [*given, answers])
 
     def _field(self, node: FieldValue) -> str:
         if node.owner == PARENT:
@@ -138,9 +167,10 @@ class KernelCheck(RowCode):
         """Whether tests can look for rows for which the condition just holds.
 
         Where functions differ in the last bits it may hold in one of two ways to compute it.
+        Neighbours come and go with places.
         """
-        draws = self._program.who is not None
-        return self._program.where is not None and self.is_exact and not draws
+        told_otherwise = self._program.who is not None or self._program.near is not None
+        return self._program.where is not None and self.is_exact and not told_otherwise
 
     @property
     def is_exact(self) -> bool:
@@ -179,6 +209,7 @@ class KernelCheck(RowCode):
             f"is_exact={self.is_exact}",
             *(["has_border=True"] if self.has_border else []),
             *([f"drawing={self.drawing}"] if self.drawing else []),
+            *([f"near={self.near}"] if self.near else []),
             *self._all_rows,
         ]
         return call("kernels.check", arguments, 4)
@@ -192,6 +223,14 @@ class KernelCheck(RowCode):
         name = f"{self._component}.{self.name}" if self._component else self.name
         key = [] if who.name in KEPT_FIELDS else [literal(who.text)]
         return f"kernels.Drawing({', '.join([literal(name), *key])})"
+
+    @property
+    def near(self) -> str:
+        """The radius in which rows have neighbours: an argument's name, or a number."""
+        near = self._program.near
+        if near is None:
+            return ""
+        return literal(near.radius.name if isinstance(near.radius, Argument) else near.radius)
 
     def _step(self, step: Step) -> None:
         value = self._value(step.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ecsgen.model import Component, Kernel
+from ecsgen.model.programs import Argument, Near
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.arguments import argument_spellings
 from ecsgen.render.quoting import WIDTH, docstring_text
@@ -47,6 +48,8 @@ class Method:
         reads, writes = self._program.reads, self._program.writes
         which = "active rows" if self.rows == "_n_active" else "rows"
         given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        if self._program.near is not None:
+            given = [*self._neighbours(self._program.near), *given]
         if self._program.draws:
             given = ["draws random numbers", *given]
         if self.kernel.turns:
@@ -58,7 +61,18 @@ class Method:
         done = [f"writes {self._with_units(writes)}"] if writes else []
         done += [f"sends to {', '.join(self._program.sends)}"] if self._program.sends else []
         said = "; ".join([*read, *done, *given])
-        return f"{said[0].upper()}{said[1:]}. O(n), n {which}; no structural change."
+        cost = "O(n)" if self._program.near is None else "O(n log n + pairs in reach)"
+        return f"{said[0].upper()}{said[1:]}. {cost}, n {which}; no structural change."
+
+    def _neighbours(self, near: Near) -> list[str]:
+        """What is said of neighbours, and of the radius, which may be refused."""
+        others = tuple(one.text for one in self._program.others)
+        read = f", of whom it reads {self._with_units(others)}" if others else ""
+        if not isinstance(near.radius, Argument):
+            return [f"asks neighbours within {near.radius:g}{read}"]
+        name = near.radius.name
+        wanted = f"`{name}` is finite and above 0, or ValueError is raised"
+        return [f"asks neighbours within `{name}`{read}", wanted]
 
     def _with_units(self, names: tuple[str, ...]) -> str:
         units = {field.name: field.unit for field in self._component.fields}

@@ -120,6 +120,22 @@ class Fields:
         start = self.start(row, type_.elements)
         return Value(type_, lambda place: Code(f"{array}[{sum_text(start, place)}]"))
 
+    def columns(self, node: FieldValue) -> list[tuple[str, int, str]]:
+        """The parameters of a field's columns, how many elements of each make a row, and their
+        type."""
+        type_, found = node.type, self._origin.field(node)
+        before, columns = self._origin.prefix(node), f"{self._origin.holder(node)}._"
+        if found.split:
+            names = [(part.name, f"{part.name}_column", 1) for part in split_parts(found)]
+        elif type_.shape:
+            names = [(found.name, f"{found.name}_flat", type_.elements)]
+        else:
+            names = [(found.name, f"{found.name}_column", 1)]
+        return [
+            (self.array(before + name, type_.scalar, f"{columns}{passed}"), count, type_.scalar)
+            for name, passed, count in names
+        ]
+
     def start(self, row: str, elements: int) -> str:
         """The variable that says where a row of so many elements begins."""
         if (row, elements) not in self._starts:

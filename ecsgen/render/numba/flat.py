@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ecsgen.model import Component
 from ecsgen.model.scalars import SCALARS
+from ecsgen.render.numba.component import CompiledKernels
 from ecsgen.render.numba.fields import Parameter
-from ecsgen.render.numba.kernel import CompiledKernels
 from ecsgen.render.numba.reduction import CompiledReductions
 
 

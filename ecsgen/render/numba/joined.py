@@ -142,6 +142,10 @@ class JoinedKernel(CompiledKernel):
         return loop
 
     @property
+    def before(self) -> list[str]:
+        return [f"_{self.source.variable} = {self.source.current}"]
+
+    @property
     def _own_name(self) -> str:
         return f"{self.name}_kernel"  # the module has functions of other names
 

@@ -8,7 +8,7 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.finding import OtherManagers
-from ecsgen.render.kernels.method import Method, number_constants
+from ecsgen.render.kernels.method import Method
 from ecsgen.render.kernels.turns import order_text
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
@@ -119,13 +119,23 @@ class CompiledKernel(Method):
     # --- the method ------------------------------------------------------------------------------
 
     @property
+    def before(self) -> list[str]:
+        """The statements before a call is counted."""
+        return ["self.levels()"] if self.climbs else []
+
+    @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
-        used = {argument.name for argument in self.loop.arguments}
+        used = self._used
         return [
             f"{one.text} = {_passed(one)}" if one.name in used else _checked(one)
             for one in self.arguments
         ]
+
+    @property
+    def _used(self) -> set[str]:
+        """The arguments that the method needs by name."""
+        return {argument.name for argument in self.loop.arguments}
 
     @property
     def orders(self) -> list[str]:
@@ -181,13 +191,3 @@ def _passed(argument: ArgumentSpelling) -> str:
     if argument.type.shape:
         return f"np.array({checked}, {dtype}).reshape(-1)"
     return f"{dtype}({checked})" if argument.type.scalar == "u64" else checked
-
-
-class CompiledKernels:
-    """The kernels of a component."""
-
-    def __init__(self, component: Component) -> None:
-        self.methods = [CompiledKernel(component, kernel) for kernel in component.kernels]
-        number_constants(self.methods)
-        found = dict.fromkeys(line for method in self.methods for line in method.constants)
-        self.constants = list(found)

@@ -185,7 +185,7 @@ def is_flat(origin: Origin, program: Program) -> bool:
     shapes = {one.type.shape for one in used}
     if len(shapes) != 1 or shapes == {()} or program.where is not None or program.who is not None:
         return False
-    if program.sees_others or program.takes_turns:
+    if program.sees_others or program.takes_turns or program.near is not None:
         return False
     if any(argument.type.shape for argument in program.arguments):
         return False
@@ -231,7 +231,8 @@ def _names_of(origin: Origin, program: Program) -> set[str]:
     found = {argument.name for argument in program.arguments}
     found |= {target.name for target in targets if isinstance(target, Local)}
     assigned = [target for target in targets if isinstance(target, FieldValue)]
-    for one in (*fields_in(*program.expressions), *assigned):
+    others = [FieldValue(one.type, one.name, one.owner) for one in program.others]
+    for one in (*fields_in(*program.expressions), *assigned, *others):
         field = origin.field(one)
         parts_ = split_parts(field) if field.split else []
         found |= {origin.prefix(one) + part.name for part in (field, *parts_)}

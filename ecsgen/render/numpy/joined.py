@@ -28,10 +28,14 @@ class WorldMethod(KernelMethod):
         return OtherManagers(self.source.others, True)
 
     def _seen(self) -> Views:
+        return JoinedViews(self.source.components.values(), self._own_names)
+
+    @property
+    def _own_names(self) -> list[str]:
+        """What locals and arguments are called."""
         targets = [step.target for step in self._program.steps]
         locals_ = [target.name for target in targets if isinstance(target, Local)]
-        texts = [argument.text for argument in self.arguments]
-        return JoinedViews(self.source.components.values(), [*locals_, *texts])
+        return [*locals_, *(argument.text for argument in self.arguments)]
 
 
 class JoinedMethod(WorldMethod):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from textwrap import indent
 from typing import ClassVar
@@ -141,6 +142,25 @@ class KernelMethod(Method):
         return f"good until they move or {self.rows[1:]} changes"
 
     @property
+    def lookup(self) -> list[str]:
+        """The statements that get the blocks: those that are kept, if they are good."""
+        return [
+            f'_blocks = data._kernels.get("{self.name}")',
+            f"if _blocks is None or _blocks.stamp != {self.stamp}:",
+            *(line[4:] for line in self.cut_call.split("\n")),
+        ]
+
+    @property
+    def cut_text(self) -> str:
+        """The body of the method that cuts the blocks."""
+        return "\n".join([*self.cut_body, *(f"    {line}" for line in self.kept)])
+
+    @property
+    def kept(self) -> list[str]:
+        """The statements that have the blocks kept."""
+        return [f'self._kernels["{self.name}"] = blocks', "return blocks"]
+
+    @property
     def cut_call(self) -> str:
         """The statement that has the blocks cut."""
         return f"        _blocks = data._{self.name}_blocks()"
@@ -171,11 +191,16 @@ class KernelMethod(Method):
     @property
     def working(self) -> str:
         """The statement that says which working memory goes with each block."""
-        cells = [
-            literal((SCALARS[slot.scalar].code, slot.shape, slot.layout is Layout.TOGETHER))
-            for slot in self.slots
-        ]
-        return for_macro(collection("working: tuple[Cells, ...] = ", cells, 8))
+        return cells_of("working", self.slots)
+
+
+def cells_of(name: str, slots: Sequence[Slot]) -> str:
+    """A statement that names working memory."""
+    cells = [
+        literal((SCALARS[slot.scalar].code, slot.shape, slot.layout is Layout.TOGETHER))
+        for slot in slots
+    ]
+    return for_macro(collection(f"{name}: tuple[Cells, ...] = ", cells, 8))
 
 
 def _complains(node: Expression, is_garbage: bool) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,10 +15,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from . import chance, kernel_borders
+from . import chance, kernel_borders, spaces
 from .chance import Drawing as Drawing
 from .package import EntityManager
 from .runtime import runtime_with
+from .spaces import Neighbour as Neighbour
 from .subject import Subject, born
 
 Value: TypeAlias = list[Any]
@@ -51,7 +52,9 @@ class Row:
         row: int,
         parent: int,
         stem: int = 0,
+        neighbours: Sequence[Neighbour] = (),
     ) -> None:
+        self.neighbours = neighbours
         self._stem = stem
         self._columns = columns
         self._row = row
@@ -81,6 +84,14 @@ class Row:
         if len(value) > 1:
             filled = filled.reshape(np.shape(cell))
         column[(self._row, *index)] = filled
+
+    def answer(
+        self, how: str, scalar: str, shape: tuple[int, ...], values: list[Value]
+    ) -> Value:
+        """Return what comes of what each neighbour answers."""
+        squares = [one.square for one in self.neighbours]
+        found: Value = spaces.answer(how, scalar, math.prod(shape), values, squares)
+        return found
 
 
 class Asked(Row):
@@ -157,22 +168,30 @@ def check(
     has_border: bool = False,
     all_rows: bool = False,
     drawing: chance.Drawing | None = None,
+    near: str | float = 0.0,
 ) -> None:
     """Run a kernel, and its steps row by row, on the same random columns: nothing may differ.
 
     `arguments` has the dtype and shape of each, and the class of enums. With a border there is a
-    condition, and `steps` returns whether it holds.
+    condition, and `steps` returns whether it holds. `near`: the radius for neighbours, or the
+    argument that it is.
     """
     rng = np.random.default_rng(seed)
     given = {key: argument(rng, *kind) for key, kind in arguments.items()}
+    if isinstance(near, str):
+        given[near] = rng.choice(np.array([1, 5, 20], given[near].dtype))
+        near = float(given[near])
     plain = {key: value.tolist() for key, value in given.items()}
     manager = _filled(subject, rows, rng, name, plain)
+    if near:
+        spaces.kill_some(manager, rng)
     parents = _related(manager, rng)
     _move_buffer(subject, manager, name, plain)
     expected = columns_of(subject, manager)
     order = _in_order(parents, manager.data.n if all_rows else running(manager))
     cells = [flat(value) for value in given.values()]
     stems = [0] * len(parents)
+    around = spaces.around_rows(manager, expected, near) if near else {}
     if drawing is not None:
         manager.seed = seed
         who = chance.who_of(manager, expected, drawing)
@@ -189,7 +208,8 @@ def check(
             put_columns(subject, manager, expected)
         run(manager, name, plain)
         for row in order:
-            steps(Row(expected, row, int(parents[row]), stems[row]), *cells)
+            one = Row(expected, row, int(parents[row]), stems[row], around.get(row, ()))
+            steps(one, *cells)
     found = columns_of(subject, manager)
     used = used_rows(manager)
     for key, column in expected.items():
