@@ -15,7 +15,8 @@ from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
-    r"(tmp|once|theirs|exists|heard)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent|to)_.*"
+    r"(tmp|once|theirs|exists|heard)\d*|where|blocks|rows|parents|found|kept|order|chunks|addresses"
+    r"|(all|other|parent|to)_.*"
 )
 _DRAWING: Final = ("key", "stem", "word", "bits")
 """Arguments whose converted values would have the names of something else in the method; the
