@@ -16,7 +16,7 @@ from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once|theirs|exists|heard|each)\d*|where|blocks|rows|parents|found|chunks|addresses"
-    r"|search|pairs|(all|parent|other|to)_.*"
+    r"|kept|order|search|pairs|(all|parent|other|to)_.*"
 )
 _DRAWING: Final = ("key", "stem", "word", "bits")
 """Arguments whose converted values would have the names of something else in the method; the

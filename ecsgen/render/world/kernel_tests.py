@@ -79,11 +79,12 @@ class StepsCase:
 
 
 def joined_cases(project: Project) -> tuple[KernelCase, ...]:
-    """Return the kernels over rows of managers."""
+    """Return the kernels over rows of managers that see these alone."""
     members = _members(project)
     return tuple(
         KernelCase(kernel, tuple(map(module_name, members[kernel.over])))
         for kernel in checkable_kernels(project, chunked=False)
+        if not kernel.program.sees_others
     )
 
 

@@ -4,7 +4,7 @@ entities, block after block."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from numpy.typing import NDArray
 
@@ -97,7 +97,7 @@ class JoinedBlocks:
             self._scattered.append([each for each in scattered if each is not None])
         self._moves = bool(self._ordered) or any(self._scattered)
 
-    def keep(self, name: str, holders: Sequence[JoinedHolder]) -> JoinedBlocks:
+    def keep(self, name: str, holders: Sequence[JoinedHolder]) -> Self:
         """Let all whose columns these are know them by the kernel's name."""
         self.nbytes = -(-self.nbytes // len(holders))
         for holder in holders:
