@@ -37,6 +37,8 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, rows_last
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
 from ._runtime.kernels.reductions import added
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
@@ -722,34 +724,50 @@ class CelestialBodyManager(Sparse, One, Gc):
         for planned in moves:
             planned()
 
-    def kick(self, dt: float) -> None:
+    def kick(self, dt: float, *, rows: ArrayLike | None = None) -> None:
         """Change velocities by what gravity does in dt seconds.
 
         Reads velocity [m/s], acceleration [m/s^2]; writes velocity [m/s]; `dt` is in s.
         O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _dt = np.float64(KICK_DT_ARGUMENT.one(dt))
         data = self.data
         _blocks = data._kernels.get("kick")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._kick_blocks()
-        for velocity, acceleration, _tmp in _blocks.views:
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+        )
+        for velocity, acceleration, _tmp in _views:
             # velocity += acceleration * dt
             np.multiply(acceleration, _dt, out=_tmp)
             velocity += _tmp
 
-    def drift(self, dt: float) -> None:
+    def drift(self, dt: float, *, rows: ArrayLike | None = None) -> None:
         """Move every body for dt seconds.
 
         Reads position [m], velocity [m/s]; writes position [m]; `dt` is in s. O(n), n
         rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _dt = np.float64(DRIFT_DT_ARGUMENT.one(dt))
         data = self.data
         _blocks = data._kernels.get("drift")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._drift_blocks()
-        for position, velocity, _tmp in _blocks.views:
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+        )
+        for position, velocity, _tmp in _views:
             # position += velocity * dt
             np.multiply(velocity, _dt, out=_tmp)
             position += _tmp

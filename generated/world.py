@@ -17,6 +17,8 @@ from ._runtime.groups.group import Group, GroupMember
 from ._runtime.handles import Entity, EntityArray, Instance, RowArray
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
 from ._runtime.kernels.chance import draw_normal, draw_stems
+from ._runtime.kernels.chosen import check_unchanged, each_value
+from ._runtime.kernels.chosen_blocks import beside
 from ._runtime.kernels.seeded import Chance
 from ._runtime.queries.chunks import QueriedChunks
 from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
@@ -125,8 +127,13 @@ from .weapon import Weapon, WeaponFields, WeaponRef
 CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
 STRAY_STRENGTH_ARGUMENT: Final = FloatField("Game.stray.strength", "f32")
+SHOVE_PUSH_ARGUMENT: Final = FloatField("Game.shove.push", "f32", (3,))
+HAUL_SHARE_ARGUMENT: Final = FloatField("Game.haul.share", "f32")
+HAUL_DT_ARGUMENT: Final = FloatField("Game.haul.dt", "f32")
 SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
 SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
+STRAIN_TURN_ARGUMENT: Final = FloatField("Game.strain.turn", "f32", (3,))
+STRAIN_SHARE_ARGUMENT: Final = FloatField("Game.strain.share", "f32")
 PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
 PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
 
@@ -989,6 +996,98 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("stray", holders)
 
+    def shove(self, push: ArrayLike) -> None:
+        """Push each of the bodies as it is told.
+
+        Reads Velocity.value [m/s]; writes Velocity.value [m/s]; `push` is in m/s. O(n),
+        n rows; no structural change.
+
+        A value for each row: `push` (n, 3), broadcast; n of as many entities.
+        """
+        _n = self.bodies.n
+        _push = each_value(SHOVE_PUSH_ARGUMENT, push, _n, self.velocity.data._buffer)
+        check_unchanged(_n, self.bodies.n)
+        _blocks = self.velocity.data._joined.get("shove")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._shove_blocks(_n)
+        for velocity_value, _push in beside(_blocks, rows_last(_push)):
+            # Velocity.value += push
+            velocity_value += _push
+
+    def _shove_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `shove` into blocks; good until they move or the group's
+        length changes."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.velocity.data._value_column), slice(0, n), True, True
+            ),
+        ]
+        working: tuple[Cells, ...] = ()
+        holders = (self.velocity.data,)
+        blocks = JoinedBlocks(n, n, columns, working)
+        return blocks.keep("shove", holders)
+
+    def haul(self, share: ArrayLike, dt: float) -> None:
+        """Carry what moves along, each as far as it is told.
+
+        Reads Transform.translation [m], PointMass.velocity [m/s]; writes
+        Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
+
+        A value for each row: `share` (n), broadcast; n of as many entities.
+        """
+        _dt = np.float32(HAUL_DT_ARGUMENT.one(dt))
+        _found = self.movers._join.match()
+        _share = each_value(
+            HAUL_SHARE_ARGUMENT, share, _found.count, self.transform.data._buffer
+        )
+        check_unchanged(_found, self.movers._join.match())
+        _blocks = self.transform.data._joined.get("haul")
+        if _blocks is None or _blocks.stamp != _found:
+            _blocks = self._haul_blocks(_found)
+        for (
+            transform_translation,
+            point_mass_velocity,
+            _where,
+            _tmp,
+            _tmp2,
+            _share,
+        ) in beside(_blocks, rows_last(_share)):
+            # where share > 0
+            np.greater(_share, 0.0, out=_where)
+            if not _where.any():
+                continue
+            # Transform.translation += PointMass.velocity * (dt * share)
+            np.multiply(_dt, _share, out=_tmp)
+            np.multiply(point_mass_velocity, _tmp, out=_tmp2)
+            np.add(transform_translation, _tmp2, out=_tmp2)
+            put_where(transform_translation, _where, _tmp2)
+
+    def _haul_blocks(self, found: QueryMatch) -> JoinedBlocks:
+        """Cut the columns of `haul` into blocks; good until they move or the query
+        matches anew."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.transform.data._translation_column),
+                found.members[0],
+                True,
+                True,
+            ),
+            JoinedColumn(
+                rows_last(self.point_mass.data._velocity_column),
+                found.members[1],
+                True,
+                False,
+            ),
+        ]
+        working: tuple[Cells, ...] = (
+            ("?", (), False),
+            ("f4", (), False),
+            ("f4", (3,), False),
+        )
+        holders = (self.transform.data, self.point_mass.data)
+        blocks = JoinedBlocks(found, found.count, columns, working)
+        return blocks.keep("haul", holders)
+
     def scorch(self, dt: float, heat: float) -> None:
         """Let fire take its toll of the unprotected.
 
@@ -1010,6 +1109,39 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         working: tuple[Cells, ...] = (("f4", (), False),)
         blocks = ChunkBlocks(self.ablaze, fields, working)
         return blocks.keep("scorch")
+
+    def strain(self, turn: ArrayLike, share: ArrayLike) -> None:
+        """Turn each weapon as it is told.
+
+        Reads Weapon.direction; writes Weapon.direction. O(n), n rows; no structural
+        change.
+
+        A value for each row: `turn` (n, 3), `share` (n), broadcast; n of as many
+        entities.
+        """
+        _before = len(self.fighters)
+        _turn = each_value(STRAIN_TURN_ARGUMENT, turn, _before)
+        _turn = _turn.copy()
+        _share = each_value(STRAIN_SHARE_ARGUMENT, share, _before)
+        _share = _share.copy()
+        check_unchanged(_before, len(self.fighters))
+        _blocks = self.archetypes._kept.get("strain") or self._strain_blocks()
+        for (
+            weapon_direction,
+            _tmp,
+            _turn,
+            _share,
+        ) in beside(_blocks.current(), rows_last(_turn), rows_last(_share)):
+            # Weapon.direction += turn * share
+            np.multiply(_turn, _share, out=_tmp)
+            weapon_direction += _tmp
+
+    def _strain_blocks(self) -> ChunkBlocks:
+        """Have chunks cut into blocks for `strain`; these are kept."""
+        fields = (ChunkField(3, 2, (3,)),)
+        working: tuple[Cells, ...] = (("f4", (3,), False),)
+        blocks = ChunkBlocks(self.fighters, fields, working)
+        return blocks.keep("strain")
 
     def parry(self, blow: ArrayLike, far: float) -> None:
         """Turn the weapons towards a blow; those that are out of reach keep their

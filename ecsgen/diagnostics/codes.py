@@ -282,6 +282,12 @@ CODES: Final[dict[str, Code]] = {
         "as its `key`. So give the component `ids: true`, or the kernel `key: name`. Reductions "
         "draw none: let a kernel draw into a field first.",
     ),
+    "E815": Code(
+        "no turns or rows here",
+        "A kernel that reads parents runs level by level, whatever the order of rows: it takes no "
+        "`rows=`, and no argument with `each: true`. Let a kernel before it write what differs "
+        "from row to row into a field, or a bool for the rows that are meant, and read that.",
+    ),
     # --- what a change of the schemas breaks
     "E901": Code(
         "saved data would be refused",

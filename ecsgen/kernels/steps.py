@@ -12,7 +12,16 @@ from ecsgen.kernels.operations import BINARY
 from ecsgen.kernels.rules import Operand, applied, cast, typed
 from ecsgen.kernels.scope import LINKS, Scope, follows
 from ecsgen.kernels.syntax import Assignment, KernelError
-from ecsgen.model.programs import PARENT, Constant, Element, Expression, FieldValue, Local, Step
+from ecsgen.model.programs import (
+    PARENT,
+    Argument,
+    Constant,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Step,
+)
 from ecsgen.model.types import Type
 
 
@@ -119,6 +128,8 @@ def _what(found: Expression) -> str:
             return f"an element of the local {quote(found.name)}"
         case Element():
             return _what(found.base)
+        case Argument(each=True):
+            return "an argument: its values are only read"
     return "an argument: it is the same for every row"
 
 

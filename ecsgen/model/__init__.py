@@ -81,6 +81,7 @@ class Kernel:
     steps: tuple[str, ...]
     doc: str = ""
     args: tuple[tuple[str, str, str], ...] = ()  # name, type text, unit
+    each: tuple[str, ...] = ()  # arguments with a value per row
     where: str = ""
     rows: str = ""
     over: str = ""
@@ -97,6 +98,8 @@ class Reduction:
     name: str
     how: Literal["sum", "min", "max", "mean", "count"]
     expression: str
+    where: str = ""
+    rows: str = ""
     doc: str = ""
     program: Folding = NO_FOLDING
     marks: Marks = field(default_factory=dict, repr=False, compare=False)

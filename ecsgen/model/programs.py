@@ -29,10 +29,11 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of the kernel: the same for every row."""
+    """An argument of the kernel: the same for every row, or with a value for each."""
 
     type: Type
     name: str
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +143,10 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """A whole reduction: the value of one row."""
+    """A whole reduction: the value of one row, and of which rows."""
 
     value: Expression = Constant(BOOL, True)
+    where: Expression | None = None
     reads: tuple[str, ...] = ()
 
 

@@ -192,7 +192,17 @@ def _kernel(
     arguments = tuple(scope.arguments.values())
     above = _above_roots(fields_in(where, *(step.value for step in steps)), scope)
     program = Program(arguments, where, tuple(steps), reads, effects(tuple(steps)), above, who)
+    if program.climbs:
+        _refuse_each(kernel, diagnostics)
     return replace(kernel, program=program)
+
+
+def _refuse_each(kernel: Kernel, diagnostics: Diagnostics) -> None:
+    """Report arguments with a value per row in a kernel that goes level by level (E815)."""
+    for name in kernel.each:
+        message = f"{quote(name)} has a value for each row, and {quote(kernel.name)} reads parents"
+        hint = "let a kernel before it write the values to a field"
+        diagnostics.add("E815", message, kernel.marks[f"args.{name}"], hint=hint)
 
 
 def _above_roots(
@@ -233,11 +243,13 @@ def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
         except BadTypeError:
             continue
         if type_ is not None:
-            found[name] = Argument(type_, name)
+            found[name] = Argument(type_, name, name in kernel.each)
     return found
 
 
-def _condition(kernel: Kernel, scope: Scope, diagnostics: Diagnostics) -> Expression | None:
+def _condition(
+    kernel: Kernel | Reduction, scope: Scope, diagnostics: Diagnostics
+) -> Expression | None:
     if "where" not in kernel.marks:
         return None
     text = Text(kernel.where, kernel.marks["where"])
@@ -281,6 +293,7 @@ def _check_locals(
 
 def _reduction(reduction: Reduction, scope: Scope, diagnostics: Diagnostics) -> Reduction:
     """The reduction with the expression of one row's value."""
+    where = _condition(reduction, scope, diagnostics)
     text = Text(reduction.expression, reduction.marks["expression"])
     try:
         node = text.expression()
@@ -293,7 +306,7 @@ def _reduction(reduction: Reduction, scope: Scope, diagnostics: Diagnostics) -> 
     except KernelError as error:
         text.report(error, diagnostics)
         return reduction
-    return replace(reduction, program=Folding(value, _texts(value)))
+    return replace(reduction, program=Folding(value, where, _texts(where, value)))
 
 
 def _texts(*expressions: Expression | None) -> tuple[str, ...]:

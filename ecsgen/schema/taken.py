@@ -21,10 +21,11 @@ CLASS_NAMES: Final = {
         TypedDict Unpack
     """,
     "what their runtime defines": """
-        BLOCK Blocks BoolField BytesField Cells Chance ChunkCells ColdRows Column Columns EnumField
-        FieldTable FloatField FrontColumns GENERATION_BITS HandleField INDEX_BITS INDEX_COUNT
-        INDEX_MASK IdArray IntField LAST_GENERATION LevelBlocks LevelField MIN_FREE Manager
-        ONE_GENERATION ObjectField ParentField Planned Rows SLOT_BITS TextField WORN_OUT
+        BLOCK Blocks BoolField BytesField Cells Chance ChosenCells ChosenRows ChunkCells ColdRows
+        Column Columns EnumField FieldTable FloatField FrontColumns GENERATION_BITS HandleField
+        INDEX_BITS INDEX_COUNT INDEX_MASK IdArray IntField LAST_GENERATION LevelBlocks LevelField
+        MIN_FREE Manager ONE_GENERATION ObjectField ParentField Planned Rows SLOT_BITS TextField
+        WORN_OUT
     """,
     "what their runtime defines for archetypes": """
         ArchetypeStore ArchetypeWorld ChunkBase ChunkBlocks ChunkColumns ChunkField RowCount

@@ -15,6 +15,7 @@ from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent)_.*"
+    r"|views|chosen|count|before|cells|n"
 )
 _DRAWING: Final = ("key", "stem", "word", "bits")
 """Arguments whose converted values would have the names of something else in the method; the
@@ -35,6 +36,7 @@ class ArgumentSpelling:
         self.name = argument.name
         self.type = type_
         self.unit = unit
+        self.each = argument.each
         self.text = f"_{self.name}"  # the converted value in the method
         self.constant = f"{kernel.name.upper()}_{argument.name.upper()}_ARGUMENT"
 
@@ -46,7 +48,8 @@ class ArgumentSpelling:
 
     @property
     def parameter(self) -> str:
-        return f"{self.name}: {self.spelling.write_type}"
+        kind = self.spelling.many_type if self.each else self.spelling.write_type
+        return f"{self.name}: {kind}"
 
     @property
     def conversion(self) -> str:
@@ -55,6 +58,11 @@ class ArgumentSpelling:
         if not self.type.shape:
             return f"{dtype}({checked})"
         return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
+
+    def each_line(self, count: str, buffers: list[str]) -> str:
+        """The statement that checks the values of all rows; they share no memory with buffers."""
+        given = [self.constant, self.name, count, *buffers]
+        return call(f"{self.text} = each_value", given, 8).lstrip().replace("\n    ", "\n")
 
 
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:

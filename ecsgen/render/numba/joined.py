@@ -75,7 +75,7 @@ class ScatteredFields(Fields):
         return self._rows[node.owner]
 
     def _letter(self, row: str) -> str:
-        return self._letters[row]
+        return self._letters.get(row) or super()._letter(row)
 
 
 class ScatteredLoop:
@@ -129,6 +129,11 @@ class JoinedKernel(CompiledKernel):
         loop = Loop(self._origin, self._own_name, self._program)
         loop.write_steps()
         return loop
+
+    @property
+    def each_lines(self) -> list[str]:
+        """The statements that check the values of arguments that have one for each entity."""
+        return self.source.each_lines(self.each, self._program.writes)
 
     @property
     def _own_name(self) -> str:

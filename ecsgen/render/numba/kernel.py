@@ -7,7 +7,7 @@ from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.method import Method, number_constants
+from ecsgen.render.kernels.method import Method, for_macro, number_constants
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
@@ -86,6 +86,9 @@ class CompiledKernel(Method):
         if type_.shape:
             annotation = f"NDArray[{annotation}]"
         text = next(one.text for one in self.arguments if one.name == argument.name)
+        if argument.each:
+            annotation = f"NDArray[{SCALARS[type_.scalar].numpy}]"
+            return Parameter(name, annotation, f"flat_cells({text})")
         return Parameter(name, annotation, text)
 
     @property
@@ -114,13 +117,36 @@ class CompiledKernel(Method):
         return [
             f"{one.text} = {_passed(one)}" if one.name in used else _checked(one)
             for one in self.arguments
+            if not one.each
         ]
 
     @property
     def run(self) -> str:
-        """The statement that calls the function."""
+        """The statements that call the function."""
         passed = [parameter.passed for parameter in self.parameters]
-        return call(self.function, passed, 8)[4:].replace("\n    ", "\n")
+        if not self.takes_rows:
+            return for_macro(call(self.function, passed, 8))
+        return "\n".join(
+            [
+                "    if _chosen is None:",
+                for_macro(call(self.function, passed, 12)),
+                "        return",
+                "    _cells = ChosenCells(_chosen.rows)",
+                for_macro(call(self.function, list(map(self._of_some, self.parameters)), 8)),
+                "    _cells.put()",
+            ]
+        )
+
+    def _of_some(self, parameter: Parameter) -> str:
+        """The expression for a parameter where a call names rows."""
+        passed = parameter.passed
+        if parameter.name == self.loop.rows:
+            return "_cells.count"
+        if passed not in self.loop.fields.columns:
+            return passed
+        field, elements = self.loop.fields.columns[passed]
+        how = "written" if field.text in self._program.writes else "read"
+        return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
 
     @property
     def constants(self) -> list[str]:

@@ -30,12 +30,14 @@ class Blocks:
     Good until the buffer moves or the stamp (the number of rows, or the version) changes.
     """
 
-    __slots__ = ("nbytes", "stamp", "views")
+    __slots__ = ("columns", "nbytes", "stamp", "views", "working")
 
     def __init__(
         self, rows: int, columns: Sequence[NDArray[Any]], working: Sequence[Cells]
     ) -> None:
         self.stamp = rows
+        self.columns = columns
+        self.working = working
         each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
         size = min(rows, block_rows(sum(each) + working_bytes(working)))
         memory = [working_memory(cells, size) for cells in working]
