@@ -354,14 +354,14 @@ def test_quantiles() -> None:
     rng = np.random.default_rng(1)
     exponents = rng.integers(0, 52, 20_000)
     tails = rng.integers(1, 2**52, 20_000) >> exponents
-    edges = [0, 1, 2, 2**51 - 1, 2**51, int(0.075 * 2**52), int(0.075 * 2**52) + 1, 62_500, 62_600]
+    edges = [0, 1, 2, 2**51 - 1, 2**51, int(0.075 * 2**52), int(0.075 * 2**52) + 1]
     words = np.concatenate([tails, np.array(edges)]).astype(np.uint64)
     words = np.concatenate([words, 2**52 - 1 - words])
     found = np.empty(len(words))
     normal_into(words.copy(), found, np.empty(len(words)))
     places = (words.astype(np.float64) + 0.5) * 2.0**-52
     wanted = np.array([NormalDist().inv_cdf(place) for place in places.tolist()])
-    assert np.abs(found - wanted).max() < 1e-13 * 20
+    assert np.abs(found - wanted).max() < 5e-13
     assert np.array_equal(found[: len(words) // 2], -found[len(words) // 2 :])
 
 

@@ -14,9 +14,8 @@ from ..runtime.kernels.normal import (
     LOG_TERMS,
     MIDDLE_WORD,
     NORMAL_EDGE,
-    NORMAL_FAR,
     NORMAL_MIDDLE,
-    NORMAL_NEAR,
+    NORMAL_TAIL,
     ROOT_HALF,
 )
 
@@ -106,40 +105,28 @@ def normal_at(stem: Any, number: Any) -> Any:
     square = distance * distance
     is_middle = square <= NORMAL_EDGE * NORMAL_EDGE
     root = math.sqrt(_minus_log(0.5 - abs(distance)))
-    is_near = root <= 5.0
-    tail = root - _choice(is_near, 1.6, 5.0)
-    x = _choice(is_middle, 0.180625 - square, tail)
+    x = _choice(is_middle, 0.180625 - square, root - 1.6)
     sign = _choice(distance > 0.0, 1.0, -1.0)
-    above = _chosen(
-        x, is_middle, is_near, NORMAL_MIDDLE[0], NORMAL_NEAR[0], NORMAL_FAR[0]
-    )
-    below = _chosen(
-        x, is_middle, is_near, NORMAL_MIDDLE[1], NORMAL_NEAR[1], NORMAL_FAR[1]
-    )
+    (a, c), (b, d) = NORMAL_MIDDLE, NORMAL_TAIL
+    above = _choice(is_middle, a[0], b[0]) * x + _choice(is_middle, a[1], b[1])
+    above = _horner(above, x, is_middle, a[2:], b[2:])
+    below = _horner(_choice(is_middle, c[0], d[0]), x, is_middle, c[1:], d[1:])
     return above / below * _choice(is_middle, distance, sign)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def _chosen(x: Any, is_middle: Any, is_near: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return the polynomial of the coefficients for the middle, near it, or far off."""
-    found = _one(is_middle, is_near, a[0], b[0], c[0]) * x
-    found = (found + _one(is_middle, is_near, a[1], b[1], c[1])) * x
-    found = (found + _one(is_middle, is_near, a[2], b[2], c[2])) * x
-    found = (found + _one(is_middle, is_near, a[3], b[3], c[3])) * x
-    found = (found + _one(is_middle, is_near, a[4], b[4], c[4])) * x
-    found = (found + _one(is_middle, is_near, a[5], b[5], c[5])) * x
-    found = (found + _one(is_middle, is_near, a[6], b[6], c[6])) * x
-    return found + _one(is_middle, is_near, a[7], b[7], c[7])
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
-def _one(is_middle: Any, is_near: Any, a: Any, b: Any, c: Any) -> Any:
-    return _choice(is_middle, a, _choice(is_near, b, c))
+def _horner(found: Any, x: Any, is_middle: Any, a: Any, b: Any) -> Any:
+    """Go on with a polynomial for five powers, with the coefficients for the middle or others."""
+    found = found * x + _choice(is_middle, a[0], b[0])
+    found = found * x + _choice(is_middle, a[1], b[1])
+    found = found * x + _choice(is_middle, a[2], b[2])
+    found = found * x + _choice(is_middle, a[3], b[3])
+    return found * x + _choice(is_middle, a[4], b[4])
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def _minus_log(x: Any) -> Any:
-    """Return minus the natural logarithm of a number from 2^-60 to 1, within two ulp."""
+    """Return minus the natural logarithm of a number from 2^-60 to 1/2."""
     bits = _bits_of(x)
     exponent = (bits - ROOT_HALF) >> 52
     f = _float_of(bits - (exponent << 52)) - 1.0
@@ -147,7 +134,6 @@ def _minus_log(x: Any) -> Any:
     s = f / (f + 2.0)
     z = s * s
     c = LOG_TERMS
-    rest = ((c[0] * z + c[1]) * z + c[2]) * z + c[3]
-    rest = z * (((rest * z + c[4]) * z + c[5]) * z + c[6])
+    rest = z * ((((c[0] * z + c[1]) * z + c[2]) * z + c[3]) * z + c[4])
     half = f * f * 0.5
     return half - s * (rest + half) - f - k * LN2

@@ -63,7 +63,7 @@ GROUPS = (
         ("test_texture.py",),
         Mutant(
             "a loaded one attaches to nothing",
-            r"(\[\"extras\"\].*\n +)self\._attach\(\)",
+            r"(_take_notes\(.*\n +)self\._attach\(\)",
             r"\1pass",
         ),
     ),

@@ -71,10 +71,9 @@ def _check_manager(saved: Saved, component: Document) -> None:
         "oldest": component.get("ring"),
     }
     wanted = ["n", "version", *(k for k, has in parts.items() if has)]
-    known = _NOTES
-    if component["lookup"] == "direct":
-        known = (*_NOTES, "count")  # other writers leave it out
-    _check_keys(saved, where, numbers, wanted, known)
+    # Other writers may leave `count` out.
+    optional = ("count",) if component["lookup"] == "direct" else ()
+    _check_keys(saved, where, numbers, wanted, (*_NOTES, *optional))
     _check_notes(saved, where, numbers)
 
     def check(name: str, lowest: int, highest: int) -> int:
