@@ -221,7 +221,7 @@ class ReductionCheck(RowCode):
             self._write(f"if not {self._value(where)}[0]:")
             self._write("    return []")
         made = self._value(reduction.program.value)
-        if self._lines:  # the last one gives the value its name
+        if f"    {made} =" in "\n".join(self._lines[-1:]):  # gives the value its name
             self._lines[-1] = self._lines[-1].replace(f"{made} =", "return", 1)
         else:
             self._write(f"return {made}")
