@@ -30,6 +30,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "one_at_a_time.py": ("--rows", "20", "--rounds", "1"),
     "policies.py": CALLS,
     "programs.py": ("--sizes", "40", "--rounds", "1"),
+    "schedules.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
     "snapshots.py": ("--rows", "100"),
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
     "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),

@@ -197,10 +197,12 @@ CODES: Final[dict[str, Code]] = {
         "the list.",
     ),
     "E514": Code(
-        "former name of something else",
+        "former name of something else, or bad schedule",
         "A name in `renamed_from` is one that nothing has any more and that nothing else had: it "
         "is not in use, not in `removed`, and stands in one list only. Otherwise nobody could tell "
-        "whose the saved values are.",
+        "whose the saved values are. An entry of a `schedule` is a kernel, `Body.steer` or the "
+        "world's own `drift`, and arguments of one name are of one type in all of them: call the "
+        "one `dt: f32` and the other `ticks: i32`, for a schedule has one parameter for each name.",
     ),
     # --- generated files
     "E701": Code(

@@ -335,6 +335,11 @@ class WorldSpec(Strict):
     kernels: dict[str, WorldKernelSpec] = Field(
         default={}, description="Name → kernel over a group or a query."
     )
+    schedule: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
+        default={},
+        description="Name → kernels, `Component.kernel` or the world's own by name: a method that "
+        "calls them in this order.",
+    )
     archetypes: ArchetypesSpec | None = Field(
         default=None, description="Components that live in archetype chunks."
     )

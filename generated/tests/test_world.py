@@ -40,6 +40,7 @@ from ._support.world import (
     groups,
     queries,
     saving,
+    schedules,
     seeded,
     signature,
     spawning,
@@ -85,6 +86,42 @@ class TestGame(spawning.Cases):
 
 class TestSeeds(seeded.Cases):
     world = Game
+
+
+class TestSchedules(schedules.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    schedules: ClassVar = {
+        "frame": schedules.Schedule(
+            {
+                "strength": 0.5,
+                "dt": 0.5,
+                "gravity": 0.5,
+                "heat": 0.5,
+            },
+            [
+                schedules.Call("", "stray", ("strength",), ("position", "velocity")),
+                schedules.Call("", "drift", ("dt",), ("position", "velocity")),
+                schedules.Call("", "carry", ("dt",), ("transform", "point_mass")),
+                schedules.Call("point_mass", "simulate", ("dt",), ("point_mass",)),
+                schedules.Call(
+                    "particle", "simulate", ("dt", "gravity"), ("particle",)
+                ),
+                schedules.Call("spark", "flicker", ("strength",), ()),
+                schedules.Call("", "scorch", ("dt", "heat"), ("health", "burning")),
+            ],
+        ),
+        "orbit": schedules.Schedule(
+            {
+                "dt": 0.25,
+            },
+            [
+                schedules.Call("celestial_body", "kick", ("dt",), ("celestial_body",)),
+                schedules.Call("celestial_body", "drift", ("dt",), ("celestial_body",)),
+                schedules.Call("celestial_body", "kick", ("dt",), ("celestial_body",)),
+            ],
+        ),
+    }
 
 
 def carry_of_one(row: kernels.Row, _dt: kernels.Value) -> None:

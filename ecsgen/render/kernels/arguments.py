@@ -14,7 +14,7 @@ from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
-    r"(tmp|once)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent)_.*"
+    r"(tmp|once)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent|each)_.*"
     r"|views|chosen|count|before|cells|n"
 )
 _DRAWING: Final = ("key", "stem", "word", "bits")
@@ -37,6 +37,7 @@ class ArgumentSpelling:
         self.type = type_
         self.unit = unit
         self.each = argument.each
+        self.whole = f"_each_{self.name}"  # the values of all rows, if it has one for each
         self.text = f"_{self.name}"  # the converted value in the method
         self.constant = f"{kernel.name.upper()}_{argument.name.upper()}_ARGUMENT"
 
@@ -62,7 +63,7 @@ class ArgumentSpelling:
     def each_line(self, count: str, buffers: list[str]) -> str:
         """The statement that checks the values of all rows; they share no memory with buffers."""
         given = [self.constant, self.name, count, *buffers]
-        return call(f"{self.text} = each_value", given, 8).lstrip().replace("\n    ", "\n")
+        return call(f"{self.whole} = each_value", given, 8).lstrip().replace("\n    ", "\n")
 
 
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:

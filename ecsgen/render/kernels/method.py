@@ -114,7 +114,7 @@ class Method:
         if not self.each:
             return chosen
         count = "_count = data._n if _chosen is None else _chosen.count"
-        picked = [f"    {a.text} = _chosen.of_each({a.text})" for a in self.each]
+        picked = [f"    {a.whole} = _chosen.of_each({a.whole})" for a in self.each]
         return [
             "_before = data._version",
             *chosen,

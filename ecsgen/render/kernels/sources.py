@@ -129,7 +129,7 @@ class ChunkSource(Source):
             return []
         lines = [f"_before = len(self.{self.name})"]
         for one in each:
-            lines += [one.each_line("_before", []), f"{one.text} = {one.text}.copy()"]
+            lines += [one.each_line("_before", []), f"{one.whole} = {one.whole}.copy()"]
         return [*lines, f"check_unchanged(_before, len(self.{self.name}))"]
 
     def place(self, node: FieldValue) -> tuple[int, int]:

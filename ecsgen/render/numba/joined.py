@@ -131,6 +131,10 @@ class JoinedKernel(CompiledKernel):
         return loop
 
     @property
+    def is_scattered(self) -> bool:
+        return self._scattered is not None
+
+    @property
     def each_lines(self) -> list[str]:
         """The statements that check the values of arguments that have one for each entity."""
         return self.source.each_lines(self.each, self._program.writes)

@@ -7,7 +7,7 @@ from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.method import Method, for_macro, number_constants
+from ecsgen.render.kernels.method import Method, for_macro
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
@@ -25,6 +25,11 @@ class CompiledKernel(Method):
         loop = Loop(OneComponent(self._component), self.name, self._program)
         loop.write_steps()
         return loop
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether it is told rows one by one."""
+        return False
 
     @property
     def climbs(self) -> bool:
@@ -85,7 +90,8 @@ class CompiledKernel(Method):
             annotation = SCALARS[type_.scalar].numpy
         if type_.shape:
             annotation = f"NDArray[{annotation}]"
-        text = next(one.text for one in self.arguments if one.name == argument.name)
+        spelling = next(one for one in self.arguments if one.name == argument.name)
+        text = spelling.whole if argument.each else spelling.text
         if argument.each:
             annotation = f"NDArray[{SCALARS[type_.scalar].numpy}]"
             return Parameter(name, annotation, f"flat_cells({text})")
@@ -115,7 +121,7 @@ class CompiledKernel(Method):
         """The statements that check the arguments."""
         used = {argument.name for argument in self.loop.arguments}
         return [
-            f"{one.text} = {_passed(one)}" if one.name in used else _checked(one)
+            f"{one.text} = {passed_as(one)}" if one.name in used else checked(one)
             for one in self.arguments
             if not one.each
         ]
@@ -164,26 +170,17 @@ def decorator(is_parallel: bool) -> str:
     return f"@njit({', '.join(options)})"
 
 
-def _checked(argument: ArgumentSpelling) -> str:
+def checked(argument: ArgumentSpelling) -> str:
+    """Return the expression that checks an argument."""
     return f"{argument.constant}.one({argument.name})"
 
 
-def _passed(argument: ArgumentSpelling) -> str:
+def passed_as(argument: ArgumentSpelling) -> str:
     """The expression for an argument as the function takes it.
 
     Large Python integers would be of another type than small ones.
     """
-    checked, dtype = _checked(argument), SCALARS[argument.type.scalar].numpy
+    text, dtype = checked(argument), SCALARS[argument.type.scalar].numpy
     if argument.type.shape:
-        return f"np.array({checked}, {dtype}).reshape(-1)"
-    return f"{dtype}({checked})" if argument.type.scalar == "u64" else checked
-
-
-class CompiledKernels:
-    """The kernels of a component."""
-
-    def __init__(self, component: Component) -> None:
-        self.methods = [CompiledKernel(component, kernel) for kernel in component.kernels]
-        number_constants(self.methods)
-        found = dict.fromkeys(line for method in self.methods for line in method.constants)
-        self.constants = list(found)
+        return f"np.array({text}, {dtype}).reshape(-1)"
+    return f"{dtype}({text})" if argument.type.scalar == "u64" else text

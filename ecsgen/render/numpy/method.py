@@ -74,7 +74,7 @@ class KernelMethod(Method):
         """Blocks with the values that go with their rows."""
         if not self.each:
             return blocks
-        values = [f"rows_last({argument.text})" for argument in self.each]
+        values = [f"rows_last({argument.whole})" for argument in self.each]
         return f"beside({', '.join([blocks, *values])})"
 
     @property

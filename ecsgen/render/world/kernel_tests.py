@@ -25,7 +25,7 @@ class KernelCase:
     @property
     def entry(self) -> str:
         """The entry that tells tests of it."""
-        samples = [_sample(argument) for argument in self.kernel.program.arguments]
+        samples = [sample(argument) for argument in self.kernel.program.arguments]
         return "\n".join(
             [
                 f'        "{self.kernel.name}": (',
@@ -110,8 +110,8 @@ def _members(project: Project) -> dict[str, tuple[str, ...]]:
     return dict(project.world.groups) | queries
 
 
-def _sample(argument: Argument) -> str:
-    """Some value of an argument's type, as a literal."""
+def sample(argument: Argument) -> str:
+    """Return some value of an argument's type, as a literal."""
     value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(argument.type.scalar, 1)
     for length in reversed(argument.type.shape):
         value = (value,) * length

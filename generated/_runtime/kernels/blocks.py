@@ -20,6 +20,9 @@ _CACHED: Final = 1 << 20
 """Bytes of a block's columns and working memory together: what a core's own cache holds."""
 
 
+MOST_SHARED: Final = 4
+"""How many times as large the blocks of several kernels are, which share most of the columns."""
+
 Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
 """Working memory of a kernel: dtype, shape per row, and whether a row's elements lie together."""
 
@@ -33,13 +36,19 @@ class Blocks:
     __slots__ = ("columns", "nbytes", "stamp", "views", "working")
 
     def __init__(
-        self, rows: int, columns: Sequence[NDArray[Any]], working: Sequence[Cells]
+        self,
+        rows: int,
+        columns: Sequence[NDArray[Any]],
+        working: Sequence[Cells],
+        kernels: int = 1,
     ) -> None:
+        """With several `kernels`, of which each sees a part of the arrays, blocks are larger."""
         self.stamp = rows
         self.columns = columns
         self.working = working
         each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
-        size = min(rows, block_rows(sum(each) + working_bytes(working)))
+        row_bytes = sum(each) + working_bytes(working)
+        size = min(rows, block_rows(row_bytes // min(kernels, MOST_SHARED)))
         memory = [working_memory(cells, size) for cells in working]
         self.nbytes = sum(array.nbytes for array in memory)
         """Bytes that are held beside the columns."""
@@ -50,6 +59,16 @@ class Blocks:
             )
             for start in range(0, rows, size or 1)
         ]
+
+
+def fused_views(
+    views: Sequence[tuple[Any, ...]], picked: Sequence[Sequence[int]]
+) -> list[tuple[Any, ...]]:
+    """Return, for each block, a list per kernel with the one tuple of the arrays that it has."""
+    return [
+        tuple((tuple(arrays[place] for place in own),) for own in picked)
+        for arrays in views
+    ]
 
 
 def working_bytes(working: Sequence[Cells]) -> int:
