@@ -209,7 +209,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._acceleration_column[:n]),
         )
         working: tuple[Cells, ...] = (("f8", (3,), True),)
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("kick"))
         self._kernels["kick"] = blocks
         return blocks
 
@@ -221,7 +221,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._velocity_column[:n]),
         )
         working: tuple[Cells, ...] = (("f8", (3,), True),)
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("drift"))
         self._kernels["drift"] = blocks
         return blocks
 
@@ -234,7 +234,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._position_column[:n]),
         )
         working: tuple[Cells, ...] = (("f8", (3,), True),)
-        blocks = Blocks(n, columns, working, 3)
+        blocks = Blocks(n, columns, working, self._kernels.get("orbit_1"), 3)
         blocks.views = fused_views(blocks.views, ((0, 1, 3), (2, 0, 3), (0, 1, 3)))
         self._kernels["orbit_1"] = blocks
         return blocks
@@ -248,7 +248,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
             ("f8", (), False),
             ("f8", (), False),
         )
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("kinetic_energy"))
         self._kernels["kinetic_energy"] = blocks
         return blocks
 

@@ -50,10 +50,10 @@ def need_layer() -> None:
         pytest.skip("ecsgen-fast is not there: `make fast` compiles it")
 
 
-def built(folder: Path) -> Path:
-    """Build the package of SCHEMAS and return where it is."""
+def built(folder: Path, schemas: Path = SCHEMAS) -> Path:
+    """Build the package of some schemas and return where it is."""
     (folder / "schemas").mkdir()
-    shutil.copy(SCHEMAS, folder / "schemas")
+    shutil.copy(schemas, folder / "schemas")
     build = [sys.executable, "-m", "ecsgen", "build", str(folder / "schemas")]
     subprocess.run([*build, "-o", str(folder / "generated")], check=True, cwd=folder)
     return folder / "generated"

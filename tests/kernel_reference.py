@@ -221,6 +221,7 @@ class Reference:
                 bounds = [self.value(operand) for operand in node.operands]
                 stem, count = self.stems[self.row], node.type.elements
                 return list(chance.numbers(node.how, stem, node.number, count, bounds))
+        raise TypeError(node)  # of other rows: see `world_reference`
 
     def _elements(self, given: Any, type_: Type) -> Value:
         flat: NDArray[Any] = np.asarray(given, NUMPY[type_.scalar]).reshape(-1)

@@ -107,7 +107,10 @@ def test_schema(tmp_path: Path) -> None:
 
 
 def test_version_and_usage(tmp_path: Path) -> None:
-    assert run("--version", cwd=tmp_path).stdout == f"ecsgen, version {__version__}\n"
+    first, python, *used = run("--version", cwd=tmp_path).stdout.splitlines()
+    assert first == f"ecsgen, version {__version__}"
+    assert python.startswith("Python 3.")
+    assert {"numpy", "black", "pyyaml"} <= {line.split()[0] for line in used}
     assert run("--help", cwd=tmp_path).returncode == 0
     for wrong in (
         ["bild"],

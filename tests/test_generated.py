@@ -13,6 +13,7 @@ import pytest
 from ecsgen import schema
 from ecsgen.config import Options, UsageError
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Component
 from ecsgen.render import support
 from ecsgen.render import tests as generated
@@ -81,7 +82,7 @@ def outputs(folder: Path, tests: Path | None = None) -> list[Output]:
     """Return the generated tests of the shipped schemas."""
     project = schema.load(SCHEMAS, Diagnostics())
     assert project is not None
-    options = Options(SCHEMAS, folder, "numpy", tests or folder / "tests", 1, 88)
+    options = Options((SchemaRoot(SCHEMAS),), folder, "numpy", tests or folder / "tests", 1, 88)
     return list(generated.outputs(project, options))
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.disk import schema_digests
+from ecsgen.files.roots import SchemaRoot
 from ecsgen.source import MAX_BYTES, read
 
 SCHEMA = "component: Mass\nfields: {value: f32}\n"
@@ -74,7 +75,7 @@ def test_a_huge_schema_is_not_read(project: Path, monkeypatch: pytest.MonkeyPatc
     assert read(huge, "huge.yaml", diagnostics) == []
     assert [found.code for found in diagnostics.errors] == ["E202"]
     (project / "schemas" / "mass.yaml").unlink()
-    assert schema_digests(project / "schemas") == {"huge.yaml": ""}
+    assert schema_digests([SchemaRoot(project / "schemas")]) == {"huge.yaml": ""}
 
 
 def test_a_file_that_is_larger_than_it_says_is_read_in_part(
@@ -86,7 +87,7 @@ def test_a_file_that_is_larger_than_it_says_is_read_in_part(
     diagnostics = Diagnostics()
     assert read(growing, "growing.yaml", diagnostics) == []
     assert [found.code for found in diagnostics.errors] == ["E202"]
-    assert schema_digests(tmp_path) == {"growing.yaml": ""}
+    assert schema_digests([SchemaRoot(tmp_path)]) == {"growing.yaml": ""}
 
 
 @pytest.mark.parametrize("option", ["-o", "--tests"])

@@ -41,6 +41,11 @@ kernels:
 component: Fuel
 fields: {left: f32}
 ---
+component: Node
+ids: true
+fields: {after: id<Node>, value: f64, y: f64}
+kernels: {hop: {steps: ["value = after.value * 0.5 + after.y + y"]}}
+---
 component: Charm
 fields: {luck: f32}
 ---
@@ -242,3 +247,17 @@ def test_values_go_with_chunks(w: Any) -> None:
     assert (np.concatenate(found) == values + np.float32(0.5)).all()
     with pytest.raises(ValueError, match=r"bless\.by"):
         w.bless(np.zeros((4, 2)))
+
+
+def test_rows_that_refer_to_others(w: Any) -> None:
+    """What others have is read where they are, whichever rows a call names."""
+    w.spawn(40, node={})
+    data, random = w.node.data, np.random.default_rng(1)
+    data.value, data.y = random.random(40), random.random(40)
+    data.after = w.node.id_of_many(random.integers(0, 40, 40))
+    value, y, after = np.array(data.value), np.array(data.y), w.node.resolve_many(data.after)
+    rows = random.permutation(40)[:15]
+    w.node.hop(rows=rows)
+    expected = value.copy()
+    expected[rows] = value[after[rows]] * 0.5 + y[after[rows]] + y[rows]
+    assert (data.value == expected).all()

@@ -32,6 +32,12 @@ def sign_of(a: Any) -> Any:
 
 
 @njit(cache=True, error_model="numpy")
+def binary_logarithm(a: Any) -> Any:
+    """Return the logarithm to base 2: numba has np.log2 of one type in a function only."""
+    return math.log2(a)
+
+
+@njit(cache=True, error_model="numpy")
 def remainder(a: Any, b: Any) -> Any:
     """Return what `floor_divide` leaves of a float, of the divisor's sign."""
     rest = np.fmod(a, b)

@@ -174,7 +174,10 @@ CODES: Final[dict[str, Code]] = {
         "Bundles, queries, groups and archetypes are about the components of entities, so they "
         "take none with `owner: none`.",
     ),
-    "E508": Code("unknown group or query", "A world kernel runs over a group or a query."),
+    "E508": Code(
+        "unknown group, query or component",
+        "A world kernel runs over a group, a query or a component with a manager.",
+    ),
     "E509": Code("named twice", "The same name stands twice where once is enough."),
     "E510": Code(
         "query without components",
@@ -191,10 +194,11 @@ CODES: Final[dict[str, Code]] = {
         "in archetypes, or none does.",
     ),
     "E513": Code(
-        "removed name in use",
+        "removed name in use, or bad space",
         "A name in `removed` stays taken: what was saved under it would become part of something "
         "new. Give the new one another name; or if it is the old one after all, take the name off "
-        "the list.",
+        "the list. A `space` names a field of the component that is f32 or f64, of shape [2] or "
+        "[3], and that all rows have; `wrap` has a finite number from 0 for each axis.",
     ),
     "E514": Code(
         "former name of something else, or bad schedule",
@@ -276,6 +280,14 @@ CODES: Final[dict[str, Code]] = {
         "literal that does not fit",
         "A number takes the type of what it meets, so it must be a value of that type. For `hp: "
         "u8`, not `hp + 300` but `i32(hp) + 300`; not `-1 * hp` but `-hp`, which wraps.",
+    ),
+    "E810": Code(
+        "reference that leads nowhere",
+        "`entity.Component.field` is a field of the row that an entity has in a component, "
+        "`id.field` of the row with an id. A component's kernel refers to rows of its own "
+        "component; what leads to others is a kernel of the world. Nothing leads to components in "
+        "archetypes; kernels over chunks, kernels that read `parent` and reductions refer to "
+        "nothing.",
     ),
     "E812": Code(
         "no random number here",

@@ -10,7 +10,8 @@ from ecsgen.diagnostics import quote
 from ecsgen.kernels import hints
 from ecsgen.kernels.draws import drawn
 from ecsgen.kernels.literals import Literal, settled
-from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, FUNCTIONS, UNARY
+from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, EXISTS, FUNCTIONS, UNARY
+from ecsgen.kernels.references import Reach, References
 from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError
@@ -31,8 +32,9 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
 class Typist:
     """Types the expressions of one kernel."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, reach: Reach) -> None:
         self._scope = scope
+        self._references = References(reach, scope, self.value)
 
     def value(self, node: ast.expr) -> Expression:
         """The typed tree of an expression; raises KernelError."""
@@ -119,6 +121,8 @@ class Typist:
         if not isinstance(node.func, ast.Name) or node.keywords:
             raise _unsupported(node, node, hints.of_call(node))
         name = node.func.id
+        if name == EXISTS:
+            return self._references.exists(node)
         is_known = name in FUNCTIONS or name in DRAWS or name in SCALARS
         operands = [self.infer(argument) for argument in node.args] if is_known else []
         if name in DRAWS:
@@ -140,10 +144,13 @@ class Typist:
         return reduce(lambda left, right: applied(name, [left, right], node), operands)
 
     def _attribute(self, node: ast.Attribute) -> Expression:
-        found = self._scope.member(node)
+        found = self._scope.member(node) or self._references.field(node)
         if found is not None:
             return found
         base = self._holder(node)
+        referred = self._references.of_value(base, node)
+        if referred is not None:
+            return referred
         if node.attr not in AXES or len(base.type.shape) != 1:
             hint = "write [i, j]" if len(base.type.shape) > 1 else ""
             raise KernelError("E802", f"{base.type} has no element {quote(node.attr)}", node, hint)
@@ -207,7 +214,7 @@ def _constant(node: ast.Constant) -> Operand:
 
 def _converted(operand: Operand, scalar: str, node: ast.AST) -> Expression:
     if not isinstance(operand, Literal):
-        if operand.type.kind and not operand.type.kind[0].isupper():
+        if operand.type.is_handle:
             raise KernelError("E803", f"{operand.type} is a handle, not a number", node)
         return cast(operand, scalar)
     whole = isinstance(operand.value, int) or scalar in FLOATS

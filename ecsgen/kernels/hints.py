@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean
-from ecsgen.kernels.operations import CONSTANTS, DRAWS, FUNCTIONS
+from ecsgen.kernels.operations import CONSTANTS, DRAWS, EXISTS, FUNCTIONS
 from ecsgen.model.scalars import SCALARS
 
 MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
@@ -95,7 +95,7 @@ def of_call(node: ast.Call) -> str:
         return f"write `{left} {known} {right}`"
     if name in ("logical_and", "logical_or", "logical_not"):
         return f"write '{name.removeprefix('logical_')}' for conditions"
-    return did_you_mean(name, (*FUNCTIONS, *DRAWS, *SCALARS))
+    return did_you_mean(name, (*FUNCTIONS, *DRAWS, *SCALARS, EXISTS))
 
 
 def of_module(node: ast.Attribute) -> str:

@@ -126,6 +126,8 @@ CONSTANTS: Final = {"pi": math.pi, "tau": math.tau}
 
 TRUTHS: Final = {"true": True, "false": False}
 """Bools as YAML writes them; Python's own are part of its syntax."""
+EXISTS: Final = "exists"
+"""The function that tells whether a handle leads to something."""
 
 BINARY: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+",

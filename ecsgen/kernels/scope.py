@@ -13,7 +13,17 @@ from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model import Base, Component, Enum, Field, FieldType
-from ecsgen.model.programs import OWN, PARENT, Argument, Constant, Expression, FieldValue, Local
+from ecsgen.model.programs import (
+    ENTITY,
+    HANDLE,
+    OWN,
+    PARENT,
+    Argument,
+    Constant,
+    Expression,
+    FieldValue,
+    Local,
+)
 from ecsgen.model.types import BOOL, Type
 
 NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
@@ -37,6 +47,7 @@ class Scope:
     has_parent: bool = False
     is_reduction: bool = False
     no_draws: NoDraws | None = None
+    bearer: str | None = None  # the component whose owner is the row's `entity`; None without one
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
     wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well
@@ -52,7 +63,9 @@ class Scope:
         if name in self.arguments:
             return self.arguments[name]
         if name in self.fields:
-            return self._value(self.fields[name], OWN, node)
+            return self.value_of(self.fields[name], OWN, node)
+        if name == ENTITY and self.bearer is not None:
+            return FieldValue(HANDLE, ENTITY, self.bearer)
         if name not in self.later and OWN not in self.may_lack:
             if name in CONSTANTS:
                 return Literal(CONSTANTS[name], node)
@@ -124,9 +137,10 @@ class Scope:
                 raise follows(node)
             hint = did_you_mean(node.attr, fields)
             raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
-        return self._value(fields[node.attr], owner, node)
+        return self.value_of(fields[node.attr], owner, node)
 
-    def _value(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+    def value_of(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+        """The value of a field of some rows; KernelError where kernels cannot read it."""
         type_ = value_type(field.type)
         if type_ is None:
             message = f"a kernel cannot use {quote(field.name)}: it is of type {field.type.text}"

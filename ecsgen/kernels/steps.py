@@ -9,10 +9,12 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.expressions import Typist, element_type, indices
 from ecsgen.kernels.literals import Literal, settled
 from ecsgen.kernels.operations import BINARY
+from ecsgen.kernels.references import Reach
 from ecsgen.kernels.rules import Operand, applied, cast, typed
 from ecsgen.kernels.scope import LINKS, Scope, follows
 from ecsgen.kernels.syntax import Assignment, KernelError
 from ecsgen.model.programs import (
+    ENTITY,
     PARENT,
     Argument,
     Constant,
@@ -42,9 +44,9 @@ def names_read(step: Assignment) -> Iterator[str]:
     return (node.id for node in ast.walk(step.value) if isinstance(node, ast.Name))
 
 
-def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
+def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
-    typist = Typist(scope)
+    typist = Typist(scope, reach)
     node = target_of(step)
     if isinstance(node, ast.Name) and node.id in scope.wrong:
         typist.value(step.value)  # may be wrong in its own right
@@ -54,6 +56,9 @@ def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
     target, index, type_ = _field_target(node, scope, typist)
     if target.owner == PARENT:
         message = "a kernel cannot assign to the parent's row: only to its own"
+        raise KernelError("E805", message, node)
+    if target.name == ENTITY:
+        message = "a kernel cannot assign to 'entity': the manager keeps it"
         raise KernelError("E805", message, node)
     if scope.field_of(target).unique:
         message = f"a kernel cannot assign to {quote(target.text)}: it is unique"
@@ -159,7 +164,7 @@ def fitted(value: Operand, wanted: Type, node: ast.expr) -> Expression:
 
 def _literal_of_kind(value: Literal, wanted: Type, node: ast.expr) -> Expression:
     is_null = type(value.value) is int and value.value == 0 and value.choice is None
-    if is_null and wanted.kind and not wanted.kind[0].isupper():
+    if is_null and wanted.is_handle:
         return Constant(Type(wanted.scalar, (), wanted.kind), 0)
     raise _mismatch("a number", wanted, node)
 
@@ -169,7 +174,7 @@ def _mismatch(given: str, wanted: Type, node: ast.expr) -> KernelError:
         hint = f"name a member, as in {wanted.kind}.name"
     elif wanted.is_bool:
         hint = "compare it with something, as in `x != 0`"
-    elif wanted.is_integer or wanted.is_float:
+    elif wanted.is_number and not given.startswith(("entity", "id<")):
         hint = f"write {wanted.scalar}(…) to convert it"
     else:
         hint = ""

@@ -19,6 +19,10 @@ OWN, PARENT = "", "parent"
 """Whose field is meant, if it is not that of a component that a world kernel names."""
 
 
+HANDLE: Final = Type("u64", (), "entity")
+"""The type of entities."""
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     """A literal, as written: rounding it to the type is up to whoever prints it."""
@@ -101,7 +105,36 @@ class Draw:
     operands: tuple[Expression, ...] = ()  # of a range: an i64 from 0 to 2^32 - 1
 
 
-Expression = Constant | Argument | FieldValue | Local | Element | Cast | Operation | Draw
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """A field of another row, as it was before the kernel: of the row that an entity has in a
+    component, of `many` its first, or of that with an id."""
+
+    type: Type
+    component: str
+    name: str
+    handle: Expression
+    default: tuple[bool | Number, ...]
+    """What is read where the handle leads nowhere: elements in C order."""
+
+    @property
+    def text(self) -> str:
+        """The field with its component."""
+        return f"{self.component}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Whether a handle leads to a row of a component; without one, whether an entity is alive."""
+
+    type: Type
+    component: str
+    handle: Expression
+
+
+Expression = (
+    Constant | Argument | FieldValue | Local | Element | Cast | Operation | Draw | Referred | Exists
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +165,26 @@ class Program:
     above_roots: tuple[tuple[str, tuple[bool | Number, ...]], ...] = ()
     """What roots read as fields of their parent: the elements of each, in C order."""
 
+    refers: tuple[str, ...] = ()
+    """The fields of other rows that it reads, with their components."""
     who: FieldValue | None = None
     """What tells its rows apart, if it draws random numbers: a field, or a column of managers."""
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All that it computes for a row: the condition, then the value of each step."""
+        values = tuple(step.value for step in self.steps)
+        return values if self.where is None else (self.where, *values)
+
+    @property
+    def leads(self) -> frozenset[str]:
+        """The components to whose rows it refers, or asks whether they are there."""
+        return frozenset(one.component for one in references_in(*self.expressions))
+
+    @property
+    def sees_others(self) -> bool:
+        """Whether it has to do with rows that others run for."""
+        return bool(references_in(*self.expressions))
 
     @property
     def climbs(self) -> bool:
@@ -159,6 +210,8 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
             return (expression.operand,)
         case Element():
             return (expression.base,)
+        case Referred() | Exists():
+            return (expression.handle,)
     return ()
 
 
@@ -171,6 +224,8 @@ def changed(node: Expression, change: Callable[[Expression], Expression]) -> Exp
             node = replace(node, operand=changed(node.operand, change))
         case Element():
             node = replace(node, base=changed(node.base, change))
+        case Referred() | Exists():
+            node = replace(node, handle=changed(node.handle, change))
     return change(node)
 
 
@@ -187,6 +242,16 @@ def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
     for expression in expressions:
         for node in walk(expression) if expression is not None else ():
             if isinstance(node, FieldValue):
+                found[node] = None
+    return tuple(found)
+
+
+def references_in(*expressions: Expression | None) -> tuple[Referred | Exists, ...]:
+    """What expressions ask of other rows, each once, in order."""
+    found: dict[Referred | Exists, None] = {}
+    for expression in expressions:
+        for node in walk(expression) if expression is not None else ():
+            if isinstance(node, Referred | Exists):
                 found[node] = None
     return tuple(found)
 

@@ -130,6 +130,8 @@ def fused_passes(
 def _why_not(call: Call, before: Pass, chunked: set[str]) -> str:
     """Why a kernel cannot join the pass before it; nothing if it can."""
     last = before.calls[-1]
+    if call.over == last.over and call.component != last.component:
+        return f"{call.text} is {'of a component' if call.component else 'of the world'}"
     if call.over != last.over:
         return f"{call.over} are other rows than {last.over}"
     if call.kernel.rows != last.kernel.rows:

@@ -54,6 +54,9 @@ EXPORTED = (
 DRAWING = ("Draws",)
 """What they see besides where kernels draw random numbers."""
 
+SPACED = ("Neighbours",)
+"""The same where components have a space."""
+
 LATE = ("Snapshot", "SnapshotTable")
 LATE_MODULE = f"{LATER}tables.py"
 """The same of what is imported when it is first asked for: most programs never do."""
@@ -82,7 +85,8 @@ def _package(project: Project) -> Iterator[Output]:
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
     seeded = any(name == "seeded" for name, _ in parts.features)
-    of_runtime = (*EXPORTED, *(DRAWING if seeded else ()))
+    spaced = any(component.space for component in project.components)
+    of_runtime = (*EXPORTED, *(DRAWING if seeded else ()), *(SPACED if spaced else ()))
     subjects = (names, enums, project.world.name, of_world, of_runtime)
     yield _output("__init__.py", package_module, *subjects)
     yield _output("py.typed", _empty)

@@ -19,7 +19,7 @@ from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 _HOWS = ("sum", "min", "max", "mean", "count")
-_NUMBERS = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM)
+_VALUES = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 
 
 def build_kernel(
@@ -92,7 +92,7 @@ def _arguments(
             diagnostics.add("E103", message, mark)
         try:
             type_ = parse_type(text, known, f"argument {quote(argument)}")
-            if type_.base not in _NUMBERS:
+            if type_.base not in _VALUES:
                 raise BadTypeError("E304", f"a kernel computes with numbers, not {quote(text)}")
         except BadTypeError as problem:
             diagnostics.add(problem.code, problem.message, place, hint=problem.hint)

@@ -52,7 +52,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "methods of managers": _words(
         "create create_many ensure lookup lookup_many require require_many has has_many destroy "
         "destroy_many remove remove_many entity entities row data capacity nbytes reserve seed "
-        "shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD FIELDS"
+        "wrap near shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD FIELDS"
     ),
     "methods of policies": _words(
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
@@ -72,7 +72,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "functions that kernels call": _words(
         "added as_integers averaged draw_normal draw_random draw_range draw_stems ids_of largest "
-        "planes put_where rows_below rows_last smallest"
+        "living_id_rows living_rows living_table other_cells planes put_where rows_below "
+        "rows_last smallest take_others"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation newer older"),
     "decorators in generated code": _words("contextmanager overload property"),

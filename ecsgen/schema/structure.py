@@ -24,6 +24,7 @@ _PASSES: Final = 12  # each cuts at least one level, and the language has fewer
 _WANTED: Final = {
     "string_type": "text",
     "int_type": "a whole number",
+    "float_type": "a number",
     "bool_type": "true or false",
     "dict_type": "a mapping",
     "model_type": "a mapping",

@@ -41,6 +41,8 @@ CREATE: Final = _names(f"""
     _n_active _move Instance
     NULL_ENTITY _count _destroy_row
     pack_into
+    _below _attached rows _parent_cells _first_child_cells _next_sibling_cells
+    _previous_sibling_cells
     """)
 DESTROY_ROW: Final = _names("""
     data _n _version _break BaseException _entity_cells NIL INDEX_MASK Instance
@@ -51,6 +53,7 @@ DESTROY_ROW: Final = _names("""
     _id_slot_cells _id_row_cells _give_slot
     _n_active
     _end_below _count NULL_ENTITY
+    _leave_parent _relink_family _release_children _destroy_rows np array
     """)
 
 INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (
@@ -173,11 +176,24 @@ _CREATE_STEPS: Final = {
     "entities values BaseException _take_back np array uint64 isinstance",
 }
 
+_COLLECT_STEPS: Final = {
+    "_flush": "getattr len _few_doomed FEW _doomed entities destroy_many _destroy_few dispatch "
+    "depth",
+    "_few_doomed": "entities alive type int append",
+    "_removed": "sum _collecting remove_many _locks _locked",
+}
+
 WORLDS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "spawn": ("unknown_component spawn _spawn", _SPAWN_STEPS),
     "create": (
         "_create_plain _by_class len items columns_of _spawn _spawn_parts _new_parts Entity int",
         _SPAWN_STEPS | _CREATE_STEPS,
+    ),
+    "destroy_later": ("_noted AttributeError extend type int _notes", {}),
+    "collect": (
+        "entities _deaths _clean _flush BaseExceptionGroup exceptions dispatch errors extend type "
+        "list len _removed _swept depth queue _kills _empty_queue",
+        _COLLECT_STEPS,
     ),
 }
 """Of worlds: the names that a method may use, besides row classes, and those of its steps."""

@@ -9,13 +9,14 @@ from ecsgen.model import Base, Component, Field, FieldType, Kernel
 from ecsgen.model.columns import Column
 from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import Type
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
-    r"(tmp|once)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent|each)_.*"
-    r"|views|chosen|count|before|cells|n"
+    r"(tmp|once|theirs|exists)\d*|where|blocks|rows|parents|found|chunks|addresses"
+    r"|(all|parent|each)_.*|views|chosen|count|before|cells|n"
 )
 _DRAWING: Final = ("key", "stem", "word", "bits")
 """Arguments whose converted values would have the names of something else in the method; the
@@ -27,8 +28,7 @@ class ArgumentSpelling:
 
     def __init__(self, component: Component, kernel: Kernel, argument: Argument, unit: str) -> None:
         type_ = argument.type
-        base = Base.ENUM if type_.kind else Base.FLOAT if type_.is_float else Base.INT
-        base = Base.BOOL if type_.is_bool else base
+        base = _base(type_)
         kind = FieldType(str(type_), base, type_.scalar, type_.shape, target=type_.kind)
         field = Field(argument.name, kind, None, unit=unit)
         column = Column(argument.name, type_.scalar, type_.shape, field=field)
@@ -64,6 +64,17 @@ class ArgumentSpelling:
         """The statement that checks the values of all rows; they share no memory with buffers."""
         given = [self.constant, self.name, count, *buffers]
         return call(f"{self.whole} = each_value", given, 8).lstrip().replace("\n    ", "\n")
+
+
+def _base(type_: Type) -> Base:
+    """What one element of a value is."""
+    if type_.is_handle:
+        return Base.ENTITY if type_.kind == "entity" else Base.ID
+    if type_.enum:
+        return Base.ENUM
+    if type_.is_bool:
+        return Base.BOOL
+    return Base.FLOAT if type_.is_float else Base.INT
 
 
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:

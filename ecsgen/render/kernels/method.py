@@ -58,13 +58,15 @@ class Method:
     @property
     def _effects(self) -> str:
         reads, writes = self._program.reads, self._program.writes
-        read = f"Reads {self._with_units(reads)}; writes" if reads else "Writes"
         which = "active rows" if self.rows == "_n_active" else "rows"
         given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
         if self._program.who is not None:
             given = ["draws random numbers", *given]
-        said = [f"{read} {self._with_units(writes)}", *given]
-        return f"{'; '.join(said)}. O(n), n {which}; no structural change."
+        read = [f"reads {self._with_units(reads)}"] if reads else []
+        if self._program.refers:
+            read.append(f"{'' if reads else 'reads '}of others {', '.join(self._program.refers)}")
+        said = "; ".join([*read, f"writes {self._with_units(writes)}", *given])
+        return f"{said[0].upper()}{said[1:]}. O(n), n {which}; no structural change."
 
     @property
     def _inputs(self) -> list[str]:

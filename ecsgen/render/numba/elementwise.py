@@ -16,7 +16,7 @@ FUNCTIONS: Final = {
     "hypot": "np.hypot",
     "exp": "np.exp",
     "log": "np.log",
-    "log2": "np.log2",
+    "log2": "binary_logarithm",
     "log10": "np.log10",
     "sin": "np.sin",
     "cos": "np.cos",

@@ -124,14 +124,14 @@ class Fields:
         if self.is_flat:
             return Value(type_, lambda place: Code(f"{array}[{row}]"))
         start = self.start(row, type_.elements)
-        return Value(type_, lambda place: Code(f"{array}[{_sum(start, place)}]"))
+        return Value(type_, lambda place: Code(f"{array}[{sum_text(start, place)}]"))
 
     def of_each(self, name: str, type_: Type) -> Value:
         """The elements of an argument that has a value for each row, one behind the other."""
         if self.is_flat or not type_.shape:
             return Value(type_, lambda place: Code(f"{name}[{self.row}]"))
         start = self.start(self.row, type_.elements)
-        return Value(type_, lambda place: Code(f"{name}[{_sum(start, place)}]"))
+        return Value(type_, lambda place: Code(f"{name}[{sum_text(start, place)}]"))
 
     def start(self, row: str, elements: int) -> str:
         """The variable that says where a row of so many elements begins."""
@@ -185,5 +185,6 @@ class Fields:
         return Value(type_, lambda place: Code(f"{array}[{place}]"))
 
 
-def _sum(start: str, place: Place) -> str:
+def sum_text(start: str, place: Place) -> str:
+    """The index of an element, counted from the first one of its row."""
     return start if place == 0 else f"{start} + {place}"

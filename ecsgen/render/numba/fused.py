@@ -134,6 +134,11 @@ class CompiledPass(Method):
         return for_macro(call(self.function, [one.passed for one in self._parameters], 8))
 
     @property
+    def tables(self) -> list[str]:
+        """None: no kernel that refers to other rows shares a pass."""
+        return []
+
+    @property
     def constants(self) -> list[str]:
         """None of its own."""
         return []

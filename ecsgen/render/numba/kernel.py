@@ -7,6 +7,7 @@ from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, for_macro
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
@@ -22,7 +23,8 @@ class CompiledKernel(Method):
 
     def _looped(self) -> Loop:
         """The loop over the rows."""
-        loop = Loop(OneComponent(self._component), self.name, self._program)
+        managers = OtherManagers({self._component.name: self._component}, False)
+        loop = Loop(OneComponent(self._component), self.name, self._program, managers=managers)
         loop.write_steps()
         return loop
 
@@ -59,7 +61,8 @@ class CompiledKernel(Method):
 
     @property
     def parameters(self) -> list[Parameter]:
-        return [*self._which, *self._common, *self.loop.fields.parameters.values()]
+        fields, others = self.loop.fields.parameters, self.loop.others.parameters
+        return [*self._which, *self._common, *fields.values(), *others.values()]
 
     @property
     def _common(self) -> list[Parameter]:
@@ -127,6 +130,13 @@ class CompiledKernel(Method):
         ]
 
     @property
+    def tables(self) -> list[str]:
+        """The statements that make tables in which rows are looked up."""
+        managers = self.loop.others.managers
+        tables = self.loop.others.tables.items()
+        return [f"{table} = living_table({managers.manager(name)})" for name, table in tables]
+
+    @property
     def run(self) -> str:
         """The statements that call the function."""
         passed = [parameter.passed for parameter in self.parameters]
@@ -148,6 +158,8 @@ class CompiledKernel(Method):
         passed = parameter.passed
         if parameter.name == self.loop.rows:
             return "_cells.count"
+        if self.loop.fields.parameters.get(passed) is not parameter:  # of other rows, or all
+            return passed
         if passed not in self.loop.fields.columns:
             return passed
         field, elements = self.loop.fields.columns[passed]

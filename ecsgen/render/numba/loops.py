@@ -23,9 +23,11 @@ from ecsgen.model.programs import (
     walk,
 )
 from ecsgen.model.scalars import SCALARS
+from ecsgen.render.kernels.finding import NO_MANAGERS, OtherManagers
 from ecsgen.render.numba.code import USED, Code, Names
 from ecsgen.render.numba.composed import COMPOSERS
 from ecsgen.render.numba.fields import Fields, Origin
+from ecsgen.render.numba.referred import OtherRows
 from ecsgen.render.numba.values import UNROLLED, Emitter, Value
 from ecsgen.render.quoting import comment_text
 
@@ -49,6 +51,7 @@ class Loop:
         program: Program,
         may_be_flat: bool = True,
         fields: FieldsOf = Fields,
+        managers: OtherManagers = NO_MANAGERS,
     ) -> None:
         self.program = program
         self.is_flat = may_be_flat and is_flat(origin, program)
@@ -60,10 +63,18 @@ class Loop:
         self.key = self.names.take("key", "_key") if program.who else ""
         self.order = self.names.take("order", "_order") if program.climbs else ""
         self.fields = fields(origin, program, self.names, self.is_flat)
-        self.emit = Emitter(self.names, self._field, self._argument, COMPOSERS, self.is_flat)
+        self.others = OtherRows(managers, program, self.names)
+        self.emit = Emitter(
+            self.names,
+            self._field,
+            self._argument,
+            self.others.value,
+            COMPOSERS,
+            self.is_flat,
+        )
         self._values: dict[Argument, Value] = {}
         if program.who is not None:
-            self._write_stem(program.who)
+            self._write_stem(program.who, f"{origin.holder(program.who)}._id_generation_column")
 
     @property
     def count(self) -> str:
@@ -104,14 +115,13 @@ class Loop:
         self.setup += [f"{one} = {name}[{k}]" for k, one in enumerate(elements)]
         return Value(type_, lambda place: Code(elements[int(place)]))
 
-    def _write_stem(self, who: FieldValue) -> None:
+    def _write_stem(self, who: FieldValue, generations: str) -> None:
         """What tells rows apart is read before the steps, which may change it."""
         stem = self.names.take("stem", "_stem")
         given = [self._field(who).at(0).text]
         function = "stem_of"
         if who.name == ID_SLOT:
             function = "id_stem_of"
-            generations = "data._id_generation_column"
             given.append(f"{self.fields.array('id_generation', 'u32', generations)}[{given[0]}]")
         self.fields.preamble.append(f"{stem} = {function}({', '.join(given)}, {self.key})")
         self.emit.stem = stem
@@ -135,6 +145,7 @@ class Loop:
                 self._set_local(step.target, step)
             else:
                 self._assign(step, step.target)
+            self.others.forget(step.target)
 
     def _set_local(self, local: Local, step: Step) -> None:
         emit = self.emit
@@ -170,6 +181,8 @@ def is_flat(origin: Origin, program: Program) -> bool:
     shapes = {one.type.shape for one in used}
     shapes |= {argument.type.shape for argument in program.arguments if argument.each}
     if len(shapes) != 1 or shapes == {()} or program.where is not None or program.who is not None:
+        return False
+    if program.sees_others:
         return False
     if any(argument.type.shape for argument in program.arguments if not argument.each):
         return False

@@ -13,10 +13,12 @@ from ecsgen.model.programs import (
     Constant,
     Draw,
     Element,
+    Exists,
     Expression,
     FieldValue,
     Local,
     Operation,
+    Referred,
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
@@ -54,7 +56,8 @@ Composer = Callable[["Emitter", Operation], Value]
 class Emitter:
     """Writes the statements of a function's loop.
 
-    `field` and `argument` give the elements of such; in a flat loop every shape is one element.
+    `field`, `argument` and `others` give the elements of such; in a flat loop every shape is one
+    element.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Emitter:
         names: Names,
         field: Callable[[FieldValue], Value],
         argument: Callable[[Argument], Value],
+        others: Callable[[Emitter, Referred | Exists], Value],
         composers: Mapping[str, Composer],
         is_flat: bool,
     ) -> None:
@@ -73,6 +77,7 @@ class Emitter:
         self.indent = 0
         self._field = field
         self._argument = argument
+        self._others = others
         self._composers = composers
         self._is_flat = is_flat
         self.stem = ""
@@ -130,6 +135,8 @@ class Emitter:
                 return composer(self, node) if composer else self._elementwise(node)
             case Draw():
                 return self._drawn(node)
+            case Referred() | Exists():
+                return self._others(self, node)
 
     def _part(self, node: Element) -> Value:
         base, shape = self.value(node.base), node.base.type.shape

@@ -93,6 +93,10 @@ class _Fused(KernelMethod):
         return "\n".join([f"    for _parts in {self.blocks}:", *lines])
 
     @property
+    def shared(self) -> list[str]:
+        return [str(len(self.parts))]
+
+    @property
     def fields(self) -> list[FieldValue]:
         return list(dict.fromkeys(field for part in self.parts for field in part.fields))
 
@@ -147,10 +151,9 @@ class FusedMethod(_Fused):
 
     @property
     def cut_body(self) -> list[str]:
-        *lines, made = super().cut_body
         given = ["blocks.views", self.picked]
         fuse = for_macro(call("blocks.views = fused_views", given, 8))
-        return [*lines, made.replace(")", f", {len(self.parts)})"), fuse]
+        return [*super().cut_body, fuse]
 
 
 class FusedJoined(_Fused, JoinedMethod):
@@ -164,6 +167,5 @@ class FusedJoined(_Fused, JoinedMethod):
 
     @property
     def cut_body(self) -> list[str]:
-        *lines, made, keep = super().cut_body
-        made = made.replace("working)", f"working, {len(self.parts)})")
-        return [*lines, made, for_macro(call("blocks.fuse", [self.picked], 8)), keep]
+        *lines, keep = super().cut_body
+        return [*lines, for_macro(call("blocks.fuse", [self.picked], 8)), keep]

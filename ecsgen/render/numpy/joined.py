@@ -5,6 +5,7 @@ from __future__ import annotations
 from ecsgen.model import Kernel, World
 from ecsgen.model.programs import FieldValue, Local
 from ecsgen.render.calls import call, collection
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.sources import JoinedSource, Source, all_fields
 from ecsgen.render.numpy.method import KernelMethod
@@ -21,6 +22,9 @@ class WorldMethod(KernelMethod):
         self.source = source
         super().__init__(all_fields(world, source.components.values()), kernel)
 
+    def _managers(self) -> OtherManagers:
+        return OtherManagers(self.source.others, True)
+
     def _seen(self) -> Views:
         targets = [step.target for step in self._program.steps]
         locals_ = [target.name for target in targets if isinstance(target, Local)]
@@ -34,6 +38,10 @@ class JoinedMethod(WorldMethod):
     source: JoinedSource
 
     # --- the method ------------------------------------------------------------------------------
+
+    @property
+    def has_holes(self) -> bool:
+        return self.source.has_holes
 
     @property
     def blocks(self) -> str:
@@ -93,7 +101,7 @@ class JoinedMethod(WorldMethod):
     def cut_body(self) -> list[str]:
         """The statements that make the blocks and have them kept."""
         source = self.source
-        given = [source.variable, source.count, "columns", "working"]
+        given = [source.variable, source.count, "columns", "working", *self.shared]
         return [
             "    columns = [",
             *self.columns,

@@ -9,6 +9,7 @@ from ecsgen.model import Component, Kernel
 from ecsgen.model.programs import Cast, Expression, FieldValue, Operation, walk
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection, exploded
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, for_macro
 from ecsgen.render.numpy.statements import Statements
 from ecsgen.render.numpy.ufuncs import COMPLAINING
@@ -26,18 +27,33 @@ class KernelMethod(Method):
         arguments = {argument.name: argument.text for argument in self.arguments}
         indent = self.loop_indent + 4
         self.statements = Statements(
-            self._program, self._views.value, arguments, indent, " ".join(kernel.where.split())
+            self._program,
+            self._views,
+            arguments,
+            indent,
+            " ".join(kernel.where.split()),
+            self._managers(),
         )
 
     def _seen(self) -> Views:
         """How fields are seen."""
         return FieldViews(self._component)
 
+    def _managers(self) -> OtherManagers:
+        """Where rows are that it refers to."""
+        return OtherManagers({self._component.name: self._component}, False)
+
     @cached_property
     def is_quiet(self) -> bool:
         """Whether floating point warnings must be off: some operation may well cause one."""
-        direct = self._component.lookup == "direct"
-        return any(_complains(node, direct) for one in self._expressions for node in walk(one))
+        return any(
+            _complains(node, self.has_holes) for one in self._expressions for node in walk(one)
+        )
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether there are rows that are not in use, with whatever was there before."""
+        return self._component.lookup == "direct"
 
     @property
     def _expressions(self) -> list[Expression]:
@@ -158,12 +174,18 @@ class KernelMethod(Method):
     @property
     def cut_body(self) -> list[str]:
         """The statements that cut the blocks out of the columns."""
+        given = ["n", "columns", "working", f"self._kernels.get({literal(self.name)})"]
         return [
             f"    n = self.{self.rows}",
             for_macro(collection("columns = ", self.columns, 8)),
             self.working,
-            "    blocks = Blocks(n, columns, working)",
+            for_macro(call("blocks = Blocks", [*given, *self.shared], 8)),
         ]
+
+    @property
+    def shared(self) -> list[str]:
+        """How many kernels share the blocks, as an argument, if there are several."""
+        return []
 
     @property
     def columns(self) -> list[str]:

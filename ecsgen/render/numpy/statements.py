@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ecsgen.model.programs import ID_SLOT, Element, Expression, FieldValue, Local, Program, Step
+from ecsgen.render.kernels.finding import NO_MANAGERS, OtherManagers
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.expressions import Emitter
+from ecsgen.render.numpy.referred import OtherCells
 from ecsgen.render.numpy.values import Layout, Slot, Value
+from ecsgen.render.numpy.views import Views
 from ecsgen.render.quoting import comment_text
 
 
@@ -17,15 +18,17 @@ class Statements:
     def __init__(
         self,
         program: Program,
-        view: Callable[[FieldValue], Value],
+        views: Views,
         arguments: dict[str, str],
         indent: int,
         where: str = "",  # as the schema has it
+        managers: OtherManagers = NO_MANAGERS,
     ) -> None:
         self._program = program
-        self._view_of = view
+        self._views = views
         self._written = {step.target for step in program.steps}
-        self.emitter = Emitter(self._view, arguments, COMPOSED, indent)
+        self._others = OtherCells(managers, program)
+        self.emitter = Emitter(self._view, arguments, COMPOSED, self._others, indent)
         self.read: dict[FieldValue, None] = {}
         if program.who is not None:
             self._stem(program.who)
@@ -39,13 +42,14 @@ class Statements:
                 self._set_local(step.target, step.value)
             else:
                 self._assign(step, step.target)
+            self._others.forget(step.target)
         lines = self.emitter.lines
         if program.steps and all(line.lstrip().startswith("#") for line in lines):
             self.emitter.write("pass")  # no step does anything, as in `x = x`
 
     def _view(self, field: FieldValue) -> Value:
         self.read[field] = None
-        return self._view_of(field)
+        return self._views.value(field)
 
     def _stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
@@ -54,7 +58,7 @@ class Statements:
             emit.working.named(name, "u64", (), Layout.ROWS)
         found = self._view(who).text
         if who.name == ID_SLOT:
-            found = f"ids_of({found}, data._id_generation_column)"
+            found = f"ids_of({found}, {self._views.holder(who)}._id_generation_column)"
         emit.run("draw_stems", found, "_key", "_stem", "_bits")
 
     def _mask(self, where: Expression) -> None:

@@ -34,6 +34,8 @@ class KernelSubject:
         groups, queries = dict(project.world.groups), project.world.queries
         required = {query.name: query.all for query in queries}
         seen = {name for members in (groups | required).values() for name in members}
+        kernels = project.world.kernels
+        seen |= {name for kernel in kernels for name in (kernel.over, *kernel.program.leads)}
         return cls(project.world, tuple(c for c in project.components if c.name in seen))
 
     @property

@@ -11,7 +11,7 @@ from ecsgen.render.calls import call
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import source_of
+from ecsgen.render.kernels.sources import RowsSource, source_of
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.world.kernel_tests import sample
 
@@ -111,7 +111,7 @@ class ScheduleMethod:
         if one.component:
             return f"self.{self._known[one.component].module}.data._n"
         source = source_of(self._world, one.over, self._known)
-        return f"len(self.{source.name})"
+        return source.current if isinstance(source, RowsSource) else f"len(self.{source.name})"
 
     @property
     def calls(self) -> list[str]:
@@ -151,6 +151,9 @@ class ScheduleMethod:
 
     def _modules(self, over: str) -> tuple[str, ...]:
         """What the entities of a group or a query have."""
+        if over in self._known:
+            component = self._known[over]
+            return (component.module,) if component.owner == "entity" else ()
         names = dict(self._world.groups).get(over)
         if names is None:
             query = next(query for query in self._world.queries if query.name == over)

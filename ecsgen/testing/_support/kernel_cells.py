@@ -29,12 +29,14 @@ SPECIAL = (
 
 
 def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
-    """Return copies of the fields' columns, those of split fields put together."""
+    """Return copies of the fields' columns and the owners'; split fields are put together."""
     columns = {f.name: np.array(getattr(manager.data, f.name)) for f in subject.whole}
     shapes = {f.name: f.shape for f in subject.fields}
     for name, parts in subject.split.items():
         stacked = np.stack([getattr(manager.data, part) for part in parts], axis=1)
         columns[name] = stacked.reshape(-1, *shapes[name])
+    if hasattr(manager.data, "entity"):
+        columns["entity"] = np.array(manager.data.entity)
     return columns
 
 
