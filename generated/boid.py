@@ -39,6 +39,8 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
@@ -513,11 +515,16 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
                 np.putmask(_tmp4, _tmp4 == 0, 1)
                 np.divide(_tmp, _tmp4, out=heading)
 
-    def fly(self, way: float, width: float, height: float) -> None:
+    def fly(
+        self, way: float, width: float, height: float, *, rows: ArrayLike | None = None
+    ) -> None:
         """Fly on, around the border.
 
         Reads position [m], heading; writes position [m]; `way` is in m; `width` is in
         m; `height` is in m. O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _way = np.float32(FLY_WAY_ARGUMENT.one(way))
         _width = np.float32(FLY_WIDTH_ARGUMENT.one(width))
@@ -526,8 +533,13 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         _blocks = data._kernels.get("fly")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._fly_blocks()
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+        )
         with np.errstate(all="ignore"):
-            for position, heading, _tmp in _blocks.views:
+            for position, heading, _tmp in _views:
                 # position += heading * way
                 np.multiply(heading, _way, out=_tmp)
                 position += _tmp

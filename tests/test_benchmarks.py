@@ -32,6 +32,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "others.py": ("--rows", "100", "--rounds", "1", "--without", "numba"),
     "policies.py": CALLS,
     "programs.py": ("--sizes", "40", "--rounds", "1"),
+    "schedules.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
     "snapshots.py": ("--rows", "100"),
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
     "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),

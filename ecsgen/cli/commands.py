@@ -280,19 +280,30 @@ def _complete_component(context: click.Context, parameter: click.Parameter, word
 )
 @click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture into this file.")
+@click.option("--schedule", metavar="NAME", help="Show a schedule of the world instead.")
 @click.pass_context
 def layout(
-    context: click.Context, components: tuple[str, ...], schemas: Path | None, svg: Path | None
+    context: click.Context,
+    components: tuple[str, ...],
+    schemas: Path | None,
+    svg: Path | None,
+    schedule: str | None,
 ) -> None:
     """Print, or draw, how the columns of components lie in memory; without names, of all.
 
-    Those that live in archetypes are shown in one chunk, which has rows with all of them.
+    Those that live in archetypes are shown in one chunk, which has rows with all of them. With
+    --schedule: its kernels, what they read and write, and which run in one pass.
     """
     diagnostics = Diagnostics()
     project = _load(load_options(schemas=schemas), diagnostics)
     report.print_diagnostics(diagnostics, "text")
     if project is None:
         context.exit(USAGE)
+    if schedule is not None:
+        if components:
+            raise UsageError("--schedule shows no components: leave out their names")
+        _show_schedule(project, schedule, svg)
+        return
     chosen = _chosen(project, components)
     if svg is None:
         _print_layout(chosen, project.world)
@@ -330,6 +341,23 @@ def _draw_layout(components: list[Component], file: Path) -> None:
     from ecsgen.pictures.picture import picture
 
     _write(file, picture(components))
+
+
+def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
+    from ecsgen.layout.schedules import schedule_table
+    from ecsgen.model.schedules import called
+    from ecsgen.pictures.schedule_picture import schedule_picture
+
+    known = dict(project.world.schedules)
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise UsageError(f"no schedule {name!r}" + (f"; {hint}" if hint else ""))
+    components = {component.name: component for component in project.components}
+    calls = called(known[name], components, project.world)
+    if svg is None:
+        click.echo(schedule_table(name, calls, project.world), nl=False)
+    else:
+        _write(svg, schedule_picture(name, calls, project.world))
 
 
 @ecsgen.command()

@@ -20,6 +20,7 @@ from ecsgen.model import Field
 from ecsgen.model.programs import (
     ENTITY,
     PARENT,
+    Argument,
     Constant,
     Element,
     Expression,
@@ -154,6 +155,8 @@ def _what(found: Expression) -> str:
             return f"an element of the local {quote(found.name)}"
         case Element():
             return _what(found.base)
+        case Argument(each=True):
+            return "an argument: its values are only read"
     return "an argument: it is the same for every row"
 
 

@@ -33,10 +33,11 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of the kernel: the same for every row."""
+    """An argument of the kernel: the same for every row, or with a value for each."""
 
     type: Type
     name: str
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +275,11 @@ class Program:
         """Whether it has to do with rows that others run for."""
         return bool(self.sends or references_in(*self.expressions))
 
+    @property
+    def sees_in_order(self) -> bool:
+        """Whether the order in which rows run counts, beside that of the rows themselves."""
+        return bool(self.sends or self.takes_turns or self.near is not None)
+
     near: Near | None = None
     """Its neighbours, if it asks them."""
 
@@ -292,9 +298,10 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """A whole reduction: the value of one row."""
+    """A whole reduction: the value of one row, and of which rows."""
 
     value: Expression = Constant(BOOL, True)
+    where: Expression | None = None
     reads: tuple[str, ...] = ()
 
 

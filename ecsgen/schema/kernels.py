@@ -42,6 +42,11 @@ def build_kernel(
         steps=tuple(spec.steps),
         doc=spec.doc,
         args=arguments,
+        each=tuple(
+            argument
+            for argument, form in spec.args.items()
+            if isinstance(form, ArgumentSpec) and form.each
+        ),
         where=spec.where,
         rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.partition != "off" else "",
         over=spec.over if isinstance(spec, WorldKernelSpec) else "",
@@ -130,11 +135,19 @@ def build_reduction(
     how = given[0]
     expression: str = getattr(spec, how)
     place = draft.value(*path, how)
-    marks = {**(node.keys if node is not None else {}), "": draft.key(*path), "expression": place}
+    where = {"where": draft.value(*path, "where")} if spec.where else {}
+    marks = {
+        **(node.keys if node is not None else {}),
+        "": draft.key(*path),
+        "expression": place,
+        **where,
+    }
     return Reduction(
         name=name,
         how=how,  # type: ignore[arg-type]  # one of _HOWS
         expression=expression,
+        where=spec.where,
+        rows=spec.rows if draft.spec.partition != "off" else "",
         doc=spec.doc,
         marks=marks,
     )

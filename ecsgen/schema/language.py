@@ -64,6 +64,11 @@ class ArgumentSpec(Strict):
         description="A type of numbers, `entity` or `id<Component>`, with a shape or without."
     )
     unit: Text = Field(default="", description="The unit of measurement.")
+    each: bool = Field(
+        default=False,
+        description="Take one value per row that the kernel runs over, as `create_many` does, "
+        "instead of one for all.",
+    )
 
 
 FieldForm: TypeAlias = Annotated[
@@ -101,7 +106,7 @@ class BaseKernel(Strict):
 
     doc: Text = Field(default="", description="What it does; the method's docstring.")
     args: dict[str, ArgumentForm] = Field(
-        default={}, description="Name → type, or a mapping of `type` and `unit`."
+        default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
     )
     steps: list[Text] = Field(
         min_length=1, description="Assignments, run in order, row by row in meaning."
@@ -165,6 +170,10 @@ class ReductionSpec(Strict):
     max: Text = Field(default="", description="The largest value; NaN without rows.")
     mean: Text = Field(default="", description="The mean; NaN without rows.")
     count: Text = Field(default="", description="In how many rows the condition is true.")
+    where: Text = Field(default="", description="A condition: only rows for which it is true.")
+    rows: Literal["active", "all"] = Field(
+        default="active", description="Which rows, for a component with a `partition`."
+    )
     doc: Text = Field(default="", description="What it tells; the method's docstring.")
 
 
@@ -398,6 +407,11 @@ class WorldSpec(Strict):
     )
     kernels: dict[str, WorldKernelSpec] = Field(
         default={}, description="Name → kernel over a group, a query or a component."
+    )
+    schedule: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
+        default={},
+        description="Name → kernels, `Component.kernel` or the world's own by name: a method that "
+        "calls them in this order.",
     )
     archetypes: ArchetypesSpec | None = Field(
         default=None, description="Components that live in archetype chunks."

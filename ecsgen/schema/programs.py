@@ -301,6 +301,8 @@ def _kernel(
         near=near,
     )
     check_parents(kernel, program, diagnostics)
+    if program.climbs or program.sees_in_order:
+        _refuse_each(kernel, diagnostics)
     return replace(kernel, program=program)
 
 
@@ -316,6 +318,14 @@ def _takes_turns(kernel: Kernel, reach: Reach, scope: Scope, diagnostics: Diagno
     if message:
         diagnostics.add("E815", message, kernel.marks["turns"])
     return not message
+
+
+def _refuse_each(kernel: Kernel, diagnostics: Diagnostics) -> None:
+    """Report arguments with a value per row in a kernel that goes level by level (E815)."""
+    for name in kernel.each:
+        message = f"{quote(name)} has a value for each row, which {quote(kernel.name)} cannot take"
+        hint = "let a kernel before it write the values to a field"
+        diagnostics.add("E815", message, kernel.marks[f"args.{name}"], hint=hint)
 
 
 def _above_roots(
@@ -335,12 +345,12 @@ def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
         except BadTypeError:
             continue
         if type_ is not None:
-            found[name] = Argument(type_, name)
+            found[name] = Argument(type_, name, name in kernel.each)
     return found
 
 
 def _condition(
-    kernel: Kernel, scope: Scope, reach: Reach, diagnostics: Diagnostics
+    kernel: Kernel | Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
 ) -> Expression | None:
     if "where" not in kernel.marks:
         return None
@@ -387,6 +397,7 @@ def _reduction(
     reduction: Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
 ) -> Reduction:
     """The reduction with the expression of one row's value."""
+    where = _condition(reduction, scope, reach, diagnostics)
     text = Text(reduction.expression, reduction.marks["expression"])
     try:
         node = text.expression()
@@ -399,7 +410,7 @@ def _reduction(
     except KernelError as error:
         text.report(error, diagnostics)
         return reduction
-    return replace(reduction, program=Folding(value, _texts(value)))
+    return replace(reduction, program=Folding(value, where, _texts(where, value)))
 
 
 def _texts(*expressions: Expression | None) -> tuple[str, ...]:

@@ -170,4 +170,5 @@ def test_kernel_fly(rows: int, seed: int) -> None:
         rows,
         seed,
         is_exact=True,
+        takes_rows=True,
     )

@@ -29,7 +29,6 @@ from ecsgen.model.programs import (
     walk,
 )
 from ecsgen.model.scalars import SCALARS
-from ecsgen.model.types import Type
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import comment_text, literal
 
@@ -38,10 +37,12 @@ def _code(scalar: str) -> str:
     return literal(SCALARS[scalar].code)
 
 
-def _kind(type_: Type) -> str:
+def _kind(argument: Argument) -> str:
     """What `kernels.check` must know of an argument."""
+    type_ = argument.type
     parts = [_code(type_.scalar), literal(type_.shape)]
-    return ", ".join([*parts, *([f"enums.{type_.enum}"] if type_.enum else [])])
+    parts += [f"enums.{type_.enum}"] if type_.enum else []
+    return f"{'kernels.Each' if argument.each else ''}({', '.join(parts)})"
 
 
 class RowCode:
@@ -183,7 +184,7 @@ class KernelCheck(RowCode):
     @property
     def arguments(self) -> list[str]:
         """What each argument is, as the items of a dict."""
-        return [f'"{a.name}": ({_kind(a.type)})' for a in self._program.arguments]
+        return [f'"{a.name}": {_kind(a)}' for a in self._program.arguments]
 
     @property
     def function(self) -> str:
@@ -199,6 +200,7 @@ class KernelCheck(RowCode):
     @property
     def comparison(self) -> str:
         """The call that compares the kernel with it."""
+        program = self._program
         arguments = [
             "under_test",
             literal(self.name),
@@ -211,6 +213,7 @@ class KernelCheck(RowCode):
             *([f"drawing={self.drawing}"] if self.drawing else []),
             *([f"near={self.near}"] if self.near else []),
             *self._all_rows,
+            *([] if program.climbs or program.sees_in_order else ["takes_rows=True"]),
         ]
         return call("kernels.check", arguments, 4)
 
@@ -256,8 +259,13 @@ class ReductionCheck(RowCode):
     def __init__(self, reduction: Reduction) -> None:
         super().__init__(reduction.name, Program())
         self._how = reduction.how
+        self._all_rows = ["all_rows=True"] if reduction.rows != "active" else []
+        where = reduction.program.where
+        if where is not None:
+            self._write(f"if not {self._value(where)}[0]:")
+            self._write("    return []")
         made = self._value(reduction.program.value)
-        if self._lines:  # the last one gives the value its name
+        if f"    {made} =" in "\n".join(self._lines[-1:]):  # gives the value its name
             self._lines[-1] = self._lines[-1].replace(f"{made} =", "return", 1)
         else:
             self._write(f"return {made}")
@@ -272,7 +280,8 @@ class ReductionCheck(RowCode):
     def comparison(self) -> str:
         """The call that compares the reduction with it."""
         arguments = [literal(self.name), f"{self.name}_of_one", literal(self._how)]
-        return call("kernels.check_reduction", ["under_test", *arguments, "rows", "seed"], 4)
+        given = ["under_test", *arguments, "rows", "seed", *self._all_rows]
+        return call("kernels.check_reduction", given, 4)
 
 
 def checks(component: Component) -> list[KernelCheck | ReductionCheck]:

@@ -1,9 +1,10 @@
-"""The kernels of a component as compiled functions."""
+"""The kernels of a component as compiled code."""
 
 from __future__ import annotations
 
 from ecsgen.model import Component, Kernel
-from ecsgen.render.kernels.method import number_constants
+from ecsgen.render.kernels.method import Method, number_constants
+from ecsgen.render.numba.fused import FusedKernel
 from ecsgen.render.numba.kernel import CompiledKernel
 from ecsgen.render.numba.near import NearKernel
 
@@ -13,10 +14,13 @@ def _kernel(component: Component, kernel: Kernel) -> CompiledKernel:
 
 
 class CompiledKernels:
-    """The kernels of a component."""
+    """The kernels of a component, and the passes of schedules over it."""
 
     def __init__(self, component: Component) -> None:
-        self.methods = [_kernel(component, kernel) for kernel in component.kernels]
+        self.kernels = [_kernel(component, kernel) for kernel in component.kernels]
+        self.passes = [FusedKernel(component, fused) for fused in component.fused]
+        self.methods: list[Method] = [*self.kernels, *self.passes]
         number_constants(self.methods)
-        found = dict.fromkeys(line for method in self.methods for line in method.constants)
-        self.constants = list(found)
+        self.constants = list(
+            dict.fromkeys(line for method in self.kernels for line in method.constants)
+        )

@@ -13,7 +13,7 @@ class FlatColumns:
     """The shaped columns of a component's kernels and reductions, and of the world's kernels."""
 
     def __init__(self, component: Component) -> None:
-        loops = [method.loop for method in CompiledKernels(component).methods]
+        loops = [method.loop for method in CompiledKernels(component).kernels]
         loops += [method.loop for method in CompiledReductions(component).methods]
         given = ((loop.fields.parameters, loop.others.parameters) for loop in loops)
         parameters = [one for pair in given for each in pair for one in each.values()]

@@ -77,7 +77,7 @@ class ScatteredFields(Fields):
         return self._rows[node.owner]
 
     def _letter(self, row: str) -> str:
-        return self._letters[row]
+        return self._letters.get(row) or super()._letter(row)
 
 
 class ScatteredLoop:
@@ -144,6 +144,15 @@ class JoinedKernel(CompiledKernel):
     @property
     def before(self) -> list[str]:
         return [f"_{self.source.variable} = {self.source.current}"]
+
+    @property
+    def is_scattered(self) -> bool:
+        return self._scattered is not None
+
+    @property
+    def each_lines(self) -> list[str]:
+        """The statements that check the values of arguments that have one for each entity."""
+        return self.source.each_lines(self.each, self._program.writes)
 
     @property
     def _own_name(self) -> str:

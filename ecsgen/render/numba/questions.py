@@ -72,7 +72,7 @@ class Questions:
             return Value(node.type, lambda place: Code(around.offsets[int(place)]))
         if isinstance(node, Distance):
             return Value(node.type, lambda place: called("np.sqrt", Code(around.square)))
-        parts = self._fields.columns(FieldValue(node.type, node.name, node.owner))
+        parts = self._fields.passed_columns(FieldValue(node.type, node.name, node.owner))
         names = [
             self._copy(array, elements, scalar, node.owner) for array, elements, scalar in parts
         ]

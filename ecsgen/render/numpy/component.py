@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ecsgen.model import Component, Kernel
 from ecsgen.render.kernels.method import number_constants
+from ecsgen.render.numpy.fused import FusedMethod
 from ecsgen.render.numpy.levels import LevelMethod
 from ecsgen.render.numpy.method import KernelMethod
 from ecsgen.render.numpy.near import NearMethod
@@ -23,6 +24,7 @@ class Kernels:
 
     def __init__(self, component: Component) -> None:
         self.methods = [_method(component, kernel) for kernel in component.kernels]
+        self.methods += [FusedMethod(component, fused) for fused in component.fused]
         number_constants(self.methods)
 
     @property

@@ -76,7 +76,7 @@ class Emitter:
                 return Value(text, node.type.scalar, (), Layout.UNIFORM, is_literal=True)
             case Argument():
                 text = self.arguments[node.name]
-                return Value(text, node.type.scalar, node.type.shape, Layout.UNIFORM)
+                return Value(text, node.type.scalar, node.type.shape, self.layout(node))
             case FieldValue():
                 return self.view(node)
             case Local():
@@ -100,6 +100,8 @@ class Emitter:
     def layout(self, node: Expression) -> Layout:
         """The layout that the value of an expression will have."""
         match node:
+            case Argument(each=True):
+                return Layout.TOGETHER if node.type.shape else Layout.ROWS
             case Constant() | Argument():
                 return Layout.UNIFORM
             case FieldValue():

@@ -51,7 +51,7 @@ class JoinedMethod(WorldMethod):
 
     @property
     def blocks(self) -> str:
-        return "_blocks"
+        return self.with_each("_blocks")
 
     @property
     def stamp(self) -> str:
@@ -62,6 +62,7 @@ class JoinedMethod(WorldMethod):
         """The statements that get the blocks: those that are kept, if they are good."""
         return [
             f"{self.stamp} = {self.source.current}",
+            *self.source.each_lines(self.each, self._program.writes),
             f"_blocks = {self.holders[0]}._joined.get({literal(self.name)})",
             f"if _blocks is None or _blocks.stamp != {self.stamp}:",
             f"    _blocks = self._{self.name}_blocks({self.stamp})",
@@ -108,7 +109,7 @@ class JoinedMethod(WorldMethod):
     def cut_body(self) -> list[str]:
         """The statements that make the blocks and have them kept."""
         source = self.source
-        given = [source.variable, source.count, "columns", "working"]
+        given = [source.variable, source.count, "columns", "working", *self.shared]
         return [
             "    columns = [",
             *self.columns,

@@ -88,7 +88,29 @@ class KernelMethod(Method):
     @property
     def blocks(self) -> str:
         """What the loop is over."""
-        return "_blocks.views"
+        return self.with_each("_views" if self.takes_rows else "_blocks.views")
+
+    def with_each(self, blocks: str) -> str:
+        """Blocks with the values that go with their rows."""
+        if not self.each:
+            return blocks
+        values = [f"rows_last({argument.whole})" for argument in self.each]
+        return f"beside({', '.join([blocks, *values])})"
+
+    @property
+    def views(self) -> list[str]:
+        """The statement that says over which blocks a call runs: those of all rows, or of some."""
+        if not self.takes_rows:
+            return []
+        written = [place for place, f in enumerate(self.fields) if f.text in self._program.writes]
+        test, rows = ("_chosen is None", "_chosen.rows") if self.each else ("rows is None", "")
+        rows = rows or f"{self.chosen}.rows"
+        made = call("chosen_blocks", ["_blocks", rows, literal(tuple(written))], 0)
+        line = f"_views = _blocks.views if {test} else {made}"
+        if len(line) + 8 <= WIDTH:
+            return [line]
+        inner = ["    _blocks.views", f"    if {test}", f"    else {made}"]
+        return ["_views = (", *inner, ")"]
 
     @property
     def constants(self) -> list[str]:
@@ -114,7 +136,7 @@ class KernelMethod(Method):
     def names(self) -> list[str]:
         """The arrays of a block."""
         fields = [self._views.value(field).text for field in self.fields]
-        return [*fields, *(slot.name for slot in self.slots)]
+        return [*fields, *(slot.name for slot in self.slots), *(a.text for a in self.each)]
 
     @property
     def fields(self) -> list[FieldValue]:
@@ -175,13 +197,18 @@ class KernelMethod(Method):
     @property
     def cut_body(self) -> list[str]:
         """The statements that cut the blocks out of the columns."""
-        former = f"self._kernels.get({literal(self.name)})"
+        given = ["n", "columns", "working", f"self._kernels.get({literal(self.name)})"]
         return [
             f"    n = self.{self.rows}",
             for_macro(collection("columns = ", self.columns, 8)),
             self.working,
-            for_macro(call("blocks = Blocks", ["n", "columns", "working", former], 8)),
+            for_macro(call("blocks = Blocks", [*given, *self.shared], 8)),
         ]
+
+    @property
+    def shared(self) -> list[str]:
+        """How many kernels share the blocks, as an argument, if there are several."""
+        return []
 
     @property
     def columns(self) -> list[str]:

@@ -24,7 +24,7 @@ class KernelCase:
     @property
     def entry(self) -> str:
         """The entry that tells tests of it."""
-        samples = [_sample(argument) for argument in self.kernel.program.arguments]
+        samples = [sample(argument) for argument in self.kernel.program.arguments]
         return "\n".join(
             [
                 f'        "{self.kernel.name}": (',
@@ -122,8 +122,8 @@ def attribute_of(kernel: Kernel) -> str:
     return module_name(kernel.over)
 
 
-def _sample(argument: Argument) -> str:
-    """Some value of an argument's type, as a literal."""
+def sample(argument: Argument) -> str:
+    """Return some value of an argument's type, as a literal."""
     value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(argument.type.scalar, 1)
     for length in reversed(argument.type.shape):
         value = (value,) * length

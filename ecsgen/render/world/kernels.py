@@ -6,14 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeVar
 
-from ecsgen.model import Component, Kernel, Project, World
+from ecsgen.model import Component, Fused, Kernel, Project, World
 from ecsgen.render.kernels.among import Among
+from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.kernels.sources import ChunkSource, JoinedSource, all_fields, source_of
 from ecsgen.render.numba.chunked import ChunkKernel
+from ecsgen.render.numba.fused import FusedJoined as FusedKernels
 from ecsgen.render.numba.joined import JoinedKernel
 from ecsgen.render.numba.joined_near import JoinedNearKernel
 from ecsgen.render.numpy.chunked import ChunkMethod
+from ecsgen.render.numpy.fused import FusedJoined as FusedMethods
 from ecsgen.render.numpy.joined import JoinedMethod, WorldMethod
 from ecsgen.render.numpy.joined_near import JoinedNearMethod
 from ecsgen.render.numpy.turns import JoinedTurnMethod
@@ -76,6 +79,17 @@ class KernelSubject:
         number_constants(methods)
         return methods
 
+    @property
+    def passes(self) -> list[tuple[Fused, JoinedSource]]:
+        """The passes of schedules, with what each goes through."""
+        known = {component.name: component for component in self.components}
+        found = []
+        for fused in self.world.fused:
+            source = source_of(self.world, fused.kernels[0].over, known)
+            assert isinstance(source, JoinedSource)
+            found.append((fused, source))
+        return found
+
 
 class KernelArguments(KernelSubject):
     """The arguments of all kernels, whatever these are compiled to."""
@@ -87,6 +101,10 @@ class KernelArguments(KernelSubject):
             Method(all_fields(self.world, source.components.values()), kernel)
             for kernel, source in self.sources
         ]
+        methods += [
+            Method(all_fields(self.world, source.components.values()), kernel_of(fused))
+            for fused, source in self.passes
+        ]
         number_constants(methods)
         return [argument.converter for method in methods for argument in method.arguments]
 
@@ -97,7 +115,10 @@ class WorldMethods(KernelSubject):
     @property
     def methods(self) -> list[WorldMethod | ChunkMethod]:
         """All of them, made anew."""
-        return self.made(self._joined, ChunkMethod)
+        passes = [FusedMethods(self.world, fused, source) for fused, source in self.passes]
+        methods = [*self.made(self._joined, ChunkMethod), *passes]
+        number_constants(methods)
+        return methods
 
     def _joined(self, world: World, kernel: Kernel, source: JoinedSource) -> WorldMethod:
         """Return a kernel over rows of managers as its template lays it out."""
@@ -110,7 +131,7 @@ class WorldMethods(KernelSubject):
 class Kernels(NamedTuple):
     """Compiled kernels."""
 
-    joined: list[JoinedKernel | JoinedNearKernel]
+    joined: list[JoinedKernel | JoinedNearKernel | FusedKernels]
     """Those over rows of managers."""
     chunked: list[ChunkKernel]
     """Those over chunks."""
@@ -123,8 +144,9 @@ class CompiledWorldKernels(KernelSubject):
     def kernels(self) -> Kernels:
         """All of them, made anew."""
         made = self.made(self._joined, ChunkKernel)
+        passes = [FusedKernels(self.world, fused, source) for fused, source in self.passes]
         return Kernels(
-            [method for method in made if not isinstance(method, ChunkKernel)],
+            [*(method for method in made if not isinstance(method, ChunkKernel)), *passes],
             [method for method in made if isinstance(method, ChunkKernel)],
         )
 
