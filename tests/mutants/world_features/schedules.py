@@ -19,7 +19,7 @@ GROUPS = (
     ),
     managers(
         "kernels_numpy",
-        Mutant("the first kernel of a pass runs for all", r"in _parts\[[12]\]", "in _parts[0]"),
+        Mutant("the first kernel of a pass runs for all", r"in _parts\[1\]", "in _parts[0]"),
     ),
     managers(
         "kernels_numba",
