@@ -15,8 +15,11 @@ from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.handles import Entity, EntityArray, Instance, RowArray
+from ._runtime.ids.slots import ids_of
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
-from ._runtime.kernels.chance import draw_normal, draw_stems
+from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
+from ._runtime.kernels.messages import Messages
+from ._runtime.kernels.references import living_rows, take_others
 from ._runtime.kernels.seeded import Chance
 from ._runtime.queries.chunks import QueriedChunks
 from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
@@ -46,12 +49,14 @@ from .celestial_body import (
     CelestialBodyManager,
     CelestialBodyRef,
 )
+from .contact import ContactManager
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
 from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
 from .health import Health, HealthFields, HealthRef
 from .kin import Kin, KinColumns, KinFields, KinManager, KinRef
 from .particle import Particle, ParticleFields, ParticleManager, ParticleRef
+from .person import Person, PersonFields, PersonManager, PersonRef
 from .point_mass import (
     PointMass,
     PointMassColumns,
@@ -130,6 +135,7 @@ SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
 SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
 PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
 PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
+INFECT_CHANCE_ARGUMENT: Final = FloatField("Game.infect.chance", "f64")
 
 
 class Signature(ComponentFlags):
@@ -143,22 +149,23 @@ class Signature(ComponentFlags):
     FOOTPRINT = 1 << 5
     KIN = 1 << 6
     PARTICLE = 1 << 7
-    POINT_MASS = 1 << 8
-    POSITION = 1 << 9
-    PREDATOR = 1 << 10
-    SCENE_NODE = 1 << 11
-    SKINNED_MESH = 1 << 12
-    SOUND_SOURCE = 1 << 13
-    STATIC = 1 << 14
-    STATUS_EFFECT = 1 << 15
-    TILE = 1 << 16
-    TRANSFORM = 1 << 17
-    VELOCITY = 1 << 18
-    VILLAGER = 1 << 19
-    ARMOR = 1 << 20
-    BURNING = 1 << 21
-    HEALTH = 1 << 22
-    WEAPON = 1 << 23
+    PERSON = 1 << 8
+    POINT_MASS = 1 << 9
+    POSITION = 1 << 10
+    PREDATOR = 1 << 11
+    SCENE_NODE = 1 << 12
+    SKINNED_MESH = 1 << 13
+    SOUND_SOURCE = 1 << 14
+    STATIC = 1 << 15
+    STATUS_EFFECT = 1 << 16
+    TILE = 1 << 17
+    TRANSFORM = 1 << 18
+    VELOCITY = 1 << 19
+    VILLAGER = 1 << 20
+    ARMOR = 1 << 21
+    BURNING = 1 << 22
+    HEALTH = 1 << 23
+    WEAPON = 1 << 24
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = (
@@ -188,6 +195,7 @@ class EntityView(EntityViewBase):
     footprint = ManagedPart(FootprintRef)
     kin = ManagedPart(KinRef)
     particle = ManagedPart(ParticleRef)
+    person = ManagedPart(PersonRef)
     point_mass = ManagedPart(PointMassRef)
     position = ManagedPart(PositionRef)
     predator = ManagedPart(PredatorRef)
@@ -605,6 +613,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "footprint",
         "kin",
         "particle",
+        "person",
         "point_mass",
         "position",
         "predator",
@@ -617,6 +626,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "transform",
         "velocity",
         "villager",
+        "contact",
         "spark",
         "texture",
     )
@@ -642,6 +652,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "footprint",
         "kin",
         "particle",
+        "person",
         "point_mass",
         "position",
         "predator",
@@ -654,6 +665,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "transform",
         "velocity",
         "villager",
+        "contact",
         "spark",
         "texture",
         "_chance",
@@ -678,6 +690,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "footprint": FootprintManager,
         "kin": KinManager,
         "particle": ParticleManager,
+        "person": PersonManager,
         "point_mass": PointMassManager,
         "position": PositionManager,
         "predator": PredatorManager,
@@ -690,15 +703,17 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "transform": TransformManager,
         "velocity": VelocityManager,
         "villager": VillagerManager,
+        "contact": ContactManager,
         "spark": SparkManager,
         "texture": TextureManager,
     }
     _DRAWING: ClassVar = {
         "stray": 0x5E51B3AD84E68E2E,
+        "infect": 0xFF7992E5B48CDED8,
     }
     _FLAGS = Signature
     FINGERPRINT: ClassVar = (
-        "4253786fe444d29279d9bc47088d61040620b396fa62525b939854b78d1c5f6a"
+        "1083b1cdd7a67f0bf6757465a4faeaf7456db50e53bf3ffa8db448d3129158e0"
     )
 
     def __init__(self) -> None:
@@ -711,6 +726,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         self.footprint = self._kind(FootprintManager)(self.entities)
         self.kin = self._kind(KinManager)(self.entities)
         self.particle = self._kind(ParticleManager)(self.entities)
+        self.person = self._kind(PersonManager)(self.entities)
         self.point_mass = self._kind(PointMassManager)(self.entities)
         self.position = self._kind(PositionManager)(self.entities)
         self.predator = self._kind(PredatorManager)(self.entities)
@@ -723,6 +739,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         self.transform = self._kind(TransformManager)(self.entities)
         self.velocity = self._kind(VelocityManager)(self.entities)
         self.villager = self._kind(VillagerManager)(self.entities)
+        self.contact = self._kind(ContactManager)()
         self.spark = self._kind(SparkManager)()
         self.texture = self._kind(TextureManager)()
         self._managers = {
@@ -734,6 +751,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             Footprint: self.footprint,
             Kin: self.kin,
             Particle: self.particle,
+            Person: self.person,
             PointMass: self.point_mass,
             Position: self.position,
             Predator: self.predator,
@@ -755,6 +773,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             self.every_type,
             self.kin,
             self.particle,
+            self.person,
             self.point_mass,
             self.position,
             self.predator,
@@ -834,6 +853,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         footprint: FootprintFields | Footprint | None = None,
         kin: KinFields | Kin | None = None,
         particle: ParticleFields | Particle | None = None,
+        person: PersonFields | Person | None = None,
         point_mass: PointMassFields | PointMass | None = None,
         position: PositionFields | Position | None = None,
         predator: PredatorFields | Predator | None = None,
@@ -873,6 +893,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 Footprint: footprint,
                 Kin: kin,
                 Particle: particle,
+                Person: person,
                 PointMass: point_mass,
                 Position: position,
                 Predator: predator,
@@ -1067,6 +1088,79 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         )
         blocks = ChunkBlocks(self.fighters, fields, working)
         return blocks.keep("parry")
+
+    def infect(self, chance: float) -> None:
+        """Let each contact carry the illness from one to the other, and back, by
+        chance.
+
+        Reads Contact.one, Contact.other; of others Person.condition; sends to
+        Person.exposed; draws random numbers. O(n), n rows; no structural change.
+        """
+        _chance = np.float64(INFECT_CHANCE_ARGUMENT.one(chance))
+        _n = self.contact.data._n
+        _blocks = self.contact.data._joined.get("infect")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._infect_blocks(_n)
+        _key = self._draw_key("infect")
+        _to_person_exposed = Messages(
+            self.person.data._exposed_column, np.logical_or, 2
+        )
+        _all_person_condition = self.person.data._condition_column
+        for (
+            contact_id_slot,
+            contact_one,
+            contact_other,
+            _stem,
+            _word,
+            _bits,
+            _where,
+            _tmp,
+            _tmp2,
+            _tmp3,
+        ) in _blocks:
+            draw_stems(
+                ids_of(contact_id_slot, self.contact.data._id_generation_column),
+                _key,
+                _stem,
+                _bits,
+            )
+            # where random() < chance
+            draw_random(_stem, 0, _tmp, _word, _bits)
+            np.less(_tmp, _chance, out=_where)
+            if not _where.any():
+                continue
+            # Contact.one.Person.exposed = Contact.one.Person.exposed or Contact.other.Person.condition == Condition.infectious
+            _theirs = living_rows(self.person, contact_one)
+            _theirs2 = living_rows(self.person, contact_other)
+            take_others(_all_person_condition, _theirs2, 0, _tmp2)
+            np.equal(_tmp2, 1, out=_tmp3)
+            _to_person_exposed.put(0, _theirs, _tmp3)
+            # Contact.other.Person.exposed = Contact.other.Person.exposed or Contact.one.Person.condition == Condition.infectious
+            take_others(_all_person_condition, _theirs, 0, _tmp2)
+            np.equal(_tmp2, 1, out=_tmp3)
+            _to_person_exposed.put(1, _theirs2, _tmp3)
+            _to_person_exposed.send(_where)
+
+    def _infect_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `infect` into blocks; good until they move or their number
+        changes."""
+        columns = [
+            JoinedColumn(self.contact.data._id_slot_column, slice(0, n), True, False),
+            JoinedColumn(self.contact.data._one_column, slice(0, n), True, False),
+            JoinedColumn(self.contact.data._other_column, slice(0, n), True, False),
+        ]
+        working: tuple[Cells, ...] = (
+            ("u8", (), False),
+            ("u8", (), False),
+            ("u8", (), False),
+            ("?", (), False),
+            ("f8", (), False),
+            ("u1", (), False),
+            ("?", (), False),
+        )
+        holders = (self.contact.data,)
+        blocks = JoinedBlocks(n, n, columns, working)
+        return blocks.keep("infect", holders)
 
     def __getitem__(self, entity: Entity, /) -> EntityView:
         """Return an entity with its components as attributes; O(1).
