@@ -40,14 +40,16 @@ if TYPE_CHECKING:
     from .boid import Boid, BoidManager
     from .burning import Burning
     from .celestial_body import CelestialBody, CelestialBodyManager
+    from .contact import Contact, ContactManager
     from .energy import Energy, EnergyManager
     from .entities import EntityManager
-    from .enums import Access, Animation, Effect, Element, Loot, Mode
+    from .enums import Access, Animation, Condition, Effect, Element, Loot, Mode
     from .every_type import EveryType, EveryTypeManager
     from .footprint import Footprint, FootprintManager
     from .health import Health
     from .kin import Kin, KinManager
     from .particle import Particle, ParticleManager
+    from .person import Person, PersonManager
     from .point_mass import PointMass, PointMassManager
     from .position import Position, PositionManager
     from .predator import Predator, PredatorManager
@@ -111,12 +113,14 @@ else:
             ".boid": ("Boid", "BoidManager"),
             ".burning": ("Burning",),
             ".celestial_body": ("CelestialBody", "CelestialBodyManager"),
+            ".contact": ("Contact", "ContactManager"),
             ".energy": ("Energy", "EnergyManager"),
             ".every_type": ("EveryType", "EveryTypeManager"),
             ".footprint": ("Footprint", "FootprintManager"),
             ".health": ("Health",),
             ".kin": ("Kin", "KinManager"),
             ".particle": ("Particle", "ParticleManager"),
+            ".person": ("Person", "PersonManager"),
             ".point_mass": ("PointMass", "PointMassManager"),
             ".position": ("Position", "PositionManager"),
             ".predator": ("Predator", "PredatorManager"),
@@ -133,7 +137,15 @@ else:
             ".villager": ("Villager", "VillagerManager"),
             ".weapon": ("Weapon",),
             ".archetypes": ("ArchetypeChunk", "Archetypes"),
-            ".enums": ("Access", "Animation", "Effect", "Element", "Loot", "Mode"),
+            ".enums": (
+                "Access",
+                "Animation",
+                "Condition",
+                "Effect",
+                "Element",
+                "Loot",
+                "Mode",
+            ),
             "._runtime.snapshots.tables": ("Snapshot", "SnapshotTable"),
         },
     )
@@ -157,6 +169,9 @@ __all__ = [
     "CapacityError",
     "CelestialBody",
     "CelestialBodyManager",
+    "Condition",
+    "Contact",
+    "ContactManager",
     "Draws",
     "DuplicateInstanceError",
     "DuplicateValueError",
@@ -187,6 +202,8 @@ __all__ = [
     "Neighbours",
     "Particle",
     "ParticleManager",
+    "Person",
+    "PersonManager",
     "PointMass",
     "PointMassManager",
     "Position",

@@ -114,6 +114,21 @@ def test_flock(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("script", ["solar_system.py", "particles.py", "ecosystem.py", "flock.py"])
+def test_epidemic(checkout: Path) -> None:
+    """The illness goes round, and the same seed gives the same days."""
+    arguments = ("epidemic.py", "--count", "2000", "--days", "160", "--ill", "10")
+    first, second = (run(checkout, *arguments) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    rows = [line.split()[:3] for line in first.stdout.splitlines()[1:]]
+    ill = [int(row[1]) for row in rows]
+    assert ill[0] == 10
+    assert max(ill) > 100
+    assert int(rows[-1][2]) > 1000
+    assert run(checkout, *arguments, "--seed", "2").stdout != first.stdout
+
+
+@pytest.mark.parametrize("script", ["solar_system.py", "particles.py", "ecosystem.py"])
 def test_without_a_package(script: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     done = run(tmp_path, script)

@@ -11,11 +11,13 @@ from . import (
     test_archetypes,
     test_boid,
     test_celestial_body,
+    test_contact,
     test_energy,
     test_every_type,
     test_footprint,
     test_kin,
     test_particle,
+    test_person,
     test_point_mass,
     test_position,
     test_predator,
@@ -58,6 +60,7 @@ SUBJECTS = {
     "footprint": test_footprint.under_test,
     "kin": test_kin.under_test,
     "particle": test_particle.under_test,
+    "person": test_person.under_test,
     "point_mass": test_point_mass.under_test,
     "position": test_position.under_test,
     "predator": test_predator.under_test,
@@ -73,6 +76,7 @@ SUBJECTS = {
 }
 
 UNOWNED = {
+    "contact": test_contact.under_test,
     "spark": test_spark.under_test,
     "texture": test_texture.under_test,
 }
