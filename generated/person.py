@@ -34,6 +34,8 @@ from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowAr
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, put_where
 from ._runtime.kernels.chance import draw_random, draw_stems
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
 from ._runtime.kernels.reductions import added
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.kernels.seeded import Seeded
@@ -497,12 +499,17 @@ class PersonManager(Sparse, One, Gc, Seeded):
         for planned in moves:
             planned()
 
-    def decide(self, recovery: float, loss: float) -> None:
+    def decide(
+        self, recovery: float, loss: float, *, rows: ArrayLike | None = None
+    ) -> None:
         """Fall ill if exposed, recover or lose immunity by chance; all as of this
         morning.
 
         Reads condition, exposed, days; writes days, condition, exposed; draws random
         numbers. O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _recovery = np.float64(DECIDE_RECOVERY_ARGUMENT.one(recovery))
         _loss = np.float64(DECIDE_LOSS_ARGUMENT.one(loss))
@@ -510,6 +517,11 @@ class PersonManager(Sparse, One, Gc, Seeded):
         _blocks = data._kernels.get("decide")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._decide_blocks()
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (1, 2, 3))
+        )
         _key = self._draw_key("decide")
         for (
             entity,
@@ -528,7 +540,7 @@ class PersonManager(Sparse, One, Gc, Seeded):
             _tmp3,
             _tmp4,
             _tmp5,
-        ) in _blocks.views:
+        ) in _views:
             draw_stems(entity, _key, _stem, _bits)
             # ill = condition == Condition.infectious
             np.equal(condition, 1, out=ill)

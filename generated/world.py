@@ -18,6 +18,8 @@ from ._runtime.handles import Entity, EntityArray, Instance, RowArray
 from ._runtime.ids.slots import ids_of
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
 from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
+from ._runtime.kernels.chosen import check_unchanged, each_value
+from ._runtime.kernels.chosen_blocks import beside
 from ._runtime.kernels.messages import Messages
 from ._runtime.kernels.references import living_rows, take_others
 from ._runtime.kernels.seeded import Chance
@@ -131,11 +133,24 @@ from .weapon import Weapon, WeaponFields, WeaponRef
 CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
 STRAY_STRENGTH_ARGUMENT: Final = FloatField("Game.stray.strength", "f32")
+SHOVE_PUSH_ARGUMENT: Final = FloatField("Game.shove.push", "f32", (3,))
+HAUL_SHARE_ARGUMENT: Final = FloatField("Game.haul.share", "f32")
+HAUL_DT_ARGUMENT: Final = FloatField("Game.haul.dt", "f32")
 SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
 SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
+STRAIN_TURN_ARGUMENT: Final = FloatField("Game.strain.turn", "f32", (3,))
+STRAIN_SHARE_ARGUMENT: Final = FloatField("Game.strain.share", "f32")
 PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
 PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
 INFECT_CHANCE_ARGUMENT: Final = FloatField("Game.infect.chance", "f64")
+FRAME_1_STRENGTH_ARGUMENT: Final = FloatField("Game.frame_1.strength", "f32")
+FRAME_1_DT_ARGUMENT: Final = FloatField("Game.frame_1.dt", "f32")
+
+FRAME_STRENGTH_GIVEN: Final = FloatField("Game.frame.strength", "f32")
+FRAME_DT_GIVEN: Final = FloatField("Game.frame.dt", "f32")
+FRAME_GRAVITY_GIVEN: Final = FloatField("Game.frame.gravity", "f32")
+FRAME_HEAT_GIVEN: Final = FloatField("Game.frame.heat", "f32")
+ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
 
 
 class Signature(ComponentFlags):
@@ -912,6 +927,51 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             },
         )
 
+    def frame(self, strength: float, dt: float, gravity: float, heat: float) -> None:
+        """Run kernels one after the other.
+
+        As if called in this order; all arguments are checked before the first one runs.
+        `strength` is in m/s; `dt` is in s; `gravity` is in m/s^2; `heat` is in 1/s.
+
+        pass 1: stray reads Velocity.value, random numbers; writes Velocity.value.
+        pass 1: drift reads Position.value, Velocity.value; writes Position.value.
+        pass 2: carry reads Transform.translation, PointMass.velocity; writes
+        Transform.translation.
+        pass 3: PointMass.simulate reads PointMass.velocity, PointMass.acceleration,
+        PointMass.position; writes PointMass.velocity, PointMass.position.
+        pass 4: Particle.simulate reads Particle.velocity, Particle.position,
+        Particle.life; writes Particle.velocity, Particle.position, Particle.life.
+        pass 5: Spark.flicker reads Spark.velocity, Spark.heat, random numbers; writes
+        Spark.velocity, Spark.heat.
+        pass 6: scorch reads Health.points; writes Health.points.
+        """
+        FRAME_STRENGTH_GIVEN.one(strength)
+        FRAME_DT_GIVEN.one(dt)
+        FRAME_GRAVITY_GIVEN.one(gravity)
+        FRAME_HEAT_GIVEN.one(heat)
+        self._frame_1(strength, dt)
+        self.carry(dt)
+        self.point_mass.simulate(dt)
+        self.particle.simulate(dt, gravity)
+        self.spark.flicker(strength)
+        self.scorch(dt, heat)
+
+    def orbit(self, dt: float) -> None:
+        """Run CelestialBody.kick, CelestialBody.drift.
+
+        As if called in this order; all arguments are checked before the first one runs.
+        `dt` is in s.
+
+        pass 1: CelestialBody.kick reads CelestialBody.velocity,
+        CelestialBody.acceleration; writes CelestialBody.velocity.
+        pass 1: CelestialBody.drift reads CelestialBody.position,
+        CelestialBody.velocity; writes CelestialBody.position.
+        pass 1: CelestialBody.kick reads CelestialBody.velocity,
+        CelestialBody.acceleration; writes CelestialBody.velocity.
+        """
+        ORBIT_DT_GIVEN.one(dt)
+        self.celestial_body._orbit_1(dt)
+
     def carry(self, dt: float) -> None:
         """Take the place of what moves along with its point mass.
 
@@ -1021,6 +1081,100 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("stray", holders)
 
+    def shove(self, push: ArrayLike) -> None:
+        """Push each of the bodies as it is told.
+
+        Reads Velocity.value [m/s]; writes Velocity.value [m/s]; `push` is in m/s. O(n),
+        n rows; no structural change.
+
+        A value for each row: `push` (n, 3), broadcast; n of as many entities.
+        """
+        _n = self.bodies.n
+        _each_push = each_value(
+            SHOVE_PUSH_ARGUMENT, push, _n, self.velocity.data._buffer
+        )
+        check_unchanged(_n, self.bodies.n)
+        _blocks = self.velocity.data._joined.get("shove")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._shove_blocks(_n)
+        for velocity_value, _push in beside(_blocks, rows_last(_each_push)):
+            # Velocity.value += push
+            velocity_value += _push
+
+    def _shove_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `shove` into blocks; good until they move or the group's
+        length changes."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.velocity.data._value_column), slice(0, n), True, True
+            ),
+        ]
+        working: tuple[Cells, ...] = ()
+        holders = (self.velocity.data,)
+        blocks = JoinedBlocks(n, n, columns, working)
+        return blocks.keep("shove", holders)
+
+    def haul(self, share: ArrayLike, dt: float) -> None:
+        """Carry what moves along, each as far as it is told.
+
+        Reads Transform.translation [m], PointMass.velocity [m/s]; writes
+        Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
+
+        A value for each row: `share` (n), broadcast; n of as many entities.
+        """
+        _dt = np.float32(HAUL_DT_ARGUMENT.one(dt))
+        _found = self.movers._join.match()
+        _each_share = each_value(
+            HAUL_SHARE_ARGUMENT, share, _found.count, self.transform.data._buffer
+        )
+        check_unchanged(_found, self.movers._join.match())
+        _blocks = self.transform.data._joined.get("haul")
+        if _blocks is None or _blocks.stamp != _found:
+            _blocks = self._haul_blocks(_found)
+        for (
+            transform_translation,
+            point_mass_velocity,
+            _where,
+            _tmp,
+            _tmp2,
+            _share,
+        ) in beside(_blocks, rows_last(_each_share)):
+            # where share > 0
+            np.greater(_share, 0.0, out=_where)
+            if not _where.any():
+                continue
+            # Transform.translation += PointMass.velocity * (dt * share)
+            np.multiply(_dt, _share, out=_tmp)
+            np.multiply(point_mass_velocity, _tmp, out=_tmp2)
+            np.add(transform_translation, _tmp2, out=_tmp2)
+            put_where(transform_translation, _where, _tmp2)
+
+    def _haul_blocks(self, found: QueryMatch) -> JoinedBlocks:
+        """Cut the columns of `haul` into blocks; good until they move or the query
+        matches anew."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.transform.data._translation_column),
+                found.members[0],
+                True,
+                True,
+            ),
+            JoinedColumn(
+                rows_last(self.point_mass.data._velocity_column),
+                found.members[1],
+                True,
+                False,
+            ),
+        ]
+        working: tuple[Cells, ...] = (
+            ("?", (), False),
+            ("f4", (), False),
+            ("f4", (3,), False),
+        )
+        holders = (self.transform.data, self.point_mass.data)
+        blocks = JoinedBlocks(found, found.count, columns, working)
+        return blocks.keep("haul", holders)
+
     def scorch(self, dt: float, heat: float) -> None:
         """Let fire take its toll of the unprotected.
 
@@ -1042,6 +1196,39 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         working: tuple[Cells, ...] = (("f4", (), False),)
         blocks = ChunkBlocks(self.ablaze, fields, working)
         return blocks.keep("scorch")
+
+    def strain(self, turn: ArrayLike, share: ArrayLike) -> None:
+        """Turn each weapon as it is told.
+
+        Reads Weapon.direction; writes Weapon.direction. O(n), n rows; no structural
+        change.
+
+        A value for each row: `turn` (n, 3), `share` (n), broadcast; n of as many
+        entities.
+        """
+        _before = len(self.fighters)
+        _each_turn = each_value(STRAIN_TURN_ARGUMENT, turn, _before)
+        _each_turn = _each_turn.copy()
+        _each_share = each_value(STRAIN_SHARE_ARGUMENT, share, _before)
+        _each_share = _each_share.copy()
+        check_unchanged(_before, len(self.fighters))
+        _blocks = self.archetypes._kept.get("strain") or self._strain_blocks()
+        for (
+            weapon_direction,
+            _tmp,
+            _turn,
+            _share,
+        ) in beside(_blocks.current(), rows_last(_each_turn), rows_last(_each_share)):
+            # Weapon.direction += turn * share
+            np.multiply(_turn, _share, out=_tmp)
+            weapon_direction += _tmp
+
+    def _strain_blocks(self) -> ChunkBlocks:
+        """Have chunks cut into blocks for `strain`; these are kept."""
+        fields = (ChunkField(3, 2, (3,)),)
+        working: tuple[Cells, ...] = (("f4", (3,), False),)
+        blocks = ChunkBlocks(self.fighters, fields, working)
+        return blocks.keep("strain")
 
     def parry(self, blow: ArrayLike, far: float) -> None:
         """Turn the weapons towards a blow; those that are out of reach keep their
@@ -1130,8 +1317,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             if not _where.any():
                 continue
             # Contact.one.Person.exposed = Contact.one.Person.exposed or Contact.other.Person.condition == Condition.infectious
-            _theirs = living_rows(self.person, contact_one)
-            _theirs2 = living_rows(self.person, contact_other)
+            _theirs = living_rows(self.person, contact_one, self.entities._is_clean)
+            _theirs2 = living_rows(self.person, contact_other, self.entities._is_clean)
             take_others(_all_person_condition, _theirs2, 0, _tmp2)
             np.equal(_tmp2, 1, out=_tmp3)
             _to_person_exposed.put(0, _theirs, _tmp3)
@@ -1139,7 +1326,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             take_others(_all_person_condition, _theirs, 0, _tmp2)
             np.equal(_tmp2, 1, out=_tmp3)
             _to_person_exposed.put(1, _theirs2, _tmp3)
-            _to_person_exposed.send(_where)
+            _to_person_exposed.send_all(_where)
 
     def _infect_blocks(self, n: int) -> JoinedBlocks:
         """Cut the columns of `infect` into blocks; good until they move or their number
@@ -1161,6 +1348,63 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         holders = (self.contact.data,)
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("infect", holders)
+
+    def _frame_1(self, strength: float, dt: float) -> None:
+        """Run `stray` and `drift` block by block, as if one after the other.
+
+        Each block goes through all of them. O(n); no structural change.
+        """
+        _strength = np.float32(FRAME_1_STRENGTH_ARGUMENT.one(strength))
+        _dt = np.float32(FRAME_1_DT_ARGUMENT.one(dt))
+        _n = self.bodies.n
+        _blocks = self.position.data._joined.get("frame_1")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._frame_1_blocks(_n)
+        _key_0 = self._draw_key("stray")
+        for _parts in _blocks:
+            _key = _key_0
+            with np.errstate(all="ignore"):
+                for (
+                    position_entity,
+                    velocity_value,
+                    _stem,
+                    _word,
+                    _bits,
+                    _tmp,
+                ) in _parts[0]:
+                    draw_stems(position_entity, _key, _stem, _bits)
+                    # Velocity.value += normal(3) * strength
+                    draw_normal(_stem, 0, _tmp, _word, _bits)
+                    _tmp *= _strength
+                    velocity_value += _tmp
+            for position_value, velocity_value, _tmp in _parts[1]:
+                # Position.value += Velocity.value * dt
+                np.multiply(velocity_value, _dt, out=_tmp)
+                position_value += _tmp
+
+    def _frame_1_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `frame_1` into blocks; good until they move or the group's
+        length changes."""
+        columns = [
+            JoinedColumn(self.position.data._entity_column, slice(0, n), True, False),
+            JoinedColumn(
+                rows_last(self.velocity.data._value_column), slice(0, n), True, True
+            ),
+            JoinedColumn(
+                rows_last(self.position.data._value_column), slice(0, n), True, True
+            ),
+        ]
+        working: tuple[Cells, ...] = (
+            ("u8", (), False),
+            ("u8", (), False),
+            ("u8", (), False),
+            ("f8", (3,), False),
+            ("f4", (3,), True),
+        )
+        holders = (self.position.data, self.velocity.data)
+        blocks = JoinedBlocks(n, n, columns, working, 2)
+        blocks.fuse(((0, 1, 3, 4, 5, 6), (2, 1, 7)))
+        return blocks.keep("frame_1", holders)
 
     def __getitem__(self, entity: Entity, /) -> EntityView:
         """Return an entity with its components as attributes; O(1).

@@ -152,11 +152,14 @@ class Typist:
         return reduce(lambda left, right: applied(name, [left, right], node), operands)
 
     def _attribute(self, node: ast.Attribute) -> Expression:
-        found = self._scope.member(node) or self._references.field(node)
+        found = self._scope.member(node)
+        is_of_other = self._scope.near is not None and begins_with_other(node)
+        if found is None and not is_of_other:
+            found = self._references.field(node)
         if found is not None:
             return found
         base = self._holder(node)
-        if base.type.is_handle and begins_with_other(node):
+        if base.type.is_handle and is_of_other:
             message = "references from 'other' lead nowhere: each row asks what neighbours have"
             raise KernelError("E813", message, node)
         referred = self._references.of_value(base, node)

@@ -145,6 +145,7 @@ def test_kernel_decide(rows: int, seed: int) -> None:
         seed,
         is_exact=True,
         drawing=kernels.Drawing("Person.decide"),
+        takes_rows=True,
     )
 
 
@@ -159,7 +160,9 @@ def ill_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_ill(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(under_test, "ill", ill_of_one, "count", rows, seed)
+    kernels.check_reduction(
+        under_test, "ill", ill_of_one, "count", rows, seed, all_rows=True
+    )
 
 
 def immune_of_one(row: kernels.Row) -> kernels.Value:
@@ -173,4 +176,6 @@ def immune_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_immune(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(under_test, "immune", immune_of_one, "count", rows, seed)
+    kernels.check_reduction(
+        under_test, "immune", immune_of_one, "count", rows, seed, all_rows=True
+    )

@@ -43,6 +43,11 @@ class CompiledPass(Method):
         self._calls = [self._call(place, part) for place, part in enumerate(parts)]
 
     @property
+    def before(self) -> list[str]:
+        """The statements before a call is counted."""
+        return []
+
+    @property
     def takes_rows(self) -> bool:
         """Not: schedules run over all rows, or the active ones."""
         return False
@@ -159,6 +164,11 @@ class FusedJoined(CompiledPass):
         self.source = source
         parts = [JoinedKernel(world, kernel, source) for kernel in fused.kernels]
         super().__init__(all_fields(world, source.components.values()), fused, parts)
+
+    @property
+    def before(self) -> list[str]:
+        """The statement that gets the rows."""
+        return [f"_{self.source.variable} = {self.source.current}"]
 
     @property
     def each_lines(self) -> list[str]:
