@@ -1,7 +1,7 @@
 """An epidemic on a network: who falls ill depends on whom one meets, and on chance.
 
-Two kernels are a day. `infect` runs over the contacts and sends messages to both persons,
-`decide` runs over the persons. No Python code runs per person or per contact, and the same seed
+Two kernels are a day. `infect` runs over the meetings and sends messages to both persons,
+`decide` runs over the persons. No Python code runs per person or per meeting, and the same seed
 gives the same days, however rows are ordered.
 """
 
@@ -16,10 +16,10 @@ import numpy as np
 from generated import World
 from generated.enums import Condition
 
-CHANCE = 0.08  # that a contact infects, per day
+CHANCE = 0.08  # that a meeting infects, per day
 RECOVERY = 0.1  # per day
 LOSS = 0.005  # of immunity, per day
-CONTACTS = 4  # per person, about
+MEETINGS = 4  # per person, about
 
 
 class Town:
@@ -30,13 +30,13 @@ class Town:
         self.world = World()
         self.world.seed = seed
         persons = self.world.spawn(count, person={})
-        places = np.arange(count).repeat(CONTACTS // 2)
+        places = np.arange(count).repeat(MEETINGS // 2)
         reach = rng.integers(1, 4, len(places))
         far = rng.random(len(places)) < 0.3
         others = np.where(far, rng.integers(0, count, len(places)), (places + reach) % count)
         apart = others != places
         one, other = persons[places[apart]], persons[others[apart]]
-        self.world.contact.create_many(len(one), one=one, other=other)
+        self.world.meeting.create_many(len(one), one=one, other=other)
         first = rng.choice(count, ill, replace=False)
         self.world.person.data.condition[first] = Condition.infectious
 

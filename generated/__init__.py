@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from .boid import Boid, BoidManager
     from .burning import Burning
     from .celestial_body import CelestialBody, CelestialBodyManager
-    from .contact import Contact, ContactManager
     from .energy import Energy, EnergyManager
     from .entities import EntityManager
     from .enums import Access, Animation, Condition, Effect, Element, Loot, Mode
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from .footprint import Footprint, FootprintManager
     from .health import Health
     from .kin import Kin, KinManager
+    from .meeting import Meeting, MeetingManager
     from .particle import Particle, ParticleManager
     from .person import Person, PersonManager
     from .point_mass import PointMass, PointMassManager
@@ -113,12 +113,12 @@ else:
             ".boid": ("Boid", "BoidManager"),
             ".burning": ("Burning",),
             ".celestial_body": ("CelestialBody", "CelestialBodyManager"),
-            ".contact": ("Contact", "ContactManager"),
             ".energy": ("Energy", "EnergyManager"),
             ".every_type": ("EveryType", "EveryTypeManager"),
             ".footprint": ("Footprint", "FootprintManager"),
             ".health": ("Health",),
             ".kin": ("Kin", "KinManager"),
+            ".meeting": ("Meeting", "MeetingManager"),
             ".particle": ("Particle", "ParticleManager"),
             ".person": ("Person", "PersonManager"),
             ".point_mass": ("PointMass", "PointMassManager"),
@@ -170,8 +170,6 @@ __all__ = [
     "CelestialBody",
     "CelestialBodyManager",
     "Condition",
-    "Contact",
-    "ContactManager",
     "Draws",
     "DuplicateInstanceError",
     "DuplicateValueError",
@@ -197,6 +195,8 @@ __all__ = [
     "Kin",
     "KinManager",
     "Loot",
+    "Meeting",
+    "MeetingManager",
     "MissingInstanceError",
     "Mode",
     "Neighbours",

@@ -58,11 +58,6 @@ SCHEMA: Final = (
     '"split":false,"unit":"m/s^2"},'
     '"radius":{"type":"f64","default":0.0,"cold":true,"split":false,"unit":"m"},'
     '"name":{"type":"str[16]","default":"","cold":true,"split":false,"unit":""}}},'
-    '"Contact":{"module":"contact","in":"managers","owner":"none","instances":"one",'
-    '"lookup":"sparse","destroy":"gc","ids":true,"partition":"","hierarchy":"",'
-    '"cold":"inline","fields":{'
-    '"one":{"type":"entity","default":0,"cold":false,"split":false,"unit":""},'
-    '"other":{"type":"entity","default":0,"cold":false,"split":false,"unit":""}}},'
     '"Energy":{"module":"energy","in":"managers","owner":"entity","instances":"one",'
     '"lookup":"sparse","destroy":"gc","ids":false,"partition":"","hierarchy":"",'
     '"cold":"inline","fields":{'
@@ -124,6 +119,11 @@ SCHEMA: Final = (
     '"lookup":"sparse","destroy":"gc","ids":false,"partition":"","hierarchy":"root",'
     '"cold":"inline","fields":{'
     '"born":{"type":"i32","default":0,"cold":false,"split":false,"unit":""}}},'
+    '"Meeting":{"module":"meeting","in":"managers","owner":"none","instances":"one",'
+    '"lookup":"sparse","destroy":"gc","ids":true,"partition":"","hierarchy":"",'
+    '"cold":"inline","fields":{'
+    '"one":{"type":"entity","default":0,"cold":false,"split":false,"unit":""},'
+    '"other":{"type":"entity","default":0,"cold":false,"split":false,"unit":""}}},'
     '"Particle":{"module":"particle","in":"managers","owner":"entity",'
     '"instances":"one","lookup":"sparse","destroy":"gc","ids":false,"partition":"",'
     '"hierarchy":"","cold":"inline","fields":{'
@@ -272,7 +272,7 @@ SCHEMA: Final = (
 )
 """The `schema` of a snapshot: JSON."""
 
-FINGERPRINT: Final = "1083b1cdd7a67f0bf6757465a4faeaf7456db50e53bf3ffa8db448d3129158e0"
+FINGERPRINT: Final = "073dbd5171a699d81626d941a877d101cdb572f7bb3fe381fa20ae9dc1b46426"
 """The SHA-256 of SCHEMA."""
 
 RENAMES: Final[dict[str, dict[str, str]]] = {

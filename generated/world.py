@@ -51,12 +51,12 @@ from .celestial_body import (
     CelestialBodyManager,
     CelestialBodyRef,
 )
-from .contact import ContactManager
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
 from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
 from .health import Health, HealthFields, HealthRef
 from .kin import Kin, KinColumns, KinFields, KinManager, KinRef
+from .meeting import MeetingManager
 from .particle import Particle, ParticleFields, ParticleManager, ParticleRef
 from .person import Person, PersonFields, PersonManager, PersonRef
 from .point_mass import (
@@ -641,7 +641,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "transform",
         "velocity",
         "villager",
-        "contact",
+        "meeting",
         "spark",
         "texture",
     )
@@ -680,7 +680,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "transform",
         "velocity",
         "villager",
-        "contact",
+        "meeting",
         "spark",
         "texture",
         "_chance",
@@ -718,7 +718,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "transform": TransformManager,
         "velocity": VelocityManager,
         "villager": VillagerManager,
-        "contact": ContactManager,
+        "meeting": MeetingManager,
         "spark": SparkManager,
         "texture": TextureManager,
     }
@@ -728,7 +728,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     }
     _FLAGS = Signature
     FINGERPRINT: ClassVar = (
-        "1083b1cdd7a67f0bf6757465a4faeaf7456db50e53bf3ffa8db448d3129158e0"
+        "073dbd5171a699d81626d941a877d101cdb572f7bb3fe381fa20ae9dc1b46426"
     )
 
     def __init__(self) -> None:
@@ -754,7 +754,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         self.transform = self._kind(TransformManager)(self.entities)
         self.velocity = self._kind(VelocityManager)(self.entities)
         self.villager = self._kind(VillagerManager)(self.entities)
-        self.contact = self._kind(ContactManager)()
+        self.meeting = self._kind(MeetingManager)()
         self.spark = self._kind(SparkManager)()
         self.texture = self._kind(TextureManager)()
         self._managers = {
@@ -1277,15 +1277,15 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         return blocks.keep("parry")
 
     def infect(self, chance: float) -> None:
-        """Let each contact carry the illness from one to the other, and back, by
+        """Let each meeting carry the illness from one to the other, and back, by
         chance.
 
-        Reads Contact.one, Contact.other; of others Person.condition; sends to
+        Reads Meeting.other, Meeting.one; of others Person.condition; sends to
         Person.exposed; draws random numbers. O(n), n rows; no structural change.
         """
         _chance = np.float64(INFECT_CHANCE_ARGUMENT.one(chance))
-        _n = self.contact.data._n
-        _blocks = self.contact.data._joined.get("infect")
+        _n = self.meeting.data._n
+        _blocks = self.meeting.data._joined.get("infect")
         if _blocks is None or _blocks.stamp != _n:
             _blocks = self._infect_blocks(_n)
         _key = self._draw_key("infect")
@@ -1294,19 +1294,20 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         )
         _all_person_condition = self.person.data._condition_column
         for (
-            contact_id_slot,
-            contact_one,
-            contact_other,
+            meeting_id_slot,
+            meeting_other,
+            meeting_one,
             _stem,
             _word,
             _bits,
             _where,
             _tmp,
+            there,
             _tmp2,
-            _tmp3,
+            here,
         ) in _blocks:
             draw_stems(
-                ids_of(contact_id_slot, self.contact.data._id_generation_column),
+                ids_of(meeting_id_slot, self.meeting.data._id_generation_column),
                 _key,
                 _stem,
                 _bits,
@@ -1316,25 +1317,27 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             np.less(_tmp, _chance, out=_where)
             if not _where.any():
                 continue
-            # Contact.one.Person.exposed = Contact.one.Person.exposed or Contact.other.Person.condition == Condition.infectious
-            _theirs = living_rows(self.person, contact_one, self.entities._is_clean)
-            _theirs2 = living_rows(self.person, contact_other, self.entities._is_clean)
-            take_others(_all_person_condition, _theirs2, 0, _tmp2)
-            np.equal(_tmp2, 1, out=_tmp3)
-            _to_person_exposed.put(0, _theirs, _tmp3)
-            # Contact.other.Person.exposed = Contact.other.Person.exposed or Contact.one.Person.condition == Condition.infectious
+            # there = Meeting.other.Person.condition == Condition.infectious
+            _theirs = living_rows(self.person, meeting_other, self.entities._is_clean)
             take_others(_all_person_condition, _theirs, 0, _tmp2)
-            np.equal(_tmp2, 1, out=_tmp3)
-            _to_person_exposed.put(1, _theirs2, _tmp3)
+            np.equal(_tmp2, 1, out=there)
+            # here = Meeting.one.Person.condition == Condition.infectious
+            _theirs2 = living_rows(self.person, meeting_one, self.entities._is_clean)
+            take_others(_all_person_condition, _theirs2, 0, _tmp2)
+            np.equal(_tmp2, 1, out=here)
+            # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there
+            _to_person_exposed.put(0, _theirs2, there)
+            # Meeting.other.Person.exposed = Meeting.other.Person.exposed or here
+            _to_person_exposed.put(1, _theirs, here)
             _to_person_exposed.send_all(_where)
 
     def _infect_blocks(self, n: int) -> JoinedBlocks:
         """Cut the columns of `infect` into blocks; good until they move or their number
         changes."""
         columns = [
-            JoinedColumn(self.contact.data._id_slot_column, slice(0, n), True, False),
-            JoinedColumn(self.contact.data._one_column, slice(0, n), True, False),
-            JoinedColumn(self.contact.data._other_column, slice(0, n), True, False),
+            JoinedColumn(self.meeting.data._id_slot_column, slice(0, n), True, False),
+            JoinedColumn(self.meeting.data._other_column, slice(0, n), True, False),
+            JoinedColumn(self.meeting.data._one_column, slice(0, n), True, False),
         ]
         working: tuple[Cells, ...] = (
             ("u8", (), False),
@@ -1342,10 +1345,11 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             ("u8", (), False),
             ("?", (), False),
             ("f8", (), False),
+            ("?", (), False),
             ("u1", (), False),
             ("?", (), False),
         )
-        holders = (self.contact.data,)
+        holders = (self.meeting.data,)
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("infect", holders)
 

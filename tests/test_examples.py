@@ -113,7 +113,6 @@ def test_flock(checkout: Path) -> None:
     assert company[0] < 4 < 6 < company[-1]  # and flock together
 
 
-@pytest.mark.parametrize("script", ["solar_system.py", "particles.py", "ecosystem.py", "flock.py"])
 def test_epidemic(checkout: Path) -> None:
     """The illness goes round, and the same seed gives the same days."""
     arguments = ("epidemic.py", "--count", "2000", "--days", "160", "--ill", "10")
@@ -128,7 +127,10 @@ def test_epidemic(checkout: Path) -> None:
     assert run(checkout, *arguments, "--seed", "2").stdout != first.stdout
 
 
-@pytest.mark.parametrize("script", ["solar_system.py", "particles.py", "ecosystem.py"])
+SCRIPTS = ("solar_system.py", "particles.py", "ecosystem.py", "flock.py", "epidemic.py")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_without_a_package(script: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     done = run(tmp_path, script)

@@ -11,11 +11,11 @@ from . import (
     test_archetypes,
     test_boid,
     test_celestial_body,
-    test_contact,
     test_energy,
     test_every_type,
     test_footprint,
     test_kin,
+    test_meeting,
     test_particle,
     test_person,
     test_point_mass,
@@ -76,7 +76,7 @@ SUBJECTS = {
 }
 
 UNOWNED = {
-    "contact": test_contact.under_test,
+    "meeting": test_meeting.under_test,
     "spark": test_spark.under_test,
     "texture": test_texture.under_test,
 }

@@ -68,7 +68,8 @@ class Posts:
             column = column_of(self._managers, target) + index
             arguments = [column, post.ufunc, str(len(post.steps))]
             kind = "HeldMessages" if is_held else "Messages"
-            emit.before.append(f"{post.name} = {call(kind, arguments, 0)}")
+            made = call(f"{post.name} = {kind}", arguments, 0, taken=emit.indent - 4)
+            emit.before.append(made)
             if is_held:
                 emit.after.append(f"{post.name}.arrive()")
 

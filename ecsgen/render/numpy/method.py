@@ -109,7 +109,8 @@ class KernelMethod(Method):
         line = f"_views = _blocks.views if {test} else {made}"
         if len(line) + 8 <= WIDTH:
             return [line]
-        inner = ["    _blocks.views", f"    if {test}", f"    else {made}"]
+        made = call("else chosen_blocks", ["_blocks", rows, literal(tuple(written))], 12)
+        inner = ["    _blocks.views", f"    if {test}", *(line[8:] for line in made.split("\n"))]
         return ["_views = (", *inner, ")"]
 
     @property

@@ -111,7 +111,7 @@ class Rows:
         """Return how many rows of the columns hold anything."""
         return self._n
 
-    def _held_cells(self, column: str) -> int:
+    def _held_rows_of(self, column: str) -> int:
         """Return how many cells of a column, from the first on, hold anything."""
         count: int = getattr(self, self._TABLES.get(column, "_n"))
         return count
@@ -182,7 +182,7 @@ class Rows:
     def _saved_columns(self) -> dict[str, NDArray[Any]]:
         """Return views of the cells of every column that hold anything, by name."""
         return {
-            column.name: self._cut(number)[: self._held_cells(column.name)]
+            column.name: self._cut(number)[: self._held_rows_of(column.name)]
             for number, column in enumerate(self.LAYOUT)
         }
 

@@ -1,17 +1,17 @@
-"""Contact: lookup sparse, instances one, destroy gc."""
+"""Meeting: lookup sparse, instances one, destroy gc."""
 
 from __future__ import annotations
 
 import pytest
 
 from .. import StaleInstanceError
-from ..contact import Contact, ContactManager
+from ..meeting import Meeting, MeetingManager
 from ._support import cases, fields, machine, subject
 from ._support.policies import doubling, ids, packed, unowned
 
 under_test = subject.Subject(
-    manager=ContactManager,
-    row=Contact,
+    manager=MeetingManager,
+    row=Meeting,
     fields=(fields.Handle("one", 0), fields.Handle("other", 0)),
     columns=(
         subject.Column("one", "uint64"),
@@ -25,7 +25,7 @@ under_test = subject.Subject(
 )
 
 
-class TestContact(ids.Cases, doubling.Cases, packed.Cases, unowned.Cases, cases.Cases):
+class TestMeeting(ids.Cases, doubling.Cases, packed.Cases, unowned.Cases, cases.Cases):
     subject = under_test
 
 
@@ -39,7 +39,7 @@ TestMachine.settings = machine.SETTINGS
 
 def test_one_instance() -> None:
     """The calls for one row, as users write them."""
-    manager = ContactManager()
+    manager = MeetingManager()
     id = manager.create(one=0, other=0)
     row = manager.resolve(id)
     assert manager.id_of(row) == id

@@ -1,4 +1,4 @@
-"""Contact: lookup sparse, instances one, destroy gc.
+"""Meeting: lookup sparse, instances one, destroy gc.
 
 Two who meet every day.
 
@@ -53,8 +53,8 @@ COLUMNS: Final = (
     Column("id_row", np.dtype(np.uint32), (), 4, ("hot",), 20),
     Column("id_generation", np.dtype(np.uint32), (), 4, ("hot",), 24),
 )
-_ONE: Final = HandleField("Contact.one")
-_OTHER: Final = HandleField("Contact.other")
+_ONE: Final = HandleField("Meeting.one")
+_OTHER: Final = HandleField("Meeting.other")
 ONE_DEFAULT: Final = NULL_ENTITY
 OTHER_DEFAULT: Final = NULL_ENTITY
 CONVERTERS: Final[FieldTable] = {
@@ -67,8 +67,8 @@ FIELDS: Final = (
 )
 
 
-class Contact(NamedTuple):
-    """One row of a ContactManager, copied out."""
+class Meeting(NamedTuple):
+    """One row of a MeetingManager, copied out."""
 
     one: Entity = ONE_DEFAULT
     """The one."""
@@ -77,22 +77,22 @@ class Contact(NamedTuple):
     """The other."""
 
 
-class ContactFields(TypedDict, total=False):
+class MeetingFields(TypedDict, total=False):
     """Columns for many new rows at once, by field; what is left out takes its default."""
 
     one: ArrayLike
     other: ArrayLike
 
 
-class ContactHotColumns(NamedTuple):
+class MeetingHotColumns(NamedTuple):
     """The columns tagged `hot`: all that are not cold."""
 
     one: NDArray[np.uint64]
     other: NDArray[np.uint64]
 
 
-class ContactData(IdRows, JoinedRows):
-    """The columns of a ContactManager: views of the rows in use."""
+class MeetingData(IdRows, JoinedRows):
+    """The columns of a MeetingManager: views of the rows in use."""
 
     __slots__ = (
         "_first_generation",
@@ -110,7 +110,7 @@ class ContactData(IdRows, JoinedRows):
         "_peak",
         "_slots",
     )
-    MANAGER: ClassVar = "ContactManager"
+    MANAGER: ClassVar = "MeetingManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
     FIELDS: ClassVar = FIELDS
@@ -135,11 +135,11 @@ class ContactData(IdRows, JoinedRows):
         if not is_same_view(self.other, values):
             self._other_column[: self._n] = _OTHER.many(values, self._n)
 
-    def tagged(self, tag: Literal["hot"], /) -> ContactHotColumns:
+    def tagged(self, tag: Literal["hot"], /) -> MeetingHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
         if tag == "hot":
-            return ContactHotColumns(self.one, self.other)
-        raise ValueError(f"Contact has no tag {tag!r}; it has hot")
+            return MeetingHotColumns(self.one, self.other)
+        raise ValueError(f"Meeting has no tag {tag!r}; it has hot")
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -161,8 +161,8 @@ class ContactData(IdRows, JoinedRows):
         self._id_slot_column[dst] = self._id_slot_column[src]
 
 
-class ContactManager(Unowned, Ids):
-    """Owns every Contact: lookup sparse, instances one, destroy gc.
+class MeetingManager(Unowned, Ids):
+    """Owns every Meeting: lookup sparse, instances one, destroy gc.
 
     Two who meet every day.
     """
@@ -170,10 +170,10 @@ class ContactManager(Unowned, Ids):
     __slots__ = ("_failures",)
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
-    _ROWS: ClassVar = ContactData
+    _ROWS: ClassVar = MeetingData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("one", "other")
-    data: ContactData
+    data: MeetingData
 
     def one(self, row: int, /) -> Entity:
         """The one."""
@@ -205,32 +205,32 @@ class ContactManager(Unowned, Ids):
             row = self._row(row)
         data._other_cells[row] = _value
 
-    def row(self, row: int, /) -> Contact:
+    def row(self, row: int, /) -> Meeting:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return Contact(data._one_cells[row], data._other_cells[row])
+        return Meeting(data._one_cells[row], data._other_cells[row])
 
     one_of = RowField.by_id(one)
     set_one_of = RowField.set_by_id(set_one)
     other_of = RowField.by_id(other)
     set_other_of = RowField.set_by_id(set_other)
 
-    def __getitem__(self, id: Id, /) -> ContactRef:
+    def __getitem__(self, id: Id, /) -> MeetingRef:
         """Return the row of an id, which has the fields as attributes and follows it; O(1).
 
         Raises:
             StaleIdError: there is none.
         """
-        return self._proxy(ContactRef, id)
+        return self._proxy(MeetingRef, id)
 
-    def rows(self) -> Iterator[ContactRef]:
+    def rows(self) -> Iterator[MeetingRef]:
         """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
 
         Those that go before their turn are skipped.
         """
-        return self._proxies(ContactRef)
+        return self._proxies(MeetingRef)
 
     def create(
         self,
@@ -358,10 +358,10 @@ class ContactManager(Unowned, Ids):
             planned()
 
 
-class ContactRef(IdProxy):
-    """A row of a ContactManager, which follows its id."""
+class MeetingRef(IdProxy):
+    """A row of a MeetingManager, which follows its id."""
 
     __slots__ = ()
 
-    one = RowField.cell(ContactManager.one, ContactManager.set_one, _ONE)
-    other = RowField.cell(ContactManager.other, ContactManager.set_other, _OTHER)
+    one = RowField.cell(MeetingManager.one, MeetingManager.set_one, _ONE)
+    other = RowField.cell(MeetingManager.other, MeetingManager.set_other, _OTHER)
