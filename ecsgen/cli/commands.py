@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -316,10 +316,14 @@ def _chosen(project: Project, names: tuple[str, ...]) -> list[Component]:
     known = {name: c for c in project.components for name in (c.name, c.module)}
     for name in names:
         if name not in known:
-            hint = did_you_mean(name, [c.name for c in project.components])
-            raise UsageError(f"no component {name!r}" + (f"; {hint}" if hint else ""))
+            raise _unknown("component", name, [c.name for c in project.components])
     wanted = {known[name].name for name in names or known}
     return [component for component in project.components if component.name in wanted]
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
+    hint = did_you_mean(name, known)
+    return UsageError(f"no {what} {name!r}" + (f"; {hint}" if hint else ""))
 
 
 def _print_layout(components: list[Component], world: World) -> None:
@@ -350,8 +354,7 @@ def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
 
     known = dict(project.world.schedules)
     if name not in known:
-        hint = did_you_mean(name, known)
-        raise UsageError(f"no schedule {name!r}" + (f"; {hint}" if hint else ""))
+        raise _unknown("schedule", name, known)
     components = {component.name: component for component in project.components}
     calls = called(known[name], components, project.world)
     if svg is None:

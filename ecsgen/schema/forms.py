@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from ecsgen.model.scalars import FLOATS, INTEGERS
+from ecsgen.schema.names import CAMEL
 
 MAX_TEXT: Final = 16_384
 
@@ -14,7 +15,7 @@ Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
 _NUMBERS: Final = ("bool", *INTEGERS, *FLOATS, "entity")
 _SHAPE: Final = r"(\[[1-9][0-9]*(,[1-9][0-9]*)*\])?"
 _SIZED: Final = r"(str|bytes)\[[1-9][0-9]*\]|object"
-_CAMEL: Final = "[A-Z][A-Za-z0-9]*"
+_CAMEL: Final = CAMEL.pattern
 
 
 def _patterns(simple: tuple[str, ...], *others: str) -> dict[str, Any]:

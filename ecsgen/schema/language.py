@@ -21,6 +21,7 @@ from ecsgen.schema.forms import (
     form_of_number,
     number_or_name,
 )
+from ecsgen.schema.names import IDENTIFIER
 
 MAX_CAPACITY: Final = 0xFFFF_FFC0  # the last multiple of 64 rows below NIL
 Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
@@ -455,5 +456,5 @@ def _with_names(schema: Any) -> Any:
         return schema
     found = {key: _with_names(part) for key, part in schema.items()}
     if isinstance(schema.get("additionalProperties"), dict):
-        found["propertyNames"] = {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"}
+        found["propertyNames"] = {"pattern": f"^{IDENTIFIER.pattern}$"}
     return found

@@ -7,14 +7,12 @@ from typing import Final
 
 from ecsgen.model.programs import (
     Distance,
-    Exists,
     Expression,
     FieldValue,
     Local,
     Offset,
     OtherField,
     Question,
-    Referred,
 )
 from ecsgen.model.types import Type
 from ecsgen.render.numpy.expressions import Emitter
@@ -47,11 +45,11 @@ class PairEmitter(Emitter):
                 return Value(f"{_PAIRS}.offset", type_.scalar, type_.shape, Layout.PLANES)
             case Distance():
                 return Value(f"{_PAIRS}.distance", type_.scalar, (), Layout.ROWS)
-            case FieldValue() | Local() | Referred() | Exists():
+            case FieldValue() | Local():
                 return self._spread(node)
         return Emitter.value(self, node, target)
 
-    def _spread(self, node: FieldValue | Local | Referred | Exists) -> Value:
+    def _spread(self, node: FieldValue | Local) -> Value:
         assert self.row is not None
         own = self.row.value(node)
         if own.is_uniform:
@@ -63,7 +61,7 @@ class PairEmitter(Emitter):
     def layout(self, node: Expression) -> Layout:
         """The layout that the value of an expression will have."""
         match node:
-            case OtherField() | Offset() | Distance() | FieldValue() | Referred() | Exists():
+            case OtherField() | Offset() | Distance() | FieldValue():
                 return _layout(node.type)
             case Local():
                 assert self.row is not None
