@@ -63,6 +63,12 @@ class Inputs:
         self._values[key] = np.asarray(chosen)
         return float(chosen)
 
+    def lead(self, pool: NDArray[np.uint64]) -> None:
+        """Let arguments that may be handles be some of a pool."""
+        for key, value in self._values.items():
+            if value.dtype == pool.dtype:
+                self._values[key] = self._rng.choice(pool, value.shape)
+
     @property
     def plain(self) -> dict[str, Any]:
         """What a call takes."""
