@@ -25,6 +25,8 @@ def argument(
     """Return random values of an argument's type, of a shape."""
     if enum is not None:
         return rng.choice(np.array(list(enum), kind), shape)
+    if np.dtype(kind).kind == "f" and rng.random() < 0.3:  # a share, or a chance
+        return np.asarray(rng.random(shape)).astype(kind)
     return np.asarray(random_cells(np.dtype(kind), shape, rng))
 
 
