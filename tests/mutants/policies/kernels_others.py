@@ -13,7 +13,9 @@ GROUPS = (
         Mutant("the dead are heard", r"_heard = _where & .*$", "_heard = _where"),
         Mutant("nobody hears of held messages", r"_to_\w+\.arrive\(\)$", "pass"),
         Mutant("all are there", r"(_exists\d* = _theirs\d* != )NIL", r"\1-1"),
-        Mutant("turns are in row order", r"in_order\(_order\)", "in_order(range(len(_order)))"),
+        Mutant("turns are in row order", r"_rows\[turn_order\(.*\)\]", "_rows"),
+        Mutant("the dead are heard in their turn", r"is_heard = handles\[.*", "is_heard = True"),
+        Mutant("of those in turn nobody is heard", r"is_heard = handles\[.*", "is_heard = False"),
     ),
     world(
         "world_kernels_numpy",
@@ -62,7 +64,5 @@ GROUPS = (
         "_runtime/kernels/turns.py",
         TESTS,
         Mutant("turns go by the second word", r"draw_words\(stem, 0, ", "draw_words(stem, 1, "),
-        Mutant("everybody is heard", r"row == NIL or \(.*\)", "row == NIL"),
-        Mutant("what is sent stands", r"ufunc\(cell, value, out=cell\)", "cell[...] = value"),
     ),
 )
