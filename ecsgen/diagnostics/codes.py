@@ -148,7 +148,8 @@ CODES: Final[dict[str, Code]] = {
     ),
     "E403": Code(
         "bad layout of entity handles",
-        "Index and generation share 64 bits; an index has at most 32.",
+        "Index and generation share 64 bits; an index has at most 32. With `shards`, the shard "
+        "where an entity was made has some of them, too.",
     ),
     # --- across components and files
     "E501": Code("unknown component", "No schema of this project defines the component."),
@@ -200,6 +201,18 @@ CODES: Final[dict[str, Code]] = {
         "A name in `renamed_from` is one that nothing has any more and that nothing else had: it "
         "is not in use, not in `removed`, and stands in one list only. Otherwise nobody could tell "
         "whose the saved values are.",
+    ),
+    "E515": Code(
+        "component or field cannot be among the ghosts",
+        "Ghosts are rows of other shards behind the own ones: of components of entities with one "
+        "instance at most, in a manager, and of fields that lie in its buffer: no `str`, no "
+        "`object`, none of a second, cold buffer.",
+    ),
+    "E516": Code(
+        "object that cannot leave its process",
+        "Entities of a world with `shards` go to other processes, and Python objects can't unless "
+        "they are pickled. Either rows of the component stay (`stay`), or objects travel as "
+        "pickles (`objects: pickle`), so that absorbing a parcel runs what is in it.",
     ),
     # --- generated files
     "E701": Code(

@@ -128,6 +128,7 @@ class Component:
     joined: tuple[str, ...] = ()  # the fields that kernels of the world use
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
+    sharded: bool = False  # the world may be one of several that entities go between
     chunk: int = 0  # bytes of the archetype chunks that its rows live in; 0 with a manager
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
@@ -160,6 +161,16 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Shards:
+    """That a world is one of several, and what of it others see."""
+
+    bits: int = 12  # of a handle: the number of the shard where the entity was made
+    ghosts: tuple[tuple[str, tuple[str, ...]], ...] = ()  # component → fields
+    stay: tuple[str, ...] = ()  # components whose rows never leave
+    pickles: bool = False  # objects travel as pickles
+
+
+@dataclass(frozen=True, slots=True)
 class World:
     """The world and the layout of entity handles; the defaults where no schema says otherwise."""
 
@@ -174,6 +185,7 @@ class World:
     kernels: tuple[Kernel, ...] = ()
     chunk: int = 262144
     archetypes: tuple[str, ...] = ()
+    shards: Shards | None = None
     source: str = ""
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 

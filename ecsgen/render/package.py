@@ -22,8 +22,18 @@ from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.fast import FAST, fast_sources
 from ecsgen.render.output import Output
-from ecsgen.render.runtime import LATER, LAYOUT, RUNTIME, copies, module_of, origins, sources
+from ecsgen.render.runtime import (
+    LATER,
+    LAYOUT,
+    RUNTIME,
+    copies,
+    module_of,
+    origins,
+    shard_origins,
+    sources,
+)
 from ecsgen.render.saved import schema_module
+from ecsgen.render.sharded import BITS, layout_with
 from ecsgen.render.world.module import Parts, world_module
 
 EXPORTED = (
@@ -54,6 +64,9 @@ EXPORTED = (
 DRAWING = ("Draws",)
 """What they see besides where kernels draw random numbers."""
 
+SHARDED: tuple[str, ...] = ()
+"""What they see besides in a world with shards."""
+
 LATE = ("Snapshot", "SnapshotTable")
 LATE_MODULE = f"{LATER}tables.py"
 """The same of what is imported when it is first asked for: most programs never do."""
@@ -82,12 +95,15 @@ def _package(project: Project) -> Iterator[Output]:
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
     seeded = any(name == "seeded" for name, _ in parts.features)
-    of_runtime = (*EXPORTED, *(DRAWING if seeded else ()))
+    sharded = project.world.shards is not None
+    of_runtime = (*EXPORTED, *(DRAWING if seeded or sharded else ()), *(SHARDED if sharded else ()))
     subjects = (names, enums, project.world.name, of_world, of_runtime)
     yield _output("__init__.py", package_module, *subjects)
     yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module)
+    yield _output("entities.py", entities_module, project.world.shards is not None)
     yield _output(LAYOUT, layout_module, project.world)
+    if project.world.shards is not None:
+        yield _output(BITS, layout_with, sources()[BITS], project.world.shards)
     yield _output("world.py", world_module, parts)
     yield _output("_schema.py", schema_module, schema_text(saved_schema(project)), project.history)
     if project.world.archetypes:
@@ -123,9 +139,9 @@ def _as_is(text: str) -> str:
     return text
 
 
-def entities_module() -> str:
+def entities_module(sharded: bool) -> str:
     """Return the module that has what users want of entities."""
-    return environment().get_template("entities.py.j2").render()
+    return environment().get_template("entities.py.j2").render(sharded=sharded)
 
 
 def layout_module(world: World) -> str:
@@ -155,8 +171,9 @@ def package_module(
     what `world.py` has for them. `of_runtime`: what the runtime has.
     """
     places: dict[str, list[str]] = {}
+    known = {**shard_origins(), **origins(RUNTIME)}
     for name in of_runtime:
-        places.setdefault(origins(RUNTIME)[name], []).append(name)
+        places.setdefault(known[name], []).append(name)
     places |= {".entities": ["EntityManager"], ".world": sorted(set(of_world))}
     for name, module, is_chunked in components:
         places[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]

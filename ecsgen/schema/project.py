@@ -77,6 +77,7 @@ def _in_world(component: Component, world: World) -> Component:
     return replace(
         component,
         group=next(groups, ""),
+        sharded=world.shards is not None,
         queried=component.name in placed,
         joined=_joined(component, world),
         chunk=world.chunk if component.name in world.archetypes else 0,
