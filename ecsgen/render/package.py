@@ -64,7 +64,7 @@ EXPORTED = (
 DRAWING = ("Draws",)
 """What they see besides where kernels draw random numbers."""
 
-SHARDED: tuple[str, ...] = ()
+SHARDED = ("ParcelError", "ShardError")
 """What they see besides in a world with shards."""
 
 LATE = ("Snapshot", "SnapshotTable")

@@ -175,7 +175,7 @@ def world_module(parts: Parts) -> str:
     text = environment().get_template("world.py.j2").render(Blocks(parts).context)
     own = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
     if parts.world.shards is not None:
-        own = {**shard_origins(), **own}
+        own = {**shard_origins(), "PARTS": ".archetypes", **own}
     if parts.backend == "numba":
         own |= origins(COMPILED)
     return text.replace(MARKER, import_lines(text, own))

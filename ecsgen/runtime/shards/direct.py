@@ -53,7 +53,8 @@ class Direct(OneWorldsDirect):
         visitors, data = self._entities._visitors, self.data
         if not visitors.count or data._n == 0:
             return rows
-        missed = (rows == NIL).nonzero()[0]
+        # also what was clipped to the last row, whose owner was made elsewhere behind it
+        missed = (rows >= data._n).nonzero()[0]
         if len(missed):
             given = as_entities(entities)[missed]
             slots = visitors.find(given)

@@ -209,14 +209,31 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
             break_down(self)
             raise
 
-    def _depart(self, es: EntityArray) -> None:
-        """Let live entities not be here any more, of which no manager has rows."""
+    def _unarrive(self, es: EntityArray, slots: RowArray, n_before: int) -> None:
+        """Take back an arrival, as if nobody had come, where so many indices were used."""
+        old = slots[slots < n_before]
+        try:
+            self._visitors.remove(es)
+            self._handles[old] = (old ^ 1).view(np.uint64)
+            self._handles[n_before : self._n_used] = 0
+            if not n_before:
+                self._handles[0] = ONE_GENERATION | 1
+            self._idle.put_back(old)
+            self._n_used = n_before
+            self._revived -= len(old)
+        except BaseException:
+            break_down(self)
+            raise
+
+    def _leave(self, es: EntityArray) -> tuple[EntityArray, RowArray]:
+        """Let live entities not be here any more; return the visitors among them and their
+        slots, which are to be vacated once no manager has rows of theirs."""
         slots = self._visitors.find(es)
         visits = slots >= 0
         guests, slots = es[visits], slots[visits]
         super()._kill(es[~visits])
         self._empty(slots)
-        self._vacate(guests, slots)
+        return guests, slots
 
     def _leftovers(self) -> EntityArray:
         """Return the visitors that died here and still have their slots."""

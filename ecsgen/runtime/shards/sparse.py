@@ -60,7 +60,7 @@ class Sparse(Visited, OneWorldsSparse):
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         rows = super().lookup_many(entities)
         visitors = self._entities._visitors
-        if not visitors.count:
+        if not visitors.count or self.data._n == 0:
             return rows
         missed = (rows == NIL).nonzero()[0]
         if len(missed) == 0:
