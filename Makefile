@@ -69,7 +69,7 @@ clean:
 $(STAMP): pyproject.toml Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ecsgen needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,mpi,test,dev]'
 	touch $@
 
 # What the benchmarks compare with; they name whatever could not be installed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 
 import pytest
 
@@ -85,3 +86,9 @@ def test_what_stands_for_others_is_what_is_used() -> None:
         assert name in shard_origins()
     assert type(w.entities).__module__.endswith("shards.entities")
     assert type(w.entities) is package.EntityManager
+
+
+def test_methods_in_c_leave_it_alone() -> None:
+    for name in ("manager", "entities.manager", "world.base"):
+        module = sys.modules[f"{package.__name__}._runtime.{name}"]
+        assert vars(module)["speed_up"].__module__.endswith("shards.fast")

@@ -128,6 +128,7 @@ class Component:
     joined: tuple[str, ...] = ()  # the fields that kernels of the world use
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
+    ghosts: tuple[str, ...] | None = None  # the fields that other shards may have copies of
     sharded: bool = False  # the world may be one of several that entities go between
     chunk: int = 0  # bytes of the archetype chunks that its rows live in; 0 with a manager
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes

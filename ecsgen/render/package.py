@@ -171,7 +171,8 @@ def package_module(
     what `world.py` has for them. `of_runtime`: what the runtime has.
     """
     places: dict[str, list[str]] = {}
-    known = {**shard_origins(), **origins(RUNTIME)}
+    is_sharded = set(SHARDED) <= set(of_runtime)
+    known = {**origins(RUNTIME), **(shard_origins() if is_sharded else {})}
     for name in of_runtime:
         places.setdefault(known[name], []).append(name)
     places |= {".entities": ["EntityManager"], ".world": sorted(set(of_world))}

@@ -133,9 +133,11 @@ def _texts(folder: str, package: str) -> dict[str, str]:
 def _ancestors() -> Mapping[str, frozenset[str]]:
     """Return which classes each class of the runtime inherits from, near and far."""
     bases: dict[str, list[str]] = {}
+    standing, _ = stand_ins()  # they have the ancestors of what they stand for
     for path, text in sources().items():
-        if not path.startswith(sharded.FOLDER):  # what stands for others has their ancestors
-            bases |= {name: _WORD.findall(of) for name, of in _CLASSES.findall(text)}
+        for name, of in _CLASSES.findall(text):
+            if standing.get(name) != path:
+                bases[name] = _WORD.findall(of)
 
     def above(name: str) -> frozenset[str]:
         near = bases.get(name, [])

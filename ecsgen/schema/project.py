@@ -78,6 +78,7 @@ def _in_world(component: Component, world: World) -> Component:
         component,
         group=next(groups, ""),
         sharded=world.shards is not None,
+        ghosts=dict(world.shards.ghosts).get(component.name) if world.shards else None,
         queried=component.name in placed,
         joined=_joined(component, world),
         chunk=world.chunk if component.name in world.archetypes else 0,

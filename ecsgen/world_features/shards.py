@@ -7,6 +7,6 @@ FEATURE = WorldFeature(
     applies=lambda project: project.world.shards is not None,
     order=3,
     base=lambda project: "ShardedWorld",
-    exports=lambda project: ("Parcel",),
+    exports=lambda project: ("Blocks", "Parcel", "Shards"),
     parameters=lambda project: ("shard: int = 0",),
 )

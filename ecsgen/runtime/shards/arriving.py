@@ -35,8 +35,13 @@ class Arriving(NamedTuple):
     """By field, checked."""
 
 
-def absorb(world: Any, parcel: ParcelBase) -> EntityArray:
-    """Put what a parcel has into a world; see `ShardedWorld.absorb`."""
+def absorb(
+    world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()
+) -> EntityArray:
+    """Put what a parcel has into a world; see `ShardedWorld.absorb`.
+
+    `borrowed`: the caller's arguments, which may be views of columns.
+    """
     if not isinstance(parcel, ParcelBase):
         raise ParcelError(f"{type(parcel).__name__} is no parcel")
     if parcel._plan().fingerprint != plan_of(type(world)).fingerprint:
@@ -55,7 +60,7 @@ def absorb(world: Any, parcel: ParcelBase) -> EntityArray:
     world.entities._arrive(es, slots)
     try:
         for rows in arriving:
-            rows.manager._make_room(rows.owners, rows.columns, ())
+            rows.manager._make_room(rows.owners, rows.columns, borrowed)
         for bits, some, _ in batches:
             store._table.make_room(bits, some)
     except BaseException:

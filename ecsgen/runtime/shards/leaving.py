@@ -52,7 +52,7 @@ def leave(world: Any, found: Leaving) -> None:
 
 def _drop_owned(manager: Any, entities: EntityArray, rows: RowArray) -> None:
     if len(rows):
-        _spare_the_dead(manager, rows)
+        _spare_the_dead(manager, manager._rows_of_many(entities))
         _drop(manager, manager._rows_of_many(entities))
 
 

@@ -16,6 +16,7 @@ from .ids import VisitedIds
 from .leaving import leave
 from .packing import leaving, packed
 from .parcel import ParcelBase
+from .shards import ShardsBase
 
 _LINGERING: Final = 256
 """So many slots of dead visitors are nobody's concern."""
@@ -26,6 +27,7 @@ class ShardedWorld(WorldBase):
 
     __slots__ = ()
     _PARCEL: ClassVar[type[ParcelBase]]
+    _SHARDS: ClassVar[type[ShardsBase[Any]]]
     _STAYS: ClassVar[tuple[str, ...]] = ()
     """Components whose rows never leave: attributes, and row classes of those in chunks."""
     _GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -37,7 +39,7 @@ class ShardedWorld(WorldBase):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "_PARCEL" in vars(cls):
-            cls._PARCEL._world = cls
+            cls._PARCEL._world = cls._SHARDS._world = cls
 
     def absorb(self, parcel: ParcelBase, /) -> EntityArray:
         """Put what a parcel has into this world; return its entities, in its order; O(bytes).
