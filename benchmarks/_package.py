@@ -17,6 +17,7 @@ from _missing import MissingError
 from ecsgen import schema
 from ecsgen.config import Backend, Options
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
 from ecsgen.render import texts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,7 +53,7 @@ def built(folder: Path, backend: Backend, *schemas: Path) -> Any:
 def _files(source: Path, package: Path, backend: Backend) -> dict[str, str]:
     diagnostics = Diagnostics()
     project = schema.load(source, diagnostics)
-    options = Options(source, package, backend, tests=None, jobs=1, line_length=88)
+    options = Options((SchemaRoot(source),), package, backend, tests=None, jobs=1, line_length=88)
     found = {} if project is None else texts(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{source} has {diagnostics.errors} errors")

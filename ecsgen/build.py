@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from keyword import iskeyword
 from pathlib import Path
 
-from ecsgen.diagnostics import Diagnostics
+from ecsgen.config import shown
+from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.files import fingerprint, manifest
 from ecsgen.files.disk import MANIFEST, TESTS, Kind, is_safe
 from ecsgen.files.manifest import Entry, Manifest
 from ecsgen.files.plan import Action, State, Verdict, plan
 from ecsgen.files.status import Status
 from ecsgen.files.write import Changes, Target
-from ecsgen.make import Progress, make_all
+from ecsgen.make import Progress, make_all, with_header
+from ecsgen.model import Mark
 from ecsgen.render.output import Output
 from ecsgen.style import Style
 
@@ -72,6 +77,9 @@ def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Resul
     todo = [output for output in outputs if output.path not in known]
     contents = make_all(todo, style, before.options.jobs, progress)
     copies = _copies(before, outputs, contents)
+    headed = partial(with_header, header=before.options.header)
+    contents = {path: headed(path, content) for path, content in contents.items()}
+    copies = {path: headed(path, content) for path, content in copies.items()}
     contents |= copies
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
     files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
@@ -82,8 +90,22 @@ def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Resul
 def _outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | None:
     from ecsgen import render, schema  # pydantic, yaml and jinja2 come with them
 
-    project = schema.load(before.options.schemas, diagnostics)
-    return None if project is None else render.outputs(project, before.options)
+    options = before.options
+    _check_name(options.output, diagnostics)
+    project = schema.load(options.schemas, diagnostics, options.defaults)
+    return None if project is None or diagnostics.errors else render.outputs(project, options)
+
+
+def _check_name(output: Path, diagnostics: Diagnostics) -> None:
+    """Report E101 and E102: nobody could import the package."""
+    name, mark = output.name, Mark(shown(output), 0, 0, 0)
+    if not name.isidentifier():
+        plain = re.sub(r"^(?=[0-9])|[^A-Za-z0-9_]", "_", name)
+        message = f"no package can be called {quote(name)}, so it could not be imported"
+        diagnostics.add("E101", message, mark, hint=f"did you mean {plain!r}?")
+    elif iskeyword(name):
+        message = f"{quote(name)} is a keyword of Python, so the package could not be imported"
+        diagnostics.add("E102", message, mark, hint=f"did you mean {name + '_'!r}?")
 
 
 def _check_paths(paths: Iterable[str]) -> None:

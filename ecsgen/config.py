@@ -6,13 +6,26 @@ import difflib
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
+from ecsgen.files.roots import PACKAGE, SchemaRoot, folders, package
+
 Backend = Literal["numpy", "numba"]
 BACKENDS: tuple[Backend, ...] = ("numpy", "numba")
+OPTIONS_FILE = "pyproject.toml"
 LINE_LENGTHS = range(40, 401)
+
+Defaults = Mapping[str, str | bool]
+POLICIES: Mapping[str, tuple[str | bool, ...]] = {
+    "lookup": ("sparse", "hash", "direct"),
+    "destroy": ("gc", "callback", "manual"),
+    "release": (True, False),
+    "ids": (True, False),
+    "cold": ("inline", "indirect"),
+}
+"""What `[tool.ecsgen.defaults]` can say, for components whose schemas do not."""
 
 
 class UsageError(Exception):
@@ -23,13 +36,15 @@ class UsageError(Exception):
 class Options:
     """What a build works from. Paths are absolute."""
 
-    schemas: Path
+    schemas: tuple[SchemaRoot, ...]
     output: Path
     backend: Backend
     tests: Path | None  # the folder of the generated tests; None leaves them out
     jobs: int
     line_length: int
     compiled: bool = False  # whether the package gets the sources of its methods in C
+    header: str = ""  # comment lines at the top of each generated file
+    defaults: Defaults = field(default_factory=dict)  # policies where schemas say nothing
 
     @property
     def tests_location(self) -> str | None:
@@ -46,13 +61,15 @@ class Options:
 class _Table:
     """`[tool.ecsgen]` as written; None where a key is absent."""
 
-    schemas: str | None = None
+    schemas: str | list[str] | None = None
     output: str | None = None
     backend: Backend | None = None
     tests: str | bool | None = None
     jobs: int | None = None
     line_length: int | None = None
     compiled: bool | None = None
+    header: str | None = None
+    defaults: Defaults | None = None
 
 
 def load_options(
@@ -73,16 +90,32 @@ def load_options(
     home, table = _nearest_table(cwd)
     output = _absolute(cwd, output) if output else _absolute(home, table.output or "generated")
     options = Options(
-        schemas=_absolute(cwd, schemas) if schemas else _absolute(home, table.schemas or "schemas"),
+        schemas=(
+            _roots([str(schemas)], cwd) if schemas else _roots(table.schemas or "schemas", home)
+        ),
         output=output,
         backend=backend or table.backend or "numpy",
         tests=_tests_folder(table.tests, home, output),
         jobs=jobs or table.jobs or _cores(),
         line_length=table.line_length or 88,
         compiled=bool(table.compiled) if compiled is None else compiled,
+        header=table.header or "",
+        defaults=dict(sorted((table.defaults or {}).items())),
     )
     _check_folders(options)
     return options
+
+
+def _roots(given: str | list[str], base: Path) -> tuple[SchemaRoot, ...]:
+    """Folders, and installed packages that are written `package:name`, as schema roots."""
+    entries = [given] if isinstance(given, str) else given
+    named = [entry for entry in entries if entry.startswith(PACKAGE)]
+    plain = [_absolute(base, entry) for entry in entries if entry not in named]
+    try:
+        packages = [package(entry.removeprefix(PACKAGE)) for entry in named]
+    except LookupError as error:
+        raise UsageError(f"schemas: {error.args[0]}") from None
+    return (*folders(plain, base), *packages)
 
 
 def _cores() -> int:
@@ -110,8 +143,8 @@ def _tests_folder(tests: str | bool | None, home: Path, output: Path) -> Path | 
 
 def _check_folders(options: Options) -> None:
     """Folders that are not what they should be, or in each other's way."""
-    output, schemas, tests = options.output, options.schemas, options.tests
-    if schemas.is_relative_to(output):
+    output, tests = options.output, options.tests
+    if any(root.path.is_relative_to(output) for root in options.schemas):
         raise UsageError(
             f"the output folder {shown(output)} contains the schemas; choose one of its own with -o"
         )
@@ -143,7 +176,7 @@ def shown(path: Path) -> str:
 def _nearest_table(cwd: Path) -> tuple[Path, _Table]:
     """The folder that configured paths are relative to, and the table. Without one: `cwd`."""
     for folder in (cwd, *cwd.parents):
-        file = folder / "pyproject.toml"
+        file = folder / OPTIONS_FILE
         if file.is_file():
             content = _read_toml(file)
             tool = content.get("tool")
@@ -164,21 +197,37 @@ def _parse_table(table: object, file: Path) -> _Table:
     where = f"{shown(file)}: [tool.ecsgen]"
     if not isinstance(table, Mapping):
         raise UsageError(f"{where} must be a table")
-    known = [field.name for field in fields(_Table)]
+    known = [key.name for key in fields(_Table)]
     for key, value in table.items():
         if key not in known:
             raise UsageError(f"{where}: unknown key {key!r}{_did_you_mean(key, known)}")
         problem = _problem(key, value)
         if problem:
             raise UsageError(f"{where} {key}: {problem}, not {value!r}")
+    for key, value in table.get("defaults", {}).items():
+        if problem := _bad_default(key, value):
+            raise UsageError(f"{shown(file)}: [tool.ecsgen.defaults] {problem}")
     return _Table(**table)
+
+
+def _bad_default(key: str, value: object) -> str:
+    """What is wrong with a policy that is to be the default; empty if nothing."""
+    if key not in POLICIES:
+        return f"unknown key {key!r}{_did_you_mean(key, list(POLICIES))}"
+    choices = POLICIES[key]
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        words = " or ".join(repr(c) if isinstance(c, str) else str(c).lower() for c in choices)
+        return f"{key}: must be {words}, not {value!r}"
+    return ""
 
 
 def _problem(key: str, value: object) -> str:
     """What is wrong with a key's value; empty if nothing."""
     match key:
-        case "schemas" | "output" if not _is_path(value):
+        case "output" if not _is_path(value):
             return "must be the path of a folder"
+        case "schemas" if not _are_paths(value):
+            return "must be the path of a folder, 'package:NAME', or a list of those"
         case "tests" if not isinstance(value, bool) and not _is_path(value):
             return "must be the path of a folder, true or false"
         case "backend" if value not in BACKENDS:
@@ -186,6 +235,10 @@ def _problem(key: str, value: object) -> str:
             return f"must be {' or '.join(map(repr, BACKENDS))}{hint}"
         case "compiled" if not isinstance(value, bool):
             return "must be true or false"
+        case "header" if not isinstance(value, str) or not _is_printable(value):
+            return "must be text without control characters"
+        case "defaults" if not isinstance(value, Mapping):
+            return "must be a table"
         case "jobs" if not _is_int(value) or value < 1:
             return "must be a whole number from 1"
         case "line_length" if not _is_int(value) or value not in LINE_LENGTHS:
@@ -195,6 +248,16 @@ def _problem(key: str, value: object) -> str:
 
 def _is_path(value: object) -> bool:
     return isinstance(value, str) and value != "" and "\0" not in value
+
+
+def _are_paths(value: object) -> bool:
+    if not isinstance(value, list):
+        return _is_path(value)
+    return bool(value) and all(map(_is_path, value)) and len({*value}) == len(value)
+
+
+def _is_printable(text: str) -> bool:
+    return all(line.replace("\t", " ").isprintable() for line in text.split("\n"))
 
 
 def _is_int(value: object) -> TypeGuard[int]:

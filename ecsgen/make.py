@@ -10,6 +10,7 @@ import gc
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import PurePosixPath
 
 from ecsgen.render.output import Output
 from ecsgen.style import Style
@@ -20,6 +21,8 @@ Progress = Callable[[int, int], None]
 # A process takes about as long to start as this many files take to make.
 _WORTH_A_PROCESS = 40
 _BATCH = 8
+
+_COMMENTS = {".py": "#", ".pyi": "#", ".c": "//", ".h": "//"}
 
 
 def make_all(
@@ -35,6 +38,15 @@ def make_all(
         made.update(batch)
         progress(len(made), len(outputs))
     return made
+
+
+def with_header(path: str, content: bytes, header: str) -> bytes:
+    """A file with comment lines at its top; unchanged without a header."""
+    sign = _COMMENTS.get(PurePosixPath(path).suffix)
+    if not header or sign is None:
+        return content
+    lines = (f"{sign} {line}".rstrip() for line in header.rstrip("\n").split("\n"))
+    return "".join(f"{line}\n" for line in lines).encode("utf-8") + content
 
 
 def _make(outputs: Sequence[Output], style: Style) -> list[tuple[str, bytes]]:

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
         RowArray,
     )
     from ._runtime.snapshots.tables import Snapshot, SnapshotTable
+    from ._runtime.spaces.spaced import Neighbours
     from .ai_state import AiState, AiStateManager
     from .archetypes import ArchetypeChunk, Archetypes
     from .armor import Armor
+    from .boid import Boid, BoidManager
     from .burning import Burning
     from .celestial_body import CelestialBody, CelestialBodyManager
     from .energy import Energy, EnergyManager
@@ -94,6 +96,7 @@ else:
             ),
             "._runtime.columns.field_info": ("FieldInfo",),
             "._runtime.draws": ("Draws",),
+            "._runtime.spaces.spaced": ("Neighbours",),
             ".entities": ("EntityManager",),
             ".world": (
                 "ActorsGroup",
@@ -105,6 +108,7 @@ else:
             ),
             ".ai_state": ("AiState", "AiStateManager"),
             ".armor": ("Armor",),
+            ".boid": ("Boid", "BoidManager"),
             ".burning": ("Burning",),
             ".celestial_body": ("CelestialBody", "CelestialBodyManager"),
             ".energy": ("Energy", "EnergyManager"),
@@ -146,6 +150,8 @@ __all__ = [
     "Archetypes",
     "Armor",
     "BodiesGroup",
+    "Boid",
+    "BoidManager",
     "BrokenManagerError",
     "Burning",
     "CapacityError",
@@ -178,6 +184,7 @@ __all__ = [
     "Loot",
     "MissingInstanceError",
     "Mode",
+    "Neighbours",
     "Particle",
     "ParticleManager",
     "PointMass",

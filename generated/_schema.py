@@ -33,6 +33,13 @@ SCHEMA: Final = (
     '"cold":"inline","fields":{'
     '"points":{"type":"u16","default":10,"cold":false,"split":false,"unit":""},'
     '"element":{"type":"Element","default":0,"cold":false,"split":false,"unit":""}}},'
+    '"Boid":{"module":"boid","in":"managers","owner":"entity","instances":"one",'
+    '"lookup":"sparse","destroy":"gc","ids":false,"partition":"","hierarchy":"",'
+    '"cold":"inline","fields":{'
+    '"position":{"type":"f32[2]","default":[0.0,0.0],"cold":false,"split":false,'
+    '"unit":"m"},'
+    '"heading":{"type":"f32[2]","default":[1.0,0.0],"cold":false,"split":false,'
+    '"unit":""}}},'
     '"Burning":{"module":"burning","in":"archetypes","owner":"entity",'
     '"instances":"one","lookup":"sparse","destroy":"gc","ids":false,"partition":"",'
     '"hierarchy":"","cold":"inline","fields":{'
@@ -252,7 +259,7 @@ SCHEMA: Final = (
 )
 """The `schema` of a snapshot: JSON."""
 
-FINGERPRINT: Final = "ddd9ca3e49795af43edfdb8a1abc6e298fb9c41784c1008911f1f808a3a25a1a"
+FINGERPRINT: Final = "4253786fe444d29279d9bc47088d61040620b396fa62525b939854b78d1c5f6a"
 """The SHA-256 of SCHEMA."""
 
 RENAMES: Final[dict[str, dict[str, str]]] = {

@@ -206,7 +206,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._acceleration_column[:n]),
         )
         working: tuple[Cells, ...] = (("f8", (3,), True),)
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("kick"))
         self._kernels["kick"] = blocks
         return blocks
 
@@ -218,7 +218,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._velocity_column[:n]),
         )
         working: tuple[Cells, ...] = (("f8", (3,), True),)
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("drift"))
         self._kernels["drift"] = blocks
         return blocks
 
@@ -231,7 +231,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
             ("f8", (), False),
             ("f8", (), False),
         )
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("kinetic_energy"))
         self._kernels["kinetic_energy"] = blocks
         return blocks
 

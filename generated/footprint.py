@@ -162,7 +162,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
         n = self._n
         columns = (self._depth_column[:n],)
         working: tuple[Cells, ...] = (("f4", (), False),)
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("fade"))
         self._kernels["fade"] = blocks
         return blocks
 

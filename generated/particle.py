@@ -174,7 +174,7 @@ class ParticleData(OwnedRows, KernelRows):
             self._life_column[:n],
         )
         working: tuple[Cells, ...] = (("f4", (2,), True),)
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("simulate"))
         self._kernels["simulate"] = blocks
         return blocks
 
@@ -183,7 +183,7 @@ class ParticleData(OwnedRows, KernelRows):
         n = self._n
         columns = (self._life_column[:n],)
         working: tuple[Cells, ...] = (("?", (), False),)
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("expired"))
         self._kernels["expired"] = blocks
         return blocks
 

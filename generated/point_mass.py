@@ -206,7 +206,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
             rows_last(self._position_column[:n]),
         )
         working: tuple[Cells, ...] = (("f4", (3,), True),)
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("simulate"))
         self._kernels["simulate"] = blocks
         return blocks
 

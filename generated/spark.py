@@ -252,7 +252,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
             ("f8", (2,), False),
             ("f8", (), False),
         )
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("flicker"))
         self._kernels["flicker"] = blocks
         return blocks
 

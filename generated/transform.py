@@ -166,7 +166,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
             ("f4", (), False),
             ("f4", (4,), False),
         )
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("straighten"))
         self._kernels["straighten"] = blocks
         return blocks
 
@@ -175,7 +175,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
         n = self._n
         columns = (self._entity_column[:n], rows_last(self._translation_column[:n]))
         working: tuple[Cells, ...] = (("f4", (3,), False),)
-        blocks = Blocks(n, columns, working)
+        blocks = Blocks(n, columns, working, self._kernels.get("center"))
         self._kernels["center"] = blocks
         return blocks
 

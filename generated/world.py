@@ -38,6 +38,7 @@ from .ai_state import (
 )
 from .archetypes import ArchetypeChunk, Archetypes
 from .armor import Armor, ArmorFields, ArmorRef
+from .boid import Boid, BoidFields, BoidManager, BoidRef
 from .burning import Burning, BurningFields, BurningRef
 from .celestial_body import (
     CelestialBody,
@@ -135,28 +136,29 @@ class Signature(ComponentFlags):
     """Which components an entity has: a flag for each component, and for each bundle."""
 
     AI_STATE = 1 << 0
-    CELESTIAL_BODY = 1 << 1
-    ENERGY = 1 << 2
-    EVERY_TYPE = 1 << 3
-    FOOTPRINT = 1 << 4
-    KIN = 1 << 5
-    PARTICLE = 1 << 6
-    POINT_MASS = 1 << 7
-    POSITION = 1 << 8
-    PREDATOR = 1 << 9
-    SCENE_NODE = 1 << 10
-    SKINNED_MESH = 1 << 11
-    SOUND_SOURCE = 1 << 12
-    STATIC = 1 << 13
-    STATUS_EFFECT = 1 << 14
-    TILE = 1 << 15
-    TRANSFORM = 1 << 16
-    VELOCITY = 1 << 17
-    VILLAGER = 1 << 18
-    ARMOR = 1 << 19
-    BURNING = 1 << 20
-    HEALTH = 1 << 21
-    WEAPON = 1 << 22
+    BOID = 1 << 1
+    CELESTIAL_BODY = 1 << 2
+    ENERGY = 1 << 3
+    EVERY_TYPE = 1 << 4
+    FOOTPRINT = 1 << 5
+    KIN = 1 << 6
+    PARTICLE = 1 << 7
+    POINT_MASS = 1 << 8
+    POSITION = 1 << 9
+    PREDATOR = 1 << 10
+    SCENE_NODE = 1 << 11
+    SKINNED_MESH = 1 << 12
+    SOUND_SOURCE = 1 << 13
+    STATIC = 1 << 14
+    STATUS_EFFECT = 1 << 15
+    TILE = 1 << 16
+    TRANSFORM = 1 << 17
+    VELOCITY = 1 << 18
+    VILLAGER = 1 << 19
+    ARMOR = 1 << 20
+    BURNING = 1 << 21
+    HEALTH = 1 << 22
+    WEAPON = 1 << 23
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = (
@@ -179,6 +181,7 @@ class EntityView(EntityViewBase):
     __slots__ = ()
 
     ai_state = ManagedPart(AiStateRef)
+    boid = ManagedPart(BoidRef)
     celestial_body = ManagedPart(CelestialBodyRef)
     energy = ManagedPart(EnergyRef)
     every_type = ManagedPart(EveryTypeRef)
@@ -595,6 +598,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
 
     MANAGERS: ClassVar = (
         "ai_state",
+        "boid",
         "celestial_body",
         "energy",
         "every_type",
@@ -631,6 +635,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     _PARTS: ClassVar = (
         "entities",
         "ai_state",
+        "boid",
         "celestial_body",
         "energy",
         "every_type",
@@ -666,6 +671,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     )
     _KINDS: ClassVar = {
         "ai_state": AiStateManager,
+        "boid": BoidManager,
         "celestial_body": CelestialBodyManager,
         "energy": EnergyManager,
         "every_type": EveryTypeManager,
@@ -692,12 +698,13 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     }
     _FLAGS = Signature
     FINGERPRINT: ClassVar = (
-        "ddd9ca3e49795af43edfdb8a1abc6e298fb9c41784c1008911f1f808a3a25a1a"
+        "4253786fe444d29279d9bc47088d61040620b396fa62525b939854b78d1c5f6a"
     )
 
     def __init__(self) -> None:
         self.entities = EntityManager()
         self.ai_state = self._kind(AiStateManager)(self.entities)
+        self.boid = self._kind(BoidManager)(self.entities)
         self.celestial_body = self._kind(CelestialBodyManager)(self.entities)
         self.energy = self._kind(EnergyManager)(self.entities)
         self.every_type = self._kind(EveryTypeManager)(self.entities)
@@ -720,6 +727,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         self.texture = self._kind(TextureManager)()
         self._managers = {
             AiState: self.ai_state,
+            Boid: self.boid,
             CelestialBody: self.celestial_body,
             Energy: self.energy,
             EveryType: self.every_type,
@@ -741,6 +749,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         }
         self._collecting = (
             self.ai_state,
+            self.boid,
             self.celestial_body,
             self.energy,
             self.every_type,
@@ -818,6 +827,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         n: int,
         *,
         ai_state: AiStateFields | AiState | None = None,
+        boid: BoidFields | Boid | None = None,
         celestial_body: CelestialBodyFields | CelestialBody | None = None,
         energy: EnergyFields | Energy | None = None,
         every_type: EveryTypeFields | EveryType | None = None,
@@ -856,6 +866,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             {
                 Tile: tile,
                 AiState: ai_state,
+                Boid: boid,
                 CelestialBody: celestial_body,
                 Energy: energy,
                 EveryType: every_type,

@@ -6,8 +6,10 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
-from tests.garbage import collect_rarely
+from tests import compiled_once
+from tests.garbage import collect_rarely, set_aside
 
 # Generated Python is what is tested; test_fast.py says how it is with its methods in C.
 os.environ.setdefault("ECSGEN_FAST", "0")
@@ -20,7 +22,11 @@ _PATIENT = settings(
 settings.register_profile("repeatable", _PATIENT, derandomize=True, database=None)
 settings.register_profile("explore", _PATIENT)
 settings.load_profile("repeatable")  # a failure is about the change at hand
+# Hypothesis tries constants of all modules there are: the same test would try other things after
+# other tests, and to read each package that they generate takes as long as to compile it.
+vars(providers)["is_local_module_file"] = lambda path: False
 collect_rarely()
+compiled_once.install()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,3 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be rewritten instead of compared."""
     return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _set_aside() -> None:
+    """What the files before have left is no concern of the garbage collector's."""
+    set_aside()

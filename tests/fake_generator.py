@@ -25,7 +25,7 @@ def make(path: str, source: str) -> str:
 
 def outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | None:
     found = [_output("__init__.py", "")]
-    for file in sorted(before.options.schemas.glob("*.yaml")):
+    for file in sorted(before.options.schemas[0].path.glob("*.yaml")):
         source = file.read_text(encoding="utf-8")
         if "!error" in source:
             diagnostics.add("E104", "unknown type", Mark(f"schemas/{file.name}", 1, 1))

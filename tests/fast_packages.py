@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tests.generated_package import build
 
 ROOT = Path(__file__).parent.parent
 SCHEMAS = ROOT / "tests" / "fast.yaml"
@@ -50,13 +51,12 @@ def need_layer() -> None:
         pytest.skip("ecsgen-fast is not there: `make fast` compiles it")
 
 
-def built(folder: Path) -> Path:
-    """Build the package of SCHEMAS and return where it is."""
+def built(folder: Path, schemas: Path = SCHEMAS) -> Path:
+    """Build the package of some schemas and return where it is."""
     (folder / "schemas").mkdir()
-    shutil.copy(SCHEMAS, folder / "schemas")
-    build = [sys.executable, "-m", "ecsgen", "build", str(folder / "schemas")]
-    subprocess.run([*build, "-o", str(folder / "generated")], check=True, cwd=folder)
-    return folder / "generated"
+    shutil.copy(schemas, folder / "schemas")
+    build(folder / "schemas", folder / "yard")
+    return folder / "yard"
 
 
 def both(package: Path, folder: Path, names: tuple[str, str]) -> Packages:

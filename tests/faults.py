@@ -234,14 +234,17 @@ def _is_undone(scene: Scene, parts: list[Any]) -> bool:
     return [by_owner(p) for p in parts] == [by_owner(p) for p in scene.parts(scene.load())]
 
 
-def fail_everywhere(scene: Scene, title: str, operation: Operation, limit: int = 400) -> Tally:
-    """Run an operation with the k-th allocation failing, for all k until it gets through."""
+def fail_everywhere(
+    scene: Scene, title: str, operation: Operation, step: int = 1, limit: int = 400
+) -> Tally:
+    """Run an operation with the k-th allocation failing, for every `step`-th k until it gets
+    through; which these are differs from title to title."""
     whole = scene.load()
     before = scene.state(whole)
     operation(whole)
     after = scene.state(whole)
     tally = Tally()
-    for k in range(1, limit):
+    for k in range(1 + len(title) % step, limit, step):
         whole = scene.load()
         CLOCK.at, CLOCK.count = k, 0
         error: BaseException | None = None

@@ -7,6 +7,7 @@ from pathlib import Path
 from ecsgen import schema
 from ecsgen.config import Backend, Options
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
 from ecsgen.render.package import texts
 
@@ -24,7 +25,7 @@ def build(
     diagnostics = Diagnostics()
     project = schema.load(schemas, diagnostics)
     tests = tests or folder / "tests"
-    options = Options(schemas, folder, backend, tests, jobs=1, line_length=88)
+    options = Options((SchemaRoot(schemas),), folder, backend, tests, jobs=1, line_length=88)
     found = {} if project is None else texts(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{schemas} has {diagnostics.errors} errors")

@@ -16,6 +16,7 @@ import numpy as np
 from tests.kernel_scalars import (
     BINARY,
     FUNCTIONS,
+    NAMES,
     SCALARS,
     UNARY,
     both,
@@ -110,7 +111,7 @@ def _value(node: ast.expr, row: Mapping[str, Value]) -> Value:
         case ast.Constant():
             return np.bool_(node.value) if isinstance(node.value, bool) else node.value
         case ast.Name():
-            return row[node.id]
+            return row[node.id] if node.id in row else NAMES[node.id]
         case ast.Attribute():
             whole = ast.unparse(node)  # of another component, or a member of an enum
             return row[whole] if whole in row else _value(node.value, row)["xyzw".index(node.attr)]

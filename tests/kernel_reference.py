@@ -58,6 +58,10 @@ def _maximum(a: Scalar, b: Scalar) -> Scalar:
     return b if b != b or b > a else a
 
 
+def _sign(a: Scalar) -> Scalar:
+    return a if a != a else type(a)(int(a > 0) - int(a < 0))
+
+
 def _power(a: Scalar, b: Scalar) -> Scalar:
     if isinstance(a, np.floating):
         return np.power(a, b)
@@ -114,7 +118,15 @@ SCALARS: dict[str, Callable[..., Scalar]] = {
     "max": _maximum,
     "sqrt": np.sqrt,
     "exp": np.exp,
+    "hypot": np.hypot,
     "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "sign": _sign,
+    "trunc": np.trunc,
     "sin": np.sin,
     "cos": np.cos,
     "tan": np.tan,
@@ -209,6 +221,7 @@ class Reference:
                 bounds = [self.value(operand) for operand in node.operands]
                 stem, count = self.stems[self.row], node.type.elements
                 return list(chance.numbers(node.how, stem, node.number, count, bounds))
+        raise TypeError(node)  # of other rows: see `world_reference`
 
     def _elements(self, given: Any, type_: Type) -> Value:
         flat: NDArray[Any] = np.asarray(given, NUMPY[type_.scalar]).reshape(-1)

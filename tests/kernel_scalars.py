@@ -208,6 +208,11 @@ def _absolute(a: Value) -> Value:
     return wrapped(abs(int(a)), type(a)) if isinstance(a, np.integer) else abs(a)
 
 
+def _sign(a: Value) -> Value:
+    sign = a if a != a else (a > 0) * 1 - (a < 0) * 1
+    return sign if is_literal(a) else type(a)(sign)
+
+
 def _wider(kind: Any) -> Any:
     return np.float64 if kind is np.float32 else np.longdouble
 
@@ -270,5 +275,16 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "atan2": _real(np.arctan2),
     "floor": _whole(np.floor),
     "ceil": _whole(np.ceil),
+    "trunc": _whole(np.trunc),
     "round": _whole(np.rint),
+    "sign": _sign,
+    "hypot": _real(np.hypot),
+    **{name: _real(getattr(np, name)) for name in ("log2", "log10", "sinh", "cosh", "tanh")},
 }
+NAMES: dict[str, Value] = {
+    "pi": math.pi,
+    "tau": 2 * math.pi,
+    "true": np.bool_(True),
+    "false": np.bool_(False),
+}
+"""What names mean that a schema gives to nothing of its own."""

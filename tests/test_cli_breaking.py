@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from generated import World
-from tests.test_cli import run
+from tests.command_line import run
 
 ROOT = Path(__file__).parent.parent
 OLD = "component: Body\nfields:\n  mass: f64\n  place: 'f32[2]'\n"

@@ -13,11 +13,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib.machinery import FileFinder, SourceFileLoader
 from itertools import product
 from pathlib import Path
 from random import Random
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ from ecsgen.diagnostics import Diagnostics
 from tests.generated_package import build
 from tests.random_schemas import ENUMS, Draft, Schemas, over_chunks, together
 
-PACKAGES = range(*map(int, os.environ.get("ECSGEN_COMBINATIONS", "0:34").split(":")))
+PACKAGES = range(*map(int, os.environ.get("ECSGEN_COMBINATIONS", "0:20").split(":")))
 COMPONENTS = 6
 """So many share a package: the runtime is read once for all of them."""
 SHARE = 0.2
@@ -58,46 +57,7 @@ def test_every_combination_passes_its_tests(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr(sys, "meta_path", [Packages(tmp_path), *sys.meta_path])
     check_package(number, tmp_path)
-
-
-class Packages:
-    """Finds the modules of packages in a folder, ahead of pytest.
-
-    Most of a package is the same in all of them, and to compile it, with its asserts rewritten,
-    would take as long as to run it.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = str(folder)
-
-    def find_spec(self, name: str, path: list[str] | None, target: Any = None) -> Any:
-        for folder in path or [self._folder]:
-            if folder.startswith(self._folder):
-                return FileFinder(folder, (Compiled, [".py"])).find_spec(name)
-        return None
-
-
-class Compiled(SourceFileLoader):
-    """A loader that compiles each text once, wherever it stands."""
-
-    def source_to_code(  # type: ignore[override]  # typeshed has it without the last one
-        self, data: Any, path: Any, *, _optimize: int = -1
-    ) -> CodeType:
-        if data not in _COMPILED:
-            _COMPILED[data] = super().source_to_code(data, path)
-        return moved(_COMPILED[data], path)
-
-
-_COMPILED: dict[bytes, CodeType] = {}
-
-
-def moved(code: CodeType, path: str) -> CodeType:
-    """What compiling the same text in another place gives."""
-    parts = (moved(part, path) if isinstance(part, CodeType) else part for part in code.co_consts)
-    return code.replace(co_filename=path, co_consts=tuple(parts))
 
 
 def check_package(number: int, folder: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ecsgen.config import Options, UsageError, load_options
+from ecsgen.files.roots import SchemaRoot
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def configure(home: Path, text: str) -> None:
 
 def test_defaults(home: Path) -> None:
     options = load_options()
-    assert options.schemas == home / "schemas"
+    assert options.schemas == (SchemaRoot(home / "schemas"),)
     assert options.output == home / "generated"
     assert options.tests == home / "generated" / "tests"
     assert not options.tests_moved
@@ -37,7 +38,8 @@ def test_paths_are_relative_to_pyproject_and_arguments_to_the_working_directory(
     (home / "deep" / "er").mkdir(parents=True)
     monkeypatch.chdir(home / "deep" / "er")
     options = load_options()
-    assert (options.schemas, options.output) == (home / "ecs", home / "src" / "made")
+    assert options.schemas == (SchemaRoot(home / "ecs"),)
+    assert options.output == home / "src" / "made"
     assert options.tests == home / "checks"
     assert options.tests_moved
     assert options.tests_location == "../../checks"
@@ -92,7 +94,7 @@ def test_tests_can_be_left_out(home: Path) -> None:
         ("schema = 'x'", "unknown key 'schema'; did you mean 'schemas'?"),
         ("line-length = 90", "unknown key 'line-length'; did you mean 'line_length'?"),
         ("zzz = 1", "unknown key 'zzz'"),
-        ("schemas = 1", "schemas: must be the path of a folder, not 1"),
+        ("schemas = 1", "schemas: must be the path of a folder, 'package:NAME', or a list"),
         ("output = ''", "output: must be the path of a folder, not ''"),
         ("output = 'a\\u0000b'", None),
         ('output = "a\\u0000b"', "output: must be the path of a folder"),

@@ -177,7 +177,7 @@ class EntityMachine(RuleBasedStateMachine):
 
 
 TestEntityMachine = EntityMachine.TestCase
-TestEntityMachine.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestEntityMachine.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
 
 
 @pytest.mark.parametrize("taken", [0, 1])

@@ -29,6 +29,10 @@ FIELDS: dict[str, dict[str, Any]] = {
     "limb": {"joint": 3},
     "seat": {"row_number": (4, 5)},
     "terrain": {"height": 1.5},
+    "branch": {"width": 1.25},
+    "twig": {"leaf_count": 3},
+    "nest": {"egg_count": 4},
+    "bud": {"colour": (1, 2, 3)},
     "drawing": {"layer": 9},
     "shadow": {"length": 0.25},
 }
@@ -80,11 +84,20 @@ class Yard:
         name, entity = self.random.choice(list(FIELDS)), self.entity()
         manager = getattr(self.world, name)
         if self.random.random() < 0.7:
-            return manager.create(entity, **self.fields(name))
+            return manager.create(entity, **self.fields(name), **self.parent(manager))
         field, value = self.random.choice(list(FIELDS[name].items()))
         before = getattr(manager, f"{field}_of")(entity)
         getattr(manager, f"set_{field}_of")(entity, value)
         return before, getattr(manager, f"{field}_of")(entity), manager.has(entity)
+
+    def parent(self, manager: Any) -> dict[str, Any]:
+        """Choose a parent for a new row, if rows have parents."""
+        if not hasattr(manager, "set_parent") or self.random.random() < 0.3:
+            return {}
+        odd: tuple[Any, ...] = (None, -1, 2**40, "x", int(self.package.NIL), np.uint32(0), True)
+        if self.random.random() < 0.1:
+            return {"parent": self.random.choice(odd)}
+        return {"parent": self.random.randrange(len(manager) + 1)}
 
     def lose(self) -> Any:
         """Take an entity's row, or one by its number or id."""
@@ -162,6 +175,13 @@ class Yard:
             ]
             rows = [manager.lookup(entity) for entity in self.entities]
             found[name] = numbers, columns, rows
+        for name in self.world.QUERIES:
+            query = getattr(self.world, name)
+            match = query._join.match()
+            rows = [str(rows) for rows in match.rows]  # slices, or arrays
+            lacking = [member.has_nil for member in match.members]
+            arrays = [(array.tolist(), array.dtype) for array in query.rows()]
+            found[name] = match.count, match.walked, rows, lacking, arrays
         return found
 
 
@@ -194,7 +214,7 @@ def calls_of(call: Callable[[], Any]) -> list[str]:
     return found
 
 
-CALLBACK = ("plot", "ward", "plan", "limb", "seat", "terrain", "drawing")
+CALLBACK = ("plot", "ward", "plan", "limb", "seat", "terrain", "branch", "drawing")
 
 
 @pytest.mark.parametrize("name", CALLBACK)
@@ -220,6 +240,103 @@ def test_entities_take_along_what_they_have(packages: Packages, name: str) -> No
     world.entities.on_destroy(lambda dead: told.append(dead.tolist()))
     world.entities.destroy(entities[3])
     assert (told, manager.has(entities[3]), manager.has(entities[4])) == ([entities[3:4]], 0, 1)
+
+
+FAMILIES = ("branch", "twig", "nest", "bud")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_children_come_and_go(packages: Packages, name: str) -> None:
+    """In C as long as whoever goes has no children that go as well."""
+    states = []
+    for package in packages:
+        yard = Yard(package, 0)
+        manager = getattr(yard.world, name)
+        manager.reserve(40)
+        yard.entities = yard.world.entities.create_many(30).tolist()
+        for place, entity in enumerate(yard.entities):
+            above = {"parent": (place - 1) // 3} if place else {}
+            made = partial(manager.create, entity, **FIELDS[name], **above)
+            assert package is not packages[0] or calls_of(made) == []
+            made() if package is not packages[0] else None
+        for entity in yard.entities[:9:-1]:
+            gone = partial(manager.remove, entity)
+            assert package is not packages[0] or calls_of(gone) == []
+            gone() if package is not packages[0] else None
+            family = manager.data._family()
+            states.append([column[: manager.data._n].tolist() for column in family])
+        manager.remove(yard.entities[0])
+        states.append([len(manager), manager.version, sorted(yard.state())])
+        states.append([yard.world.collect(), yard.state()])
+    half = len(states) // 2
+    assert states[:half] == states[half:]
+
+
+@pytest.mark.parametrize("name", ["seats", "places", "heights", "limbs"])
+@pytest.mark.parametrize("count", [0, 3, 300])
+def test_queries_find_the_same(packages: Packages, name: str, count: int) -> None:
+    """In C, unless an entity may have several of a component."""
+    found = []
+    for package in packages:
+        chance, yard = random.Random(count), Yard(package, 0)
+        world = yard.world
+        yard.entities = world.entities.create_many(count).tolist()
+        for component in ("seat", "branch", "ward", "terrain", "shadow", "plot", "twig", "limb"):
+            chosen = chance.sample(yard.entities, count * 3 // 4)
+            getattr(world, component).create_many(chosen)
+        for entity in yard.entities[: count // 4]:
+            world.destroy(entity)
+        join = getattr(world, name)._join
+        called = {call.rpartition(".")[2] for call in calls_of(join.match)}
+        assert ("_blocks" in called) == (package is packages[1] or name == "limbs")
+        found.append(yard.state()[name])
+    assert found[0] == found[1]
+
+
+def act(world: Any, name: str) -> None:
+    """Do something in the midst of a loop."""
+    entity = next(iter(world.entities))
+    acts: dict[str, Callable[[], Any]] = {
+        "nothing": lambda: None,
+        "create": world.entities.create,
+        "destroy": lambda: world.destroy(entity),
+        "row": lambda: world.seat.create(world.entities.create()),
+        "other row": lambda: world.twig.create(world.entities.create()),
+        "remove": lambda: world.ward.remove(entity),
+        "write": lambda: world.seat.set_row_number(0, (1, 2)),
+    }
+    acts[name]()
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing", "create", "destroy", "row", "other row", "remove", "write"]
+)
+@pytest.mark.parametrize("step", [-1, 0, 1, 39])
+def test_loops_end_with_changes(packages: Packages, name: str, step: int) -> None:
+    """Before the loop's first step, within, and in its last."""
+    found = []
+    for package in packages:
+        world = package.Yard()
+        entities = world.spawn(400, seat={}, branch={})
+        world.ward.create_many(entities[::2])
+        world.destroy_many(entities[40:])
+        assert len(world.seats) == 40
+        seen: list[Any] = []
+
+        def loop(world: Any = world, seen: list[Any] = seen) -> None:
+            rows = iter(world.seats)
+            if step < 0:
+                act(world, name)
+            for number, row in enumerate(rows):
+                seen.append((row.entity, row.seat, row.ward))
+                if number == step:
+                    act(world, name)
+            seen.append(list(rows))
+
+        found.append((outcome(loop), outcome(loop), seen))
+        rows = iter(world.seats)
+        assert type(rows).__name__ == ("Loop" if package is packages[0] else "generator")
+    assert found[0] == found[1]
 
 
 def test_entities_join_a_group(packages: Packages) -> None:
@@ -264,5 +381,8 @@ def test_nothing_leaks(packages: Packages) -> None:
             with world.plan.locked(), pytest.raises(packages[0].StructureLockedError):
                 world.entities.destroy(other)
             world.entities.destroy(other)
+            assert len(world.seats) == 0
+            assert list(world.places) == []
+            assert len(world.places.rows().terrain) == len(world.terrain)
 
     assert blocks_taken(exercise) < 100

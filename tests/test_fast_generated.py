@@ -10,51 +10,68 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import run
 from tests.fast_packages import ROOT, built, need_layer
+from tests.pytest_within import failures
+from tests.test_combinations import check_package
 
 PART = "not Archetypes and not kernel and not Chunk"
 """Of generated tests; the others have nothing in C."""
 
-RANDOM = "1:34:17"
-"""Packages of random schemas, as `ECSGEN_COMBINATIONS` has them."""
+RANDOM = (1, 18)
+"""Packages of random schemas."""
 
 TINY = "component: Solo\nfields: {x: f32}\n---\nworld: Tiny\n"
 
 RULES = ("test_world_machine.py", "test_groups_machine.py", "test_few.py", "test_callbacks.py")
 
 
-def run_tests(home: Path, *arguments: str) -> None:
-    """Run tests with methods in C, of state machines a few examples each."""
+@pytest.fixture
+def in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let packages that are imported from now on have methods in C."""
     need_layer()
-    paths = os.pathsep.join([str(home), str(ROOT)])
-    environment = {**os.environ, "ECSGEN_FAST": "1", "PYTHONPATH": paths}
-    environment["ECSGEN_COMBINATIONS"] = RANDOM
+    monkeypatch.setenv("ECSGEN_FAST", "1")
+
+
+def run_generated(home: Path, package: Path, every: int = 1) -> None:
+    """Run tests of a package in a folder, of state machines a few examples each."""
+    options = ("-p", "tests.fewer_examples", "--every", str(every), "--rootdir", home, "-k", PART)
+    assert failures(home, *options, package / "tests") == []
+
+
+@pytest.mark.usefixtures("in_c")
+def test_generated_tests_of_the_shipped_schemas_pass(tmp_path: Path) -> None:
+    """State machines, and every fourth direct case; `fast/sanitize` runs them all."""
+    without = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "generated", tmp_path / "shipped", ignore=without)
+    run_generated(tmp_path, tmp_path / "shipped", every=4)
+
+
+@pytest.mark.usefixtures("in_c")
+def test_generated_tests_of_other_policies_pass(tmp_path: Path) -> None:
+    run_generated(tmp_path, built(tmp_path))
+
+
+@pytest.mark.usefixtures("in_c")
+@pytest.mark.parametrize("number", RANDOM)
+def test_random_schemas_pass(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    check_package(number, tmp_path)
+
+
+def test_rules_of_worlds_hold() -> None:
+    need_layer()
+    # Their packages may have been imported here already, without.
+    environment = {**os.environ, "ECSGEN_FAST": "1", "PYTHONPATH": str(ROOT)}
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "tests.fewer_examples"]
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *arguments],
+        [sys.executable, "-m", "pytest", *options, *(str(ROOT / "tests" / name) for name in RULES)],
         env=environment,
-        cwd=home,
+        cwd=ROOT,
         capture_output=True,
         text=True,
     )
     assert ran.returncode == 0, ran.stdout[-3000:]
-
-
-def test_generated_tests_of_the_shipped_schemas_pass() -> None:
-    """State machines, and every fourth direct case; `fast/sanitize` runs them all."""
-    run_tests(ROOT, "--every", "4", "-k", PART, str(ROOT / "generated" / "tests"))
-
-
-def test_generated_tests_of_other_policies_pass(tmp_path: Path) -> None:
-    run_tests(tmp_path, "-k", PART, str(built(tmp_path) / "tests"))
-
-
-def test_random_schemas_pass() -> None:
-    run_tests(ROOT, "-k", "every_combination", str(ROOT / "tests" / "test_combinations.py"))
-
-
-def test_rules_of_worlds_hold() -> None:
-    run_tests(ROOT, *(str(ROOT / "tests" / name) for name in RULES))
 
 
 def test_a_package_with_its_own_sources(tmp_path: Path) -> None:
@@ -63,9 +80,8 @@ def test_a_package_with_its_own_sources(tmp_path: Path) -> None:
     made = tmp_path / "made"
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "tiny.yaml").write_text(TINY, encoding="utf-8")
-    build = [sys.executable, "-m", "ecsgen", "build", str(tmp_path / "schemas"), "-o", str(made)]
-    ran = subprocess.run([*build, "--compiled"], check=True, capture_output=True, text=True)
-    assert f"to compile: python {made / '_fast/compile.py'}" in ran.stdout
+    told = run("build", "schemas", "-o", "made", "--compiled", cwd=tmp_path).stdout
+    assert f"to compile: python {Path('made/_fast/compile.py')}" in told
     subprocess.run([sys.executable, str(made / "_fast" / "compile.py")], check=True)
     code = "import made, sys; print('ecsgen_fast' in sys.modules, type(made.Tiny.spawn).__name__)"
     environment = {**os.environ, "ECSGEN_FAST": "1", "PYTHONPATH": str(tmp_path)}

@@ -36,12 +36,12 @@ WHOLE = ("destroy_", "remove", "sort", "reorder", "activate", "deactivate", "set
 TOTAL = Tally()
 
 
-def run(scenes: list[Scene], operations: dict[str, Operation]) -> None:
+def run(scenes: list[Scene], operations: dict[str, Operation], step: int = 1) -> None:
     tally = Tally()
     with patched():
         for scene in scenes:
             for title, operation in operations.items():
-                tally.add(fail_everywhere(scene, title, operation))
+                tally.add(fail_everywhere(scene, title, operation, step))
     TOTAL.add(tally)
     assert tally.tried
     assert not tally.wrong, tally.wrong[:5]
@@ -50,7 +50,9 @@ def run(scenes: list[Scene], operations: dict[str, Operation]) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", MANAGERS)
 def test_managers_are_as_they_were_or_broken(name: str) -> None:
-    run([*manager_scenes(name)], manager_operations(name))
+    few, *others = manager_scenes(name)
+    run([few], manager_operations(name))
+    run(others, manager_operations(name), step=3)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -76,7 +78,7 @@ def test_nearly_all_are_as_they_were() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_interrupts_leave_nothing_that_answers_wrongly(seed: int) -> None:
     random = Random(seed)
     everything = [

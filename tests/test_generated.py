@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,13 +10,14 @@ import pytest
 from ecsgen import schema
 from ecsgen.config import Options, UsageError
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Component
 from ecsgen.render import support
 from ecsgen.render import tests as generated
 from ecsgen.render.output import Output
-from tests.garbage import THRESHOLDS
 from tests.generated_package import SCHEMAS, build
 from tests.mutate import mutate
+from tests.pytest_within import failures
 
 FIELDS = """
 fields:
@@ -70,33 +68,19 @@ release: true
 fields: {one: "f32[1]", deep: "u64[2,1,2]", owner: entity}
 """
 
-PYTEST = f"""
-import gc, sys, pytest
-gc.set_threshold{THRESHOLDS}
-sys.exit(pytest.main(sys.argv[1:]))
-"""
-
 
 def outputs(folder: Path, tests: Path | None = None) -> list[Output]:
     """Return the generated tests of the shipped schemas."""
     project = schema.load(SCHEMAS, Diagnostics())
     assert project is not None
-    options = Options(SCHEMAS, folder, "numpy", tests or folder / "tests", 1, 88)
+    options = Options((SchemaRoot(SCHEMAS),), folder, "numpy", tests or folder / "tests", 1, 88)
     return list(generated.outputs(project, options))
 
 
-def run_pytest(folder: Path, *tests: Path, options: tuple[str, ...] = ()) -> None:
-    """Run generated tests in a process of their own; warnings are errors."""
-    command = [sys.executable, "-c", PYTEST, "-q", "-W", "error", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, "--rootdir", str(folder), *map(str, tests), *options],
-        cwd=folder,
-        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "compiled")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+def run_pytest(home: Path, *tests: Path, select: str = "") -> None:
+    """Run generated tests; warnings are errors."""
+    options = ("--rootdir", home, "-W", "error", "-k", select)
+    assert failures(home, *options, *tests) == []
 
 
 def test_a_file_per_component(tmp_path: Path) -> None:
@@ -140,7 +124,7 @@ def test_moved_tests_find_their_package(tmp_path: Path) -> None:
     build(SCHEMAS, tmp_path / "pair" / "package", tmp_path / "pair" / "far" / "checks")
     (tmp_path / "pair").rename(tmp_path / "elsewhere")
     checks = tmp_path / "elsewhere" / "far" / "checks"
-    run_pytest(tmp_path, checks, options=("-k", "TestStatic or TestWorld"))
+    run_pytest(tmp_path, checks, select="TestStatic or TestWorld")
 
 
 @pytest.mark.slow
@@ -179,7 +163,7 @@ def test_fields_are_called_as_they_please(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     build(schemas, tmp_path / "package")
-    run_pytest(tmp_path, tmp_path / "package" / "tests", options=("-k", "not Machine"))
+    run_pytest(tmp_path, tmp_path / "package" / "tests", select="not Machine")
 
 
 def test_compiled_packages_pass_their_tests(tmp_path: Path) -> None:
@@ -191,7 +175,7 @@ def test_compiled_packages_pass_their_tests(tmp_path: Path) -> None:
     project = build(schemas, tmp_path / "package", backend="numba")
     modules = [component.module for component in project.components if component.kernels]
     tests = [tmp_path / "package" / "tests" / f"test_{name}.py" for name in (*modules, "world")]
-    run_pytest(tmp_path, *tests, options=("-k", "not Machine"))
+    run_pytest(tmp_path, *tests, select="not Machine")
 
 
 def test_broken_managers_are_noticed() -> None:

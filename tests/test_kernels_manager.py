@@ -15,7 +15,10 @@ import pytest
 
 from tests.kernel_package import built, forget
 
-FUNCTIONS = ("exp", "log", "sin", "cos", "tan", "asin", "acos")
+FUNCTIONS = (
+    *("exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos"),
+    *("sinh", "cosh", "tanh"),
+)
 SCHEMA = """\
 component: Body
 fields: {x: f32, wide: f64, out: f32, wide_out: f64, place: "f32[3]"}
@@ -28,6 +31,7 @@ kernels:
 KERNEL = '  {0}_: {{steps: ["out = {0}(x)", "wide_out = {0}(wide)"]}}\n'
 REST = """\
   atan2_: {steps: ["out = atan2(x, 0.5)", "wide_out = atan2(wide, 0.5)"]}
+  hypot_: {steps: ["out = hypot(x, 0.5)", "wide_out = hypot(wide, 0.5)"]}
   power: {steps: ["out = abs(x) ** 0.3", "wide_out = abs(wide) ** 0.3"]}
 ---
 component: Holey
@@ -129,19 +133,19 @@ def test_holes_do_not_warn(package: Any) -> None:
         holey.grow()
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, "atan2", "power"])
+@pytest.mark.parametrize("name", [*FUNCTIONS, "atan2", "hypot", "power"])
 def test_functions_are_within_4_ulp(manager: Any, name: str) -> None:
     limit = 1.0 if name in ("asin", "acos") else 80.0
     values = np.random.default_rng(3).uniform(-limit, limit, 100)
-    if name == "log":
+    if name.startswith("log"):
         values = np.abs(values)
     manager.data.x, manager.data.wide = values, values
     getattr(manager, name if name == "power" else f"{name}_")()
-    true = {"atan2": lambda x: math.atan2(x, 0.5), "power": lambda x: abs(x) ** 0.3}
-    function = true.get(name) or getattr(math, name)
+    second = (0.5,) if name in ("atan2", "hypot") else ()
+    function = getattr(math, name, abs)
     for given, found in (("x", "out"), ("wide", "wide_out")):
         results = getattr(manager.data, found)
-        wanted = [function(float(x)) for x in getattr(manager.data, given)]
+        wanted = [function(float(x), *second) for x in getattr(manager.data, given)]
         exponent = 0.3 if results.dtype == np.float64 else float(np.float32(0.3))
         if name == "power":
             wanted = [abs(float(x)) ** exponent for x in getattr(manager.data, given)]

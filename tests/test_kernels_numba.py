@@ -156,6 +156,11 @@ def test_shapes_and_trees(large: Subject, number: int, rows: int) -> None:
 FUNCTIONS = {
     "exp": np.exp,
     "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
     "sin": np.sin,
     "cos": np.cos,
     "tan": np.tan,

@@ -12,6 +12,7 @@ import pytest
 
 from ecsgen.config import BACKENDS, Backend, Options
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Kernel
 from ecsgen.render.package import outputs
 from ecsgen.schema import load
@@ -138,7 +139,9 @@ def modules(folder: Path, backend: Backend) -> Iterator[tuple[str, str]]:
     """The texts of the package of the schema in a folder."""
     project = load(folder, Diagnostics())
     assert project is not None
-    options = Options(folder, folder / "out", backend, folder / "tests", jobs=1, line_length=88)
+    options = Options(
+        (SchemaRoot(folder),), folder / "out", backend, folder / "tests", jobs=1, line_length=88
+    )
     for output in outputs(project, options):
         if output.path.endswith(".py"):
             yield output.path, output.make()

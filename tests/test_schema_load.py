@@ -227,7 +227,6 @@ def test_files_are_found_in_order_below_the_folder(tmp_path: Path) -> None:
         ("B", "b.yaml"),
         ("C", "sub/c.yml"),
     ]
-    assert found.root == tmp_path
 
 
 def test_a_missing_or_empty_folder_is_an_error(tmp_path: Path) -> None:
@@ -355,7 +354,7 @@ DOCUMENTS = st.builds(
 
 @given(trees=st.lists(DOCUMENTS | VALUES, max_size=4), flow=st.booleans())
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_tree_gives_a_project_or_errors(
     tmp_path: Path, trees: list[object], flow: bool

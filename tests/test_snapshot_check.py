@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from hashlib import sha256
@@ -369,6 +370,25 @@ def test_parts_of_the_state() -> None:
     saved = town()
     saved.state["more"] = {}
     refused(saved, r"^state: 'more' is not known$")
+
+
+def test_wraps() -> None:
+    """A space goes around finite sizes from 0."""
+    for wrap in ([0.0, 2.5], [1.0, 0.0, 3e30]):
+        saved = town()
+        saved.state["body"]["wrap"] = wrap
+        check(saved)
+    for wrong, message in (
+        (2.0, "wanted a list of two or three sizes"),
+        ([1.0], "wanted a list of two or three sizes"),
+        ([1.0, -1.0], r"-1\.0, wanted finite floats from 0"),
+        ([1, 2], "1, wanted finite floats from 0"),
+        ([math.inf, 1.0], "inf, wanted finite floats from 0"),
+        ([1.0, math.nan], "nan, wanted finite floats from 0"),
+    ):
+        saved = town()
+        saved.state["body"]["wrap"] = wrong
+        refused(saved, rf"^state\.body\.wrap: {message}$")
 
 
 def test_seeds_and_calls() -> None:

@@ -162,7 +162,7 @@ def with_maps(new: Saved) -> Saved:
     schemas(),
     st.sampled_from([("body.entity", "other.entity")] * 9 + [()]),
 )
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_what_is_loaded_is_true(
     variant: str, seed: int, schema: Document, drop: tuple[str, ...]
 ) -> None:

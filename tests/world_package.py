@@ -12,6 +12,7 @@ from types import ModuleType
 from ecsgen import schema
 from ecsgen.config import Backend, Options
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
 from ecsgen.render import texts
 
@@ -30,7 +31,12 @@ def sources(project: Project, backend: Backend = "numpy") -> dict[str, str]:
     """Return the text of each file of the package, unformatted, without the tests."""
     here = Path.cwd()
     options = Options(
-        schemas=here, output=here, backend=backend, tests=None, jobs=1, line_length=88
+        schemas=(SchemaRoot(here),),
+        output=here,
+        backend=backend,
+        tests=None,
+        jobs=1,
+        line_length=88,
     )
     return texts(project, options)
 

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from ecsgen.config import UsageError, shown
-from ecsgen.schema.files import SUFFIXES, SchemaFile
+from ecsgen.files.roots import SUFFIXES, SchemaRoot
+from ecsgen.schema.files import SchemaFile
 
 _ENDINGS: Final = tuple(suffix.encode() for suffix in SUFFIXES)
 _PLAIN: Final = (b"100644", b"100755")
@@ -21,7 +22,7 @@ _OF_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 
 
 @contextmanager
-def files_of(schemas: Path, revision: str) -> Iterator[list[SchemaFile]]:
+def files_of(root: SchemaRoot, revision: str) -> Iterator[list[SchemaFile]]:
     """Give the schema files below a folder as a revision has them, sorted by path.
 
     Raises:
@@ -29,9 +30,9 @@ def files_of(schemas: Path, revision: str) -> Iterator[list[SchemaFile]]:
     """
     if not revision or revision.startswith("-"):
         raise UsageError(f"{revision!r} is no revision of git")
-    folder = _nearest_folder(schemas)
+    folder = _nearest_folder(root.path)
     top = Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n")))
-    inside = _inside(schemas, top)
+    inside = _inside(root.path, top)
     tree = _tree(top, revision)
     blobs = _blobs(top, tree, inside)
     if not blobs:
@@ -39,14 +40,18 @@ def files_of(schemas: Path, revision: str) -> Iterator[list[SchemaFile]]:
     contents = _contents(top, list(blobs.values()))
     with TemporaryDirectory(prefix="ecsgen-") as scratch:
         yield [
-            _file(Path(scratch, f"{number}.yaml"), content, f"git:{revision}:{path}", path, inside)
+            SchemaFile(
+                _written(Path(scratch, f"{number}.yaml"), content),
+                f"git:{revision}:{path}",
+                root.source(os.path.relpath(path, inside).replace(os.sep, "/")),
+            )
             for number, (path, content) in enumerate(zip(blobs, contents, strict=True))
         ]
 
 
-def _file(file: Path, content: bytes, known_as: str, path: str, inside: str) -> SchemaFile:
+def _written(file: Path, content: bytes) -> Path:
     file.write_bytes(content)
-    return SchemaFile(file, known_as, os.path.relpath(path, inside).replace(os.sep, "/"))
+    return file
 
 
 def _tree(top: Path, revision: str) -> str:

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 from ecsgen.breaking.git import files_of
 from ecsgen.breaking.sides import Side
-from ecsgen.config import UsageError, shown
+from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 from ecsgen.schema import load, load_files
+from ecsgen.schema.files import SchemaFile, find
 
 GIT = "git:"
 
 
-def older_side(source: str, schemas: Path, diagnostics: Diagnostics) -> Side | None:
+def older_side(source: str, options: Options, diagnostics: Diagnostics) -> Side | None:
     """Return the older version; None if its schemas have errors, which are reported.
 
-    `source`: a folder, `git:REV` for the folder `schemas` as it was then, or a snapshot's path.
+    `source`: a folder, `git:REV` for the schema folders as they were then, or a snapshot's
+    path.
 
     Raises:
         UsageError: there is no such thing, or it is no snapshot.
     """
     if source.startswith(GIT):
-        return _side(_at_revision(source.removeprefix(GIT), schemas, diagnostics))
+        return _side(_at_revision(source.removeprefix(GIT), options, diagnostics))
     path = Path(source)
     if path.is_dir():
-        return _side(load(path, diagnostics))
+        return _side(load(path, diagnostics, options.defaults))
     return _in_snapshot(path)
 
 
@@ -34,9 +37,16 @@ def _side(project: Project | None) -> Side | None:
     return None if project is None else Side.of(project)
 
 
-def _at_revision(revision: str, schemas: Path, diagnostics: Diagnostics) -> Project | None:
-    with files_of(schemas, revision) as files:
-        return load_files(files, schemas, diagnostics)
+def _at_revision(revision: str, options: Options, diagnostics: Diagnostics) -> Project | None:
+    """Folders as they were then; installed packages are as they are now."""
+    with ExitStack() as scratch:
+        files: list[SchemaFile] = []
+        for root in options.schemas:
+            if root.is_package:
+                files += find(root, diagnostics)
+            else:
+                files += scratch.enter_context(files_of(root, revision))
+        return load_files(files, diagnostics, options.defaults)
 
 
 def _in_snapshot(path: Path) -> Side:

@@ -11,11 +11,11 @@ from typing import NoReturn
 
 import click
 
-from ecsgen.cli import breaking
+from ecsgen.cli import breaking, completion, explain, init
 from ecsgen.cli.commands import ecsgen
 from ecsgen.config import UsageError, shown
 
-__all__ = ["breaking", "ecsgen", "main"]
+__all__ = ["breaking", "completion", "ecsgen", "explain", "init", "main"]
 
 REFUSED = 2
 FAULT = 3
@@ -50,6 +50,9 @@ def _drop_output() -> None:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
+        status = completion.answered()
+        if status is not None:
+            return status
         return ecsgen.main(arguments, prog_name="ecsgen", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()

@@ -11,7 +11,7 @@ from ecsgen.breaking import Only
 from ecsgen.cli import report
 from ecsgen.cli.commands import USAGE, ecsgen, format_option, schemas_argument
 from ecsgen.cli.report import Format
-from ecsgen.config import load_options
+from ecsgen.config import Options, load_options
 from ecsgen.diagnostics import Diagnostics
 
 BREAKS = 1
@@ -38,7 +38,7 @@ def breaking(
     """
     options = load_options(schemas=schemas)
     diagnostics = Diagnostics()
-    found = _breaking(options.schemas, against, only, diagnostics)
+    found = _breaking(options, against, only, diagnostics)
     if found is None:
         report.print_diagnostics(diagnostics, format)
         context.exit(USAGE)
@@ -48,7 +48,7 @@ def breaking(
 
 
 def _breaking(
-    schemas: Path, against: str, only: Only | None, diagnostics: Diagnostics
+    options: Options, against: str, only: Only | None, diagnostics: Diagnostics
 ) -> Diagnostics | None:
     """What breaks; None if schemas on either side have errors, which are reported."""
     from ecsgen.breaking.compare import compare
@@ -57,10 +57,10 @@ def _breaking(
     from ecsgen.breaking.sources import older_side
     from ecsgen.schema import load
 
-    project = load(schemas, diagnostics)
-    older = older_side(against, schemas, diagnostics)
+    project = load(options.schemas, diagnostics, options.defaults)
+    older = older_side(against, options, diagnostics)
     if project is None or older is None:
         return None
     found = diagnostics.emptied()
-    compare(older, Side.of(project), Places(project, schemas), Report(found, only))
+    compare(older, Side.of(project), Places(project, options.schemas[0].path), Report(found, only))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -21,6 +22,11 @@ from ecsgen.model import Component, Project, World
 
 OUT_OF_STEP = 1
 USAGE = 2
+USES = (
+    *("black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
+    *("numba", "ecsgen-fast", "pyarrow", "watchfiles"),
+)
+"""What a report of a fault should name; the last ones are extras."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -59,8 +65,27 @@ def format_option(command: Command) -> Command:
     return option(command)
 
 
+def _say_versions(context: click.Context) -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    click.echo(f"ecsgen, version {__version__}\nPython {platform.python_version()}")
+    for name in USES:
+        try:
+            click.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            click.echo(f"{name}: not installed")
+    context.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="ecsgen")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, wanted: _say_versions(context) if wanted else None,
+    help="Show the versions of ecsgen and of what it uses, and exit.",
+)
 def ecsgen() -> None:
     """Turns YAML component schemas into specialised, typed, numpy-backed component managers.
 
@@ -73,6 +98,7 @@ def ecsgen() -> None:
 @_build_options
 @format_option
 @click.option("--force", is_flag=True, help="Overwrite files that were edited or are not ecsgen's.")
+@click.option("--watch", is_flag=True, help="Build again after each change, until Ctrl-C.")
 @click.pass_context
 def build(
     context: click.Context,
@@ -83,21 +109,33 @@ def build(
     jobs: int | None,
     format: Format,
     force: bool,
+    watch: bool,
 ) -> None:
     """Make the package: all of it or nothing, and only what changed."""
-    options = load_options(
-        schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
-    )
+
+    def options() -> Options:
+        return load_options(
+            schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
+        )
+
+    if not watch:
+        context.exit(_build(options(), format, force))
+    from ecsgen.cli import watch as watching
+
+    watching.watch(lambda: _build(options(), format, force), options)
+
+
+def _build(options: Options, format: Format, force: bool) -> int:
     before = look(options)
     if before.is_up_to_date:
         _say_nothing_to_do(before, format)
-        return
+        return 0
     waiting = "waiting for another build of the same folder to finish"
     with exclusive(options.output, lambda: click.echo(waiting, err=True)):
-        context.exit(_build(look_again(before), format, force))
+        return _build_after(look_again(before), format, force)
 
 
-def _build(before: Status, format: Format, force: bool) -> int:
+def _build_after(before: Status, format: Format, force: bool) -> int:
     from ecsgen.build import build
     from ecsgen.files.write import apply
 
@@ -227,8 +265,19 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
     report.say(f"{listed}: valid", format)
 
 
+def _complete_component(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
+    """The components that begin with a word; none if the schemas cannot be read."""
+    try:
+        project = _load(load_options(schemas=context.params.get("schemas")), Diagnostics())
+    except UsageError:
+        project = None
+    return [c.name for c in project.components if c.name.startswith(word)] if project else []
+
+
 @ecsgen.command()
-@click.argument("components", nargs=-1, metavar="[COMPONENT]...")
+@click.argument(
+    "components", nargs=-1, metavar="[COMPONENT]...", shell_complete=_complete_component
+)
 @click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture into this file.")
 @click.pass_context
@@ -280,21 +329,30 @@ def _print_layout(components: list[Component], world: World) -> None:
 def _draw_layout(components: list[Component], file: Path) -> None:
     from ecsgen.pictures.picture import picture
 
-    try:
-        file.write_text(picture(components), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"can't write {file}: {error.strerror}") from error
+    _write(file, picture(components))
 
 
 @ecsgen.command()
-def schema() -> None:
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it into this file.")
+def schema(output: Path | None) -> None:
     """Print the JSON Schema of the schema language, for editors."""
     from ecsgen.schema import json_schema
 
-    click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    text = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        _write(output, text)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"can't write {file}: {error.strerror}") from error
 
 
 def _load(options: Options, diagnostics: Diagnostics) -> Project | None:
     from ecsgen.schema import load
 
-    return load(options.schemas, diagnostics)
+    return load(options.schemas, diagnostics, options.defaults)

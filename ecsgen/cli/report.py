@@ -30,8 +30,16 @@ def print_diagnostics(diagnostics: Diagnostics, format: Format) -> None:
     """Text goes to standard error, what machines read to standard output."""
     if format == "text":
         click.echo(format_text(diagnostics), nl=False, err=True)
+        if sys.stderr.isatty():
+            _say_what_says_more(diagnostics)
     else:
         click.echo((format_json if format == "json" else format_github)(diagnostics), nl=False)
+
+
+def _say_what_says_more(diagnostics: Diagnostics) -> None:
+    first = next(iter(diagnostics), None)
+    if first is not None:
+        click.echo(f"ecsgen explain {first.code} says more", err=True)
 
 
 def say(text: str, format: Format) -> None:
@@ -119,7 +127,7 @@ def _as_typed(options: Options) -> list[str]:
     default = load_options()
     typed = []
     if options.schemas != default.schemas:
-        typed.append(shown(options.schemas))
+        typed.append(shown(options.schemas[0].path))  # a command takes one
     if options.output != default.output:
         typed += ["-o", shown(options.output)]
     if options.backend != default.backend:

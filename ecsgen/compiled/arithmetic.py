@@ -25,6 +25,19 @@ def maximum(a: Any, b: Any) -> Any:
 
 
 @njit(cache=True, error_model="numpy")
+def sign_of(a: Any) -> Any:
+    """Return -1, 0 or 1 as a number of the same type; NaN of NaN."""
+    below = type(a)(-1) if a < 0 else a - a
+    return type(a)(1) if a > 0 else below
+
+
+@njit(cache=True, error_model="numpy")
+def binary_logarithm(a: Any) -> Any:
+    """Return the logarithm to base 2: numba has np.log2 of one type in a function only."""
+    return math.log2(a)
+
+
+@njit(cache=True, error_model="numpy")
 def remainder(a: Any, b: Any) -> Any:
     """Return what `floor_divide` leaves of a float, of the divisor's sign."""
     rest = np.fmod(a, b)

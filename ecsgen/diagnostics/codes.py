@@ -83,7 +83,8 @@ CODES: Final[dict[str, Code]] = {
     "E112": Code(
         "bad expression",
         "A step is one assignment (`=`, `+=`, `-=`, `*=`, `/=`); conditions and reductions are one "
-        "expression. Both are written in a subset of Python's syntax.",
+        "expression. Both are written in a subset of Python's syntax. `if alive: x = 1` is none of "
+        "these: write `x = 1 if alive else x`, or `where: alive` beside the steps.",
     ),
     "E113": Code(
         "cannot be unique",
@@ -174,7 +175,10 @@ CODES: Final[dict[str, Code]] = {
         "Bundles, queries, groups and archetypes are about the components of entities, so they "
         "take none with `owner: none`.",
     ),
-    "E508": Code("unknown group or query", "A world kernel runs over a group or a query."),
+    "E508": Code(
+        "unknown group, query or component",
+        "A world kernel runs over a group, a query or a component with a manager.",
+    ),
     "E509": Code("named twice", "The same name stands twice where once is enough."),
     "E510": Code(
         "query without components",
@@ -191,10 +195,11 @@ CODES: Final[dict[str, Code]] = {
         "in archetypes, or none does.",
     ),
     "E513": Code(
-        "removed name in use",
+        "removed name in use, or bad space",
         "A name in `removed` stays taken: what was saved under it would become part of something "
         "new. Give the new one another name; or if it is the old one after all, take the name off "
-        "the list.",
+        "the list. A `space` names a field of the component that is f32 or f64, of shape [2] or "
+        "[3], and that all rows have; `wrap` has a finite number from 0 for each axis.",
     ),
     "E514": Code(
         "former name of something else",
@@ -235,49 +240,83 @@ CODES: Final[dict[str, Code]] = {
         "not in the language of kernels",
         "Steps, conditions and reductions are written in a small part of Python: numbers, names, "
         "arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, element access and a fixed "
-        "set of functions.",
+        "set of functions under bare names. So not `np.where(c, a, b)` but `a if c else b`, not "
+        "`(a > 0) & (b > 0)` but `a > 0 and b > 0`, not `math.sqrt(x)` but `sqrt(x)`.",
     ),
     "E802": Code(
         "unknown name in a kernel",
         "A name is a field, an argument, a local name that a step before has set, a function, or "
         "written with a dot: `parent.field`, `Enum.member`, in kernels of the world "
-        "`Component.field`.",
+        "`Component.field`. `steps: [speed += gravity * dt]` needs `args: {gravity: f32, dt: f32}` "
+        "if these are no fields.",
     ),
     "E803": Code(
         "value of the wrong type in a kernel",
         "Arithmetic takes numbers, `and`, `or`, `not` and conditions take bools, enums and handles "
         "are compared and assigned only. A float becomes an integer only by a cast such as "
-        "`i32(x)`. Text, bytes and objects have no place in kernels.",
+        "`i32(x)`: for `hp: u8`, not `hp = 0.5 * mass` but `hp = u8(0.5 * mass)`. A condition "
+        "counts as `1 if c else 0`, and a number becomes a condition by `x != 0`. Text, bytes and "
+        "objects have no place in kernels.",
     ),
     "E804": Code(
         "shapes that do not match",
-        "Operands of an operation have the same shape, or no shape. Nothing else is broadcast.",
+        "Operands of an operation have the same shape, or no shape. Nothing else is broadcast: for "
+        "`place: f32[3]` and `wind: f32[2]`, not `place += wind` but `place.x += wind.x` and so "
+        "on, or give both the same shape.",
     ),
     "E805": Code(
         "cannot be assigned by a kernel",
         "A kernel assigns to fields of its own rows, their elements and local names: not to "
         "arguments, to the parent's row, to fields in the second, cold buffer, to unique fields, "
-        "or to what the manager keeps (owner, links, ids).",
+        "or to what the manager keeps (owner, links, ids). Copy an argument to a local name to go "
+        "on with it, as in `left = dt`; what concerns the parent is done in its own row.",
     ),
     "E806": Code(
         "bad use of a local name",
         "A local name is set by `name = …` before it is read, is read somewhere, and keeps its "
-        "type.",
+        "type. If it was meant to be a field, it is misspelt or missing; after `part = 1`, which "
+        "is an i64, not `part = 0.5` but another name, or `part = 1.0` at first.",
     ),
     "E807": Code(
         "bad index",
-        "Indices are written out, from 0, as many as the shape has dimensions or fewer.",
+        "Indices are written out, from 0, as many as the shape has dimensions or fewer: of "
+        "`table: f32[2,3]` there are `table[1]` and `table[1, 2]`, not `table[i]` or `table[-1]`.",
     ),
-    "E808": Code("wrong number of arguments", "The functions are listed in the docs on kernels."),
+    "E808": Code(
+        "wrong number of arguments",
+        "The functions are listed in the docs on kernels, with what they take: `clip(x, 0, 1)`, "
+        "`atan2(y, x)`, `min(a, b, c)`.",
+    ),
     "E809": Code(
         "literal that does not fit",
-        "A number takes the type of what it meets, so it must be a value of that type.",
+        "A number takes the type of what it meets, so it must be a value of that type. For `hp: "
+        "u8`, not `hp + 300` but `i32(hp) + 300`; not `-1 * hp` but `-hp`, which wraps.",
+    ),
+    "E810": Code(
+        "reference that leads nowhere",
+        "`entity.Component.field` is a field of the row that an entity has in a component, "
+        "`id.field` of the row with an id. A component's kernel refers to rows of its own "
+        "component; what leads to others is a kernel of the world. Nothing leads to components in "
+        "archetypes; kernels over chunks, kernels that read `parent` and reductions refer to "
+        "nothing.",
+    ),
+    "E811": Code(
+        "not a message",
+        "Several rows may refer to the same one, so a kernel cannot simply assign to another row. "
+        "It sends messages, which arrive after the last row: `R += e`, `R -= e`, `R = min(R, e)`, "
+        "`R = max(R, e)`, `R = R or e`, `R = R and e`, each field in one of these ways.",
     ),
     "E812": Code(
         "no random number here",
         "Random numbers belong to a row, which is told from others by its entity, with "
         "`instances: many` or `owner: none` by its id, or by a `u64` field that the kernel names "
-        "as its `key`. Reductions draw none.",
+        "as its `key`. So give the component `ids: true`, or the kernel `key: name`. Reductions "
+        "draw none: let a kernel draw into a field first.",
+    ),
+    "E815": Code(
+        "no turns or rows here",
+        "`turns` lets rows act one after the other. Rows in chunks do not, nor do those of kernels "
+        "that read `parent`, which go level by level.",
     ),
     # --- what a change of the schemas breaks
     "E901": Code(

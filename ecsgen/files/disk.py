@@ -13,10 +13,10 @@ from pathlib import Path
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.files.fingerprint import digest
 from ecsgen.files.reading import MAX_BYTES, MAX_OUTPUT_BYTES, read_plain
+from ecsgen.files.roots import SchemaRoot
 
 MANIFEST = ".ecsgen.json"
 TESTS = "tests/"
-SUFFIXES = (".yaml", ".yml")
 
 
 class Kind(Enum):
@@ -94,19 +94,15 @@ def is_safe(path: str) -> bool:
     )
 
 
-def schema_digests(root: Path) -> dict[str, str]:
-    """The digest of every schema file by its path below the folder, sorted."""
-    found = {}
-    for folder, folders, files in os.walk(root):
-        folders.sort()
-        for file in files:
-            if file.endswith(SUFFIXES):
-                path = os.path.join(folder, file)
-                found[os.path.relpath(path, root).replace(os.sep, "/")] = _digest_or_none(path)
+def schema_digests(roots: Iterable[SchemaRoot]) -> dict[str, str]:
+    """The digest of every schema file by its name, sorted."""
+    found = {
+        root.source(below): _digest_or_none(file) for root in roots for below, file in root.files()
+    }
     return dict(sorted(found.items()))
 
 
-def _digest_or_none(path: str) -> str:
+def _digest_or_none(path: Path) -> str:
     """Empty for a file that can't be read: loading it will say why."""
     try:
         return digest(read_plain(path, MAX_BYTES))

@@ -38,6 +38,8 @@ class Manifest:
     line_length: int
     tests: str | None  # the tests' folder, relative to the output folder
     compiled: bool = False  # whether sources in C are among the files
+    header: str = ""  # at the top of each file
+    defaults: Mapping[str, str | bool] = field(default_factory=dict)  # policies of the project
     schemas: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Entry] = field(default_factory=dict)
 
@@ -82,6 +84,10 @@ def text(manifest: Manifest) -> str:
     }
     if manifest.compiled:
         head["compiled"] = True
+    if manifest.header:
+        head["header"] = manifest.header
+    if manifest.defaults:
+        head["defaults"] = dict(manifest.defaults)
     files = {path: {"inputs": e.inputs, "output": e.output} for path, e in manifest.files.items()}
     lines = [f"  {_json(key)}: {_json(value)}" for key, value in head.items()]
     lines.append(_section("schemas", manifest.schemas))
@@ -108,6 +114,8 @@ def _parse(content: Any) -> Manifest:
             line_length=int(content["line_length"]),
             tests=None if content["tests"] is None else _string(content["tests"]),
             compiled=content.get("compiled") is True,
+            header=_string(content.get("header", "")),
+            defaults=dict(content.get("defaults", {})),
             schemas={_string(k): _string(v) for k, v in content["schemas"].items()},
             files={
                 _string(path): Entry(_string(entry["inputs"]), _string(entry["output"]))

@@ -92,6 +92,8 @@ def _identity(options: Options) -> Manifest:
         line_length=options.line_length,
         tests=options.tests_location,
         compiled=options.compiled,
+        header=options.header,
+        defaults=options.defaults,
         schemas=schema_digests(options.schemas),
     )
 

@@ -6,10 +6,12 @@ import ast
 from functools import reduce
 from typing import Final
 
-from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.diagnostics import quote
+from ecsgen.kernels import hints
 from ecsgen.kernels.draws import drawn
 from ecsgen.kernels.literals import Literal, settled
-from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, FUNCTIONS, UNARY
+from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, EXISTS, FUNCTIONS, UNARY
+from ecsgen.kernels.references import Reach, References
 from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError
@@ -30,8 +32,10 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
 class Typist:
     """Types the expressions of one kernel."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, reach: Reach) -> None:
         self._scope = scope
+        self._reach = reach
+        self._references = References(reach, scope, self.value)
 
     def value(self, node: ast.expr) -> Expression:
         """The typed tree of an expression; raises KernelError."""
@@ -62,9 +66,7 @@ class Typist:
             case ast.BinOp():
                 return self._binary(node)
             case ast.BoolOp():
-                name = "and" if isinstance(node.op, ast.And) else "or"
-                values = [self.infer(value) for value in node.values]
-                return reduce(lambda left, right: applied(name, [left, right], node), values)
+                return self._logic(node)
             case ast.Compare():
                 return self._compare(node)
             case ast.IfExp():
@@ -73,6 +75,16 @@ class Typist:
             case ast.Call():
                 return self._call(node)
         raise _unsupported(node, node)
+
+    def _logic(self, node: ast.BoolOp) -> Operand:
+        name = "and" if isinstance(node.op, ast.And) else "or"
+        try:
+            values = [self.infer(value) for value in node.values]
+            return reduce(lambda left, right: applied(name, [left, right], node), values)
+        except KernelError as error:
+            if error.code == "E803" and (hint := hints.of_logic(node)):
+                error.hint = hint
+            raise
 
     def _unary(self, node: ast.UnaryOp) -> Operand:
         name = UNARY.get(type(node.op))
@@ -95,7 +107,8 @@ class Typist:
     def _compare(self, node: ast.Compare) -> Operand:
         for middle in node.comparators[:-1]:
             if not isinstance(middle, _LEAVES):  # it would be computed twice
-                raise KernelError("E801", "this stands in two comparisons", middle, "write 'and'")
+                hint = hints.of_bits(middle) or "write 'and'"
+                raise KernelError("E801", "this stands in two comparisons", middle, hint)
         values = [self.infer(value) for value in (node.left, *node.comparators)]
         found: list[Operand] = []
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
@@ -107,16 +120,19 @@ class Typist:
 
     def _call(self, node: ast.Call) -> Operand:
         if not isinstance(node.func, ast.Name) or node.keywords:
-            raise _unsupported(node, node)
+            raise _unsupported(node, node, hints.of_call(node))
         name = node.func.id
-        operands = [self.infer(argument) for argument in node.args]
+        if name == EXISTS:
+            return self._references.exists(node)
+        is_known = name in FUNCTIONS or name in DRAWS or name in SCALARS
+        operands = [self.infer(argument) for argument in node.args] if is_known else []
         if name in DRAWS:
             return drawn(name, operands, node, self._scope.no_draws)
         if name in SCALARS:
             _check_count(name, operands, 1, 1, node)
             return _converted(operands[0], name, node)
         if name not in FUNCTIONS:
-            hint = did_you_mean(name, (*FUNCTIONS, *DRAWS, *SCALARS))
+            hint = hints.of_call(node)
             raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
         arity = FUNCTIONS[name].arity
         if name not in ("min", "max"):
@@ -129,14 +145,28 @@ class Typist:
         return reduce(lambda left, right: applied(name, [left, right], node), operands)
 
     def _attribute(self, node: ast.Attribute) -> Expression:
-        found = self._scope.member(node)
+        found = self._scope.member(node) or self._references.field(node)
         if found is not None:
             return found
-        base = self.value(node.value)
+        base = self._holder(node)
+        referred = self._references.of_value(base, node)
+        if referred is not None:
+            return referred
         if node.attr not in AXES or len(base.type.shape) != 1:
             hint = "write [i, j]" if len(base.type.shape) > 1 else ""
             raise KernelError("E802", f"{base.type} has no element {quote(node.attr)}", node, hint)
         return element(base, (AXES.index(node.attr),), node)
+
+    def _holder(self, node: ast.Attribute) -> Expression:
+        """The typed tree of what an attribute is of."""
+        try:
+            return self.value(node.value)
+        except KernelError as error:
+            if isinstance(node.value, ast.Name) and not error.hint:
+                error.hint = hints.of_holder(
+                    node, self._scope.names(), self._reach.home, self._reach.names
+                )
+            raise
 
     def _subscript(self, node: ast.Subscript) -> Expression:
         return element(self.value(node.value), indices(node), node)
@@ -187,7 +217,7 @@ def _constant(node: ast.Constant) -> Operand:
 
 def _converted(operand: Operand, scalar: str, node: ast.AST) -> Expression:
     if not isinstance(operand, Literal):
-        if operand.type.kind and not operand.type.kind[0].isupper():
+        if operand.type.is_handle:
             raise KernelError("E803", f"{operand.type} is a handle, not a number", node)
         return cast(operand, scalar)
     whole = isinstance(operand.value, int) or scalar in FLOATS
@@ -206,8 +236,8 @@ def _check_count(
         raise KernelError("E808", message, node)
 
 
-def _unsupported(node: ast.expr, what: ast.AST) -> KernelError:
-    hint = _HINTS.get(type(what), "")
+def _unsupported(node: ast.expr, what: ast.AST, hint: str = "") -> KernelError:
+    hint = hint or _HINTS.get(type(what), "")
     if isinstance(what, ast.Constant) and isinstance(what.value, str | bytes):
         hint = "kernels compute with numbers, not with text"
     return KernelError("E801", "this is not part of the language of kernels", node, hint)

@@ -14,6 +14,11 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Number, Type, fits
 
 _LONGEST: Final = 400  # bits of a literal that is computed
+_OF_FLOATS: Final = (
+    *("sqrt", "hypot", "exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan2"),
+    *("sinh", "cosh", "tanh"),
+)
+"""Functions that Python's own module has under the same names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +106,8 @@ _PYTHON: Final[dict[str, Callable[..., object]]] = {
     "clip": _clip,
     "floor": math.floor,
     "ceil": math.ceil,
+    "trunc": math.trunc,
     "round": round,
-    **{name: getattr(math, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "atan2")},
-    "asin": math.asin,
-    "acos": math.acos,
+    "sign": lambda a: (a > 0) - (a < 0) if isinstance(a, int) else float((a > 0) - (a < 0)),
+    **{name: getattr(math, name) for name in _OF_FLOATS},
 }

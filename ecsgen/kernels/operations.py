@@ -6,6 +6,7 @@ A rule says of which types the operands are once they are prepared, and what com
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -75,16 +76,24 @@ OPERATORS: Final = _table(
 FUNCTIONS: Final = _table(
     Operator("abs", 1, Rule.NUMBERS, "the absolute value; the smallest integer stays as it is"),
     Operator("sqrt", 1, Rule.FLOATS, "the square root; NaN below zero"),
+    Operator("hypot", 2, Rule.FLOATS, "the length of the vector (x, y)", exact=False),
     Operator("exp", 1, Rule.FLOATS, "e to the power of x", exact=False),
     Operator("log", 1, Rule.FLOATS, "the natural logarithm; -inf for zero", exact=False),
+    Operator("log2", 1, Rule.FLOATS, "the logarithm to base 2", exact=False),
+    Operator("log10", 1, Rule.FLOATS, "the logarithm to base 10", exact=False),
     Operator("sin", 1, Rule.FLOATS, "the sine of x radians", exact=False),
     Operator("cos", 1, Rule.FLOATS, "the cosine of x radians", exact=False),
     Operator("tan", 1, Rule.FLOATS, "the tangent of x radians", exact=False),
     Operator("asin", 1, Rule.FLOATS, "the arc sine in radians", exact=False),
     Operator("acos", 1, Rule.FLOATS, "the arc cosine in radians", exact=False),
     Operator("atan2", 2, Rule.FLOATS, "the angle of (x, y) as atan2(y, x)", exact=False),
+    Operator("sinh", 1, Rule.FLOATS, "the hyperbolic sine", exact=False),
+    Operator("cosh", 1, Rule.FLOATS, "the hyperbolic cosine", exact=False),
+    Operator("tanh", 1, Rule.FLOATS, "the hyperbolic tangent", exact=False),
+    Operator("sign", 1, Rule.NUMBERS, "-1, 0 or 1; NaN of NaN, 0 of either zero"),
     Operator("floor", 1, Rule.WHOLE, "the next whole number below"),
     Operator("ceil", 1, Rule.WHOLE, "the next whole number above"),
+    Operator("trunc", 1, Rule.WHOLE, "the next whole number towards zero"),
     Operator("round", 1, Rule.WHOLE, "the nearest whole number, halves to even ones"),
     Operator("min", 2, Rule.NUMBERS, "the smallest of two or more; NaN if one is"),
     Operator("max", 2, Rule.NUMBERS, "the largest of two or more; NaN if one is"),
@@ -111,6 +120,14 @@ DRAWS: Final = _table(
     Operator("randrange", 1, Rule.DRAW, "a whole number from 0 to n - 1, for each element"),
 )
 """Random numbers: written as calls, but no functions of what they are given."""
+
+CONSTANTS: Final = {"pi": math.pi, "tau": math.tau}
+"""Numbers by name: literals, which take the type of what they meet."""
+
+TRUTHS: Final = {"true": True, "false": False}
+"""Bools as YAML writes them; Python's own are part of its syntax."""
+EXISTS: Final = "exists"
+"""The function that tells whether a handle leads to something."""
 
 BINARY: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+",

@@ -174,9 +174,9 @@ def _of_kind(operand: Operand, kind: str, node: ast.AST) -> Expression | None:
     """A value of a kind; a handle may also be the literal 0, which is null."""
     if not isinstance(operand, Literal):
         return operand
-    is_handle = kind == "entity" or kind.startswith("id<")
-    null = is_handle and type(operand.value) is int and operand.value == 0 and not operand.choice
-    return Constant(Type("u64", (), kind), 0) if null else None
+    type_ = Type("u64", (), kind)
+    is_zero = type(operand.value) is int and operand.value == 0 and not operand.choice
+    return Constant(type_, 0) if is_zero and type_.is_handle else None
 
 
 def _rule_logic(name: str, operands: list[Operand], node: ast.AST) -> Expression:

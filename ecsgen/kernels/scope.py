@@ -9,10 +9,22 @@ from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
+from ecsgen.kernels.literals import Literal
+from ecsgen.kernels.operations import CONSTANTS, TRUTHS
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model import Base, Component, Enum, Field, FieldType
-from ecsgen.model.programs import OWN, PARENT, Argument, Constant, Expression, FieldValue, Local
-from ecsgen.model.types import Type
+from ecsgen.model.programs import (
+    ENTITY,
+    HANDLE,
+    OWN,
+    PARENT,
+    Argument,
+    Constant,
+    Expression,
+    FieldValue,
+    Local,
+)
+from ecsgen.model.types import BOOL, Type
 
 NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 LINKS: Final = frozenset(
@@ -35,12 +47,16 @@ class Scope:
     has_parent: bool = False
     is_reduction: bool = False
     no_draws: NoDraws | None = None
+    bearer: str | None = None  # the component whose owner is the row's `entity`; None without one
+    sender: FieldValue | None = None  # a column that every row has
+    takes_turns: bool = False  # whether each row sees what those before it have left
+    may_be_dead: bool = False  # whether a row's entity may be dead
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
     wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well
     may_lack: frozenset[str] = frozenset()  # owners of fields whose names could not be read
 
-    def name(self, node: ast.Name) -> Expression:
+    def name(self, node: ast.Name) -> Expression | Literal:
         """What a bare name stands for."""
         name = node.id
         if name in self.wrong:
@@ -50,7 +66,14 @@ class Scope:
         if name in self.arguments:
             return self.arguments[name]
         if name in self.fields:
-            return self._value(self.fields[name], OWN, node)
+            return self.value_of(self.fields[name], OWN, node)
+        if name == ENTITY and self.bearer is not None:
+            return FieldValue(HANDLE, ENTITY, self.bearer)
+        if name not in self.later and OWN not in self.may_lack:
+            if name in CONSTANTS:
+                return Literal(CONSTANTS[name], node)
+            if name in TRUTHS:
+                return Constant(BOOL, TRUTHS[name])
         raise self.unknown(node)
 
     def unknown(self, node: ast.Name) -> KernelError:
@@ -117,9 +140,10 @@ class Scope:
                 raise follows(node)
             hint = did_you_mean(node.attr, fields)
             raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
-        return self._value(fields[node.attr], owner, node)
+        return self.value_of(fields[node.attr], owner, node)
 
-    def _value(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+    def value_of(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+        """The value of a field of some rows; KernelError where kernels cannot read it."""
         type_ = value_type(field.type)
         if type_ is None:
             message = f"a kernel cannot use {quote(field.name)}: it is of type {field.type.text}"
@@ -141,7 +165,8 @@ class Scope:
         components = (
             f"{name}.{field.name}" for name, c in self.components.items() for field in c.fields
         )
-        return (*self.locals_, *self.arguments, *self.fields, *components, *self.components)
+        known = (*self.locals_, *self.arguments, *self.fields, *components, *self.components)
+        return (*known, *CONSTANTS)
 
 
 def follows(node: ast.AST) -> KernelError:

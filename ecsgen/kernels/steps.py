@@ -7,12 +7,26 @@ from collections.abc import Iterator
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.expressions import Typist, element_type, indices
-from ecsgen.kernels.literals import Literal, settled
+from ecsgen.kernels.fitting import fitted
+from ecsgen.kernels.literals import Literal
+from ecsgen.kernels.messages import is_message, sent
 from ecsgen.kernels.operations import BINARY
-from ecsgen.kernels.rules import Operand, applied, cast, typed
+from ecsgen.kernels.references import Reach
+from ecsgen.kernels.rules import Operand, applied, typed
 from ecsgen.kernels.scope import LINKS, Scope, follows
 from ecsgen.kernels.syntax import Assignment, KernelError
-from ecsgen.model.programs import PARENT, Constant, Element, Expression, FieldValue, Local, Step
+from ecsgen.model import Field
+from ecsgen.model.programs import (
+    ENTITY,
+    PARENT,
+    Constant,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Referred,
+    Step,
+)
 from ecsgen.model.types import Type
 
 
@@ -29,13 +43,15 @@ def local_names(steps: list[Assignment], scope: Scope) -> frozenset[str]:
 
 
 def names_read(step: Assignment) -> Iterator[str]:
-    """The bare names on the right side of a step."""
-    return (node.id for node in ast.walk(step.value) if isinstance(node, ast.Name))
+    """The bare names on the right side of a step, and those by which the left one begins."""
+    target = target_of(step)
+    sides = [step.value, *([] if isinstance(target, ast.Name) else [target])]
+    return (node.id for side in sides for node in ast.walk(side) if isinstance(node, ast.Name))
 
 
-def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
+def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
-    typist = Typist(scope)
+    typist = Typist(scope, reach)
     node = target_of(step)
     if isinstance(node, ast.Name) and node.id in scope.wrong:
         typist.value(step.value)  # may be wrong in its own right
@@ -43,15 +59,30 @@ def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
     if isinstance(node, ast.Name) and _is_local(node.id, scope):
         return _set_local(step, node, text, scope, typist)
     target, index, type_ = _field_target(node, scope, typist)
+    place = _read(target, index, type_)
+    if isinstance(target, Referred):
+        _refuse_unique(reach.field_of(target), target, node)
+        if scope.takes_turns and not is_message(step, place, typist):
+            value = fitted(_right_side(step, place, typist), type_, step.value)
+            return Step(target, value, index, text, "=")
+        how, value = sent(step, place, typist)
+        return Step(target, value, index, text, how)
     if target.owner == PARENT:
         message = "a kernel cannot assign to the parent's row: only to its own"
         raise KernelError("E805", message, node)
-    if scope.field_of(target).unique:
+    if target.name == ENTITY:
+        message = "a kernel cannot assign to 'entity': the manager keeps it"
+        raise KernelError("E805", message, node)
+    _refuse_unique(scope.field_of(target), target, node)
+    operand = _right_side(step, place, typist)
+    return Step(target, fitted(operand, type_, step.value), index, text)
+
+
+def _refuse_unique(field: Field, target: FieldValue | Referred, node: ast.expr) -> None:
+    if field.unique:
         message = f"a kernel cannot assign to {quote(target.text)}: it is unique"
         hint = "kernels may read it; write it by `data` or its setter, which keep its index right"
         raise KernelError("E805", message, node, hint)
-    value = _right_side(step, _read(target, index, type_), typist)
-    return Step(target, fitted(value, type_, step.value), index, text)
 
 
 def _is_local(name: str, scope: Scope) -> bool:
@@ -84,7 +115,7 @@ def _set_local(step: Assignment, node: ast.Name, text: str, scope: Scope, typist
 
 def _field_target(
     node: ast.expr, scope: Scope, typist: Typist
-) -> tuple[FieldValue, tuple[int, ...], Type]:
+) -> tuple[FieldValue | Referred, tuple[int, ...], Type]:
     index: tuple[int, ...] = ()
     if isinstance(node, ast.Subscript):
         index = indices(node)
@@ -96,7 +127,7 @@ def _field_target(
     if isinstance(found, Element):
         index = (*found.index, *index)
         found = found.base
-    if not isinstance(found, FieldValue):
+    if not isinstance(found, FieldValue | Referred):
         raise KernelError("E805", f"a kernel cannot assign to {_what(found)}", node)
     return found, index, element_type(found.type, index, node) if index else found.type
 
@@ -122,47 +153,14 @@ def _what(found: Expression) -> str:
     return "an argument: it is the same for every row"
 
 
-def _read(target: FieldValue, index: tuple[int, ...], type_: Type) -> Expression:
+def _read(target: FieldValue | Referred, index: tuple[int, ...], type_: Type) -> Expression:
     return Element(type_, target, index) if index else target
 
 
-def fitted(value: Operand, wanted: Type, node: ast.expr) -> Expression:
-    """A value as what a target of a type takes: floats are rounded, integers wrap."""
-    if isinstance(value, Literal):
-        if not wanted.is_number:
-            return _literal_of_kind(value, wanted, node)
-        if wanted.is_integer and isinstance(value.value, float):
-            raise _mismatch("a float", wanted, node)
-        return settled(value, Type(wanted.scalar))
-    given = value.type
-    if given.shape and given.shape != wanted.shape:
-        raise KernelError("E804", f"the target is {wanted}, the value {given}", node)
-    if given.kind or wanted.kind or given.is_bool or wanted.is_bool:
-        if (given.kind, given.scalar) != (wanted.kind, wanted.scalar):
-            raise _mismatch(str(given), wanted, node)
-        return value
-    if given.is_float and wanted.is_integer:
-        raise _mismatch(str(given), wanted, node)
-    return cast(value, wanted.scalar)
-
-
-def _literal_of_kind(value: Literal, wanted: Type, node: ast.expr) -> Expression:
-    is_null = type(value.value) is int and value.value == 0 and value.choice is None
-    if is_null and wanted.kind and not wanted.kind[0].isupper():
-        return Constant(Type(wanted.scalar, (), wanted.kind), 0)
-    raise _mismatch("a number", wanted, node)
-
-
-def _mismatch(given: str, wanted: Type, node: ast.expr) -> KernelError:
-    if wanted.kind and wanted.kind[0].isupper():
-        hint = f"name a member, as in {wanted.kind}.name"
-    elif wanted.is_bool:
-        hint = "compare it with something, as in `x != 0`"
-    elif wanted.is_integer or wanted.is_float:
-        hint = f"write {wanted.scalar}(…) to convert it"
-    else:
-        hint = ""
-    return KernelError("E803", f"{given} cannot be assigned to {wanted}", node, hint)
+def sendings(steps: tuple[Step, ...]) -> tuple[str, ...]:
+    """The fields of other rows that steps send messages to, in order."""
+    targets = (step.target for step in steps)
+    return tuple(dict.fromkeys(target.text for target in targets if isinstance(target, Referred)))
 
 
 def effects(steps: tuple[Step, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, hint_at_comma, quote
+from ecsgen.kernels import hints
 from ecsgen.kernels.places import shown
 from ecsgen.model import Mark
 
@@ -50,8 +51,8 @@ class Text:
                 return step
             if isinstance(step, ast.Assign) and len(step.targets) == 1:
                 return step
-        shown = quote(self.content)
-        raise KernelError("E112", f"a step is one assignment with =, +=, -=, *= or /=, not {shown}")
+        message = f"a step is one assignment with =, +=, -=, *= or /=, not {quote(self.content)}"
+        raise KernelError("E112", message, None, hints.of_statement(tree))
 
     def expression(self) -> ast.expr:
         """The expression; raises KernelError (E112)."""
@@ -76,7 +77,8 @@ class Text:
                 hint = "give a part of it a local name in a step before"
                 raise KernelError("E112", f"{quote(self.content)} is {_DEEP}", None, hint)
             return tree
-        raise KernelError("E112", f"{quote(self.content)} is not valid syntax", place)
+        hint = hints.of_syntax(self.content, mode == "exec")
+        raise KernelError("E112", f"{quote(self.content)} is not valid syntax", place, hint)
 
     @property
     def _line(self) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
-from pathlib import Path
 from typing import Literal
 
 from ecsgen.model.history import History
@@ -85,6 +84,7 @@ class Kernel:
     rows: str = ""
     over: str = ""
     key: str = ""
+    turns: str = ""  # "rows" or "random": the order in which rows act, one after the other
     parallel: bool = False
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
@@ -100,6 +100,14 @@ class Reduction:
     doc: str = ""
     program: Folding = NO_FOLDING
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Which field has the places of rows, and the size of each axis, 0 where it is open."""
+
+    field: str
+    wrap: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +130,18 @@ class Component:
     reserve: int = 0  # rows of `growth: {reserve: N}`, rounded up to 64s; 0 means doubling
     ring: int = 0  # how many instances there may be; 0 means any number
     capacity: int = 0
+    space: Space | None = None
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     queried: bool = False  # a query of the world tells where its instances are
-    joined: tuple[str, ...] = ()  # the fields that kernels of the world use
+    joined: tuple[str, ...] = ()  # the columns that kernels of the world use
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
     ghosts: tuple[str, ...] | None = None  # the fields that other shards may have copies of
     sharded: bool = False  # the world may be one of several that entities go between
     chunk: int = 0  # bytes of the archetype chunks that its rows live in; 0 with a manager
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
+    by_default: tuple[str, ...] = ()  # policies that the project's options chose
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
 
 
@@ -200,7 +210,6 @@ class Project:
     world: World
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schemas
     history: History = field(default_factory=History)
-    root: Path = field(default=Path("."), repr=False, compare=False)  # the schema folder
 
     def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
         """The same project, its kernels to be made for a backend."""

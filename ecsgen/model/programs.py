@@ -19,6 +19,10 @@ OWN, PARENT = "", "parent"
 """Whose field is meant, if it is not that of a component that a world kernel names."""
 
 
+HANDLE: Final = Type("u64", (), "entity")
+"""The type of entities."""
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     """A literal, as written: rounding it to the type is up to whoever prints it."""
@@ -100,17 +104,55 @@ class Draw:
     operands: tuple[Expression, ...] = ()  # of a range: an i64 from 0 to 2^32 - 1
 
 
-Expression = Constant | Argument | FieldValue | Local | Element | Cast | Operation | Draw
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """A field of another row, as it was before the kernel: of the row that an entity has in a
+    component, of `many` its first, or of that with an id."""
+
+    type: Type
+    component: str
+    name: str
+    handle: Expression
+    default: tuple[bool | Number, ...]
+    """What is read where the handle leads nowhere: elements in C order."""
+
+    @property
+    def text(self) -> str:
+        """The field with its component."""
+        return f"{self.component}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Whether a handle leads to a row of a component; without one, whether an entity is alive."""
+
+    type: Type
+    component: str
+    handle: Expression
+
+
+Expression = (
+    Constant | Argument | FieldValue | Local | Element | Cast | Operation | Draw | Referred | Exists
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One assignment; `value` has the target's scalar type, and its shape or none."""
+    """One assignment, or a message to another row; `value` has the target's scalar type, and its
+    shape or none."""
 
-    target: FieldValue | Local
+    target: FieldValue | Local | Referred
     value: Expression
     index: tuple[int, ...] = ()  # of the element of a field
     text: str = ""  # as the schema has it
+    how: str = ""  # of a message: the operation that is done with what is there
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What it computes: where a message goes, and the value."""
+        if isinstance(self.target, Referred):
+            return self.target.handle, self.value
+        return (self.value,)
 
     @property
     def type(self) -> Type:
@@ -131,8 +173,41 @@ class Program:
     above_roots: tuple[tuple[str, tuple[bool | Number, ...]], ...] = ()
     """What roots read as fields of their parent: the elements of each, in C order."""
 
+    refers: tuple[str, ...] = ()
+    """The fields of other rows that it reads, with their components."""
+    sends: tuple[str, ...] = ()
+    """The fields of other rows that it sends messages to, with their components."""
+    bearer: FieldValue | None = None
+    """A column that every row has, if it sends messages: of the owners, or of ids."""
+    may_be_dead: bool = False
+    """Whether rows may belong to dead entities, from whom no one hears."""
     who: FieldValue | None = None
     """What tells its rows apart, if it draws random numbers: a field, or a column of managers."""
+    takes_turns: bool = False
+    """Whether each row acts on what those before it have left."""
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All that it computes for a row: the condition, then what each step does."""
+        parts = tuple(part for step in self.steps for part in step.expressions)
+        return parts if self.where is None else (self.where, *parts)
+
+    @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers, beside those that tell whose turn it is."""
+        return any(isinstance(node, Draw) for one in self.expressions for node in walk(one))
+
+    @property
+    def leads(self) -> frozenset[str]:
+        """The components to whose rows it refers or sends, or asks whether they are there."""
+        targets = (step.target for step in self.steps if isinstance(step.target, Referred))
+        found = (*references_in(*self.expressions), *targets)
+        return frozenset(one.component for one in found)
+
+    @property
+    def sees_others(self) -> bool:
+        """Whether it has to do with rows that others run for."""
+        return bool(self.sends or references_in(*self.expressions))
 
     @property
     def climbs(self) -> bool:
@@ -157,6 +232,8 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
             return (expression.operand,)
         case Element():
             return (expression.base,)
+        case Referred() | Exists():
+            return (expression.handle,)
     return ()
 
 
@@ -169,6 +246,8 @@ def changed(node: Expression, change: Callable[[Expression], Expression]) -> Exp
             node = replace(node, operand=changed(node.operand, change))
         case Element():
             node = replace(node, base=changed(node.base, change))
+        case Referred() | Exists():
+            node = replace(node, handle=changed(node.handle, change))
     return change(node)
 
 
@@ -185,6 +264,16 @@ def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
     for expression in expressions:
         for node in walk(expression) if expression is not None else ():
             if isinstance(node, FieldValue):
+                found[node] = None
+    return tuple(found)
+
+
+def references_in(*expressions: Expression | None) -> tuple[Referred | Exists, ...]:
+    """What expressions ask of other rows, each once, in order."""
+    found: dict[Referred | Exists, None] = {}
+    for expression in expressions:
+        for node in walk(expression) if expression is not None else ():
+            if isinstance(node, Referred | Exists):
                 found[node] = None
     return tuple(found)
 

@@ -38,6 +38,16 @@ class Type:
         return not self.is_bool and not self.kind
 
     @property
+    def is_handle(self) -> bool:
+        """Whether it is an entity or an id."""
+        return self.kind == "entity" or self.kind.startswith("id<")
+
+    @property
+    def enum(self) -> str:
+        """The name of the enum that it is a member of; else the empty string."""
+        return "" if self.is_handle else self.kind
+
+    @property
     def bits(self) -> int:
         return SCALARS[self.scalar].bits
 

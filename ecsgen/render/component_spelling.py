@@ -71,8 +71,10 @@ class ComponentSpelling:
     def summary(self) -> str:
         """The policies of the component in a few words."""
         c = self.component
-        parts = [f"lookup {c.lookup}", f"instances {c.instances}", f"destroy {c.destroy}"]
-        return ", ".join([*parts, *(["release"] if c.release else [])])
+        parts = [f"{key} {getattr(c, key)}" for key in ("lookup", "instances", "destroy")]
+        parts += ["release"] if c.release else []
+        by_default = f" (by default of the project: {', '.join(c.by_default)})"
+        return ", ".join(parts) + (by_default if c.by_default else "")
 
     @property
     def unique_fields(self) -> list[Spelling]:
@@ -98,7 +100,7 @@ class ComponentSpelling:
         component = self.component
         types = (field.type for field in component.fields)
         used = {kind.target for kind in types if kind.base is Base.ENUM}
-        used |= {a.type.kind for kernel in component.kernels for a in kernel.program.arguments}
+        used |= {a.type.enum for kernel in component.kernels for a in kernel.program.arguments}
         return sorted(used - {""})
 
     @property

@@ -33,7 +33,7 @@ from ecsgen.render.runtime import (
     sources,
 )
 from ecsgen.render.saved import schema_module
-from ecsgen.render.sharded import BITS, layout_with
+from ecsgen.render.sharded import BITS, layout_with, refuse_compiled_references
 from ecsgen.render.world.module import Parts, world_module
 
 EXPORTED = (
@@ -67,6 +67,9 @@ DRAWING = ("Draws",)
 SHARDED = ("ParcelError", "ShardError")
 """What they see besides in a world with shards."""
 
+SPACED = ("Neighbours",)
+"""The same where components have a space."""
+
 LATE = ("Snapshot", "SnapshotTable")
 LATE_MODULE = f"{LATER}tables.py"
 """The same of what is imported when it is first asked for: most programs never do."""
@@ -78,6 +81,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What these import of the runtime comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
+    refuse_compiled_references(project)
     tests_of = tests.outputs(project, options) if options.tests is not None else ()
     in_c = _in_c() if options.compiled else ()
     return [*_package(project), *_managers(project), *tests_of, *in_c]
@@ -96,7 +100,13 @@ def _package(project: Project) -> Iterator[Output]:
     of_world = ("World", project.world.name, *parts.exports)
     seeded = any(name == "seeded" for name, _ in parts.features)
     sharded = project.world.shards is not None
-    of_runtime = (*EXPORTED, *(DRAWING if seeded or sharded else ()), *(SHARDED if sharded else ()))
+    spaced = any(component.space for component in project.components)
+    of_runtime = (
+        *EXPORTED,
+        *(DRAWING if seeded or sharded else ()),
+        *(SHARDED if sharded else ()),
+        *(SPACED if spaced else ()),
+    )
     subjects = (names, enums, project.world.name, of_world, of_runtime)
     yield _output("__init__.py", package_module, *subjects)
     yield _output("py.typed", _empty)

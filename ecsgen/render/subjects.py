@@ -15,6 +15,7 @@ from ecsgen.render.numba.kernel import CompiledKernels
 from ecsgen.render.numba.reduction import CompiledReductions
 from ecsgen.render.numpy.component import Kernels
 from ecsgen.render.numpy.reduction import Reductions
+from ecsgen.render.spacing import Spacing
 
 _BY_POLICY: Final[dict[str, Callable[[Component], object]]] = {
     "kernels_numpy": Kernels,
@@ -23,6 +24,7 @@ _BY_POLICY: Final[dict[str, Callable[[Component], object]]] = {
     "reductions_numba": CompiledReductions,
     "flat_columns": FlatColumns,
     "seeded": Drawing,
+    "spaced": Spacing,
 }
 
 

@@ -22,6 +22,7 @@ from ecsgen.schema.language import (
 from ecsgen.schema.names import DERIVED_CLASSES, OWN_ACCESSORS, check_member, module_name
 from ecsgen.schema.policies import check_policies, whole_lines
 from ecsgen.schema.programs import Refused, with_programs
+from ecsgen.schema.spaces import build_space
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
@@ -60,9 +61,11 @@ def build_component(
         reserve=whole_lines(growth.reserve) if isinstance(growth, GrowthSpec) else 0,
         ring=spec.ring or 0,
         capacity=spec.capacity,
+        space=build_space(draft, fields, diagnostics),
         kernels=kernels,
         reductions=reductions,
         source=draft.source,
+        by_default=draft.by_default,
         marks=draft.marks("component"),
     )
     return with_programs(component, refused(draft, component), known, diagnostics)

@@ -23,6 +23,7 @@ class Draft(Generic[Spec]):
     spec: Spec
     node: Node
     source: str  # the file, relative to the schema folder
+    by_default: tuple[str, ...] = ()  # keys that have the project's default
 
     def key(self, *path: str | int) -> Mark:
         """The mark of a key."""

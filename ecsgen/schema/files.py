@@ -2,53 +2,44 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Mark
-
-SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaFile:
-    """One file: where it is, its name in diagnostics, its name relative to the schema folder."""
+    """One file: where it is, its name in diagnostics, its name in what is generated."""
 
     path: Path
     shown: str
     source: str
 
 
-def find(root: Path, diagnostics: Diagnostics) -> list[SchemaFile]:
-    """The schema files below `root`, sorted by path; reports E201 when there are none."""
-    shown = _shown(root)
+def find(root: SchemaRoot, diagnostics: Diagnostics) -> list[SchemaFile]:
+    """The schema files of a root, sorted by path; reports E201 when there are none."""
+    shown = root.label if root.is_package else _shown(root.path)
     whole = Mark(shown, 0, 0, 0)
-    if not root.is_dir():
-        problem = "is not a folder" if root.exists() else "there is no such folder"
-        diagnostics.add("E201", problem, whole)
+    if not root.path.is_dir():
+        is_there = root.path.exists()
+        problem = "is not a folder" if is_there else "there is no such folder"
+        diagnostics.add("E201", problem, whole, hint="" if is_there else "`ecsgen init` makes one")
         return []
-    prefix = "" if shown == "." else f"{shown.rstrip('/')}/"
-    sources = sorted(_walk(root, diagnostics, whole))
-    if not sources and not diagnostics:
-        diagnostics.add("E201", "there are no schema files (*.yaml, *.yml) in the folder", whole)
-    return [
-        SchemaFile(root / source, prefix + _readable(source), _readable(source))
-        for source in sources
-    ]
 
-
-def _walk(root: Path, diagnostics: Diagnostics, whole: Mark) -> Iterator[str]:
     def failed(error: OSError) -> None:
         diagnostics.add("E201", f"cannot be read: {error.strerror or error}", whole)
 
-    for folder, _, names in os.walk(root, onerror=failed):
-        below = os.path.relpath(folder, root).replace(os.sep, "/")
-        for name in names:
-            if name.endswith(SUFFIXES):
-                yield name if below == "." else f"{below}/{name}"
+    found = sorted(root.files(failed))
+    if not found and not diagnostics:
+        diagnostics.add("E201", "there are no schema files (*.yaml, *.yml) in the folder", whole)
+    prefix = "" if shown == "." else f"{shown.rstrip('/')}/"
+    return [
+        SchemaFile(path, prefix + _readable(below), _readable(root.source(below)))
+        for below, path in found
+    ]
 
 
 def _shown(root: Path) -> str:

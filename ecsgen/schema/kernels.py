@@ -19,7 +19,7 @@ from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 _HOWS = ("sum", "min", "max", "mean", "count")
-_NUMBERS = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM)
+_VALUES = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 
 
 def build_kernel(
@@ -45,6 +45,7 @@ def build_kernel(
         rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.partition != "off" else "",
         over=spec.over if isinstance(spec, WorldKernelSpec) else "",
         key=spec.key,
+        turns=spec.turns or "",
         parallel=spec.parallel,
         marks=_marks(draft, name, spec),
     )
@@ -55,7 +56,7 @@ def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
     node = draft.node.at("kernels", name)
     marks: dict[str, Mark] = {} if node is None else dict(node.keys)
     marks[""] = draft.key("kernels", name)
-    for key in ("where", "over", "key"):
+    for key in ("where", "over", "key", "turns"):
         if key in marks:
             marks[key] = draft.value("kernels", name, key)
     for index in range(len(spec.steps)):
@@ -87,7 +88,7 @@ def _arguments(
             diagnostics.add("E103", message, mark)
         try:
             type_ = parse_type(text, known, f"argument {quote(argument)}")
-            if type_.base not in _NUMBERS:
+            if type_.base not in _VALUES:
                 raise BadTypeError("E304", f"a kernel computes with numbers, not {quote(text)}")
         except BadTypeError as problem:
             diagnostics.add(problem.code, problem.message, place, hint=problem.hint)

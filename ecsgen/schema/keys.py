@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError, Text
 from ecsgen.model import Component, Kernel
-from ecsgen.model.programs import ENTITY, ID_SLOT, PARENT, FieldValue
+from ecsgen.model.programs import ENTITY, HANDLE, ID_SLOT, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
 
-HANDLE: Final = Type("u64", (), "entity")
 
+def told_apart(component: Component, named: str = OWN) -> FieldValue | NoDraws:
+    """The column by which random numbers tell the rows apart: of owners, or of ids.
 
-def told_apart(component: Component) -> FieldValue | NoDraws:
-    """The column by which random numbers tell the rows apart: of owners, or of ids."""
+    `named`: what kernels call the component.
+    """
     if component.owner == "entity" and component.instances == "one":
-        return FieldValue(HANDLE, ENTITY)
+        return FieldValue(HANDLE, ENTITY, named)
     if component.ids:
-        return FieldValue(Type("u32"), ID_SLOT)
+        return FieldValue(Type("u32"), ID_SLOT, named)
     message = f"rows of {quote(component.name)} cannot be told apart"
     return NoDraws(message, "give it ids: true, or the kernel a u64 field as its key")
 

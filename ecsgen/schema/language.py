@@ -7,7 +7,16 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from ecsgen.schema.forms import LONG, SHORT, Strict, Text, form
+from ecsgen.schema.forms import (
+    LONG,
+    SHORT,
+    ArgumentText,
+    ClassName,
+    Strict,
+    Text,
+    TypeText,
+    form,
+)
 
 MAX_CAPACITY: Final = 0xFFFF_FFC0  # the last multiple of 64 rows below NIL
 Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
@@ -17,7 +26,7 @@ _FORMER: Final = "All names that it had before: what was saved under them is its
 class FieldSpec(Strict):
     """A field: one column."""
 
-    type: Text = Field(description="The field type, as in `f32[3]`.")
+    type: TypeText = Field(description="The field type, as in `f32[3]`.")
     default: Any = Field(
         default=None,
         description="The value of new instances. One value fills a whole shape. An enum's member "
@@ -47,15 +56,17 @@ class FieldSpec(Strict):
 class ArgumentSpec(Strict):
     """An argument of a kernel."""
 
-    type: Text = Field(description="A number type, with a shape or without.")
+    type: ArgumentText = Field(
+        description="A type of numbers, `entity` or `id<Component>`, with a shape or without."
+    )
     unit: Text = Field(default="", description="The unit of measurement.")
 
 
 FieldForm: TypeAlias = Annotated[
-    Annotated[FieldSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(form)
+    Annotated[FieldSpec, Tag(LONG)] | Annotated[TypeText, Tag(SHORT)], Discriminator(form)
 ]
 ArgumentForm: TypeAlias = Annotated[
-    Annotated[ArgumentSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(form)
+    Annotated[ArgumentSpec, Tag(LONG)] | Annotated[ArgumentText, Tag(SHORT)], Discriminator(form)
 ]
 
 
@@ -75,6 +86,11 @@ class BaseKernel(Strict):
         description="A `u64` field by which random numbers tell rows apart, instead of entities "
         "or ids; in the world `Component.field`.",
     )
+    turns: Literal["rows", "random"] | None = Field(
+        default=None,
+        description="Let the rows act one after the other, each on what those before it have left: "
+        "in row order, or in random order.",
+    )
     parallel: bool = Field(
         default=False,
         description="Let the numba backend use every core. Off by default: it can "
@@ -93,7 +109,10 @@ class KernelSpec(BaseKernel):
 class WorldKernelSpec(BaseKernel):
     """A method of the world that changes the rows of several components together."""
 
-    over: Text = Field(description="The group or query whose rows it runs over.")
+    over: Text = Field(
+        description="The group, query or component whose rows it runs over; of a component every "
+        "instance, with a `partition` the active ones."
+    )
 
 
 class ReductionSpec(Strict):
@@ -136,6 +155,19 @@ class GrowthSpec(Strict):
     )
 
 
+class SpaceSpec(Strict):
+    """Where rows are, so that others near them are found."""
+
+    field: Text = Field(
+        description="The field with the places: f32 or f64 of shape `[2]` or `[3]`."
+    )
+    wrap: list[float] | None = Field(
+        default=None,
+        description="The size of each axis of a space that goes around; 0: open along that axis. "
+        "Without it all are open.",
+    )
+
+
 PartitionForm: TypeAlias = Annotated[
     Annotated[PartitionSpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
     Discriminator(form),
@@ -153,7 +185,7 @@ GrowthForm: TypeAlias = Annotated[
 class ComponentSpec(Strict):
     """A component: its columns, and the policies that its manager follows."""
 
-    component: Text = Field(
+    component: ClassName = Field(
         description="The name, CamelCase, unique after case folding. `PointMass` makes the module "
         "`point_mass` and the class `PointMassManager`."
     )
@@ -220,6 +252,11 @@ class ComponentSpec(Strict):
         "removal does. More at once than that: `CapacityError`.",
     )
     capacity: Rows = Field(default=0, description="Rows allocated at construction.")
+    space: SpaceSpec | None = Field(
+        default=None,
+        description="The field with the places of rows: `near` finds the rows around points, and "
+        "kernels with `near` see those around each row.",
+    )
     kernels: dict[str, KernelSpec] = Field(
         default={}, description="Name → kernel: a method that changes every row."
     )
@@ -248,7 +285,7 @@ ValuesForm: TypeAlias = Annotated[
 class EnumSpec(Strict):
     """An enum, or a set of flags, that fields can have as their type."""
 
-    enum: Text = Field(description="The name, CamelCase.")
+    enum: ClassName = Field(description="The name, CamelCase.")
     doc: Text = Field(default="", description="What it tells apart; the docstring.")
     renamed_from: list[Text] = Field(default=[], description=_FORMER)
     removed: list[Text] = Field(
@@ -324,7 +361,7 @@ class WorldSpec(Strict):
     """The world: all managers together. At most one in a project; without one there is a `World`
     of all components."""
 
-    world: Text = Field(description="The name of the class; `World` is always an alias.")
+    world: ClassName = Field(description="The name of the class; `World` is always an alias.")
     doc: Text = Field(default="", description="What it is; the docstring.")
     version: Annotated[int, Field(ge=0)] = Field(
         default=0,
@@ -349,7 +386,7 @@ class WorldSpec(Strict):
         "the front of each manager.",
     )
     kernels: dict[str, WorldKernelSpec] = Field(
-        default={}, description="Name → kernel over a group or a query."
+        default={}, description="Name → kernel over a group, a query or a component."
     )
     archetypes: ArchetypesSpec | None = Field(
         default=None, description="Components that live in archetype chunks."
@@ -369,12 +406,34 @@ KINDS: Final[dict[str, type[Strict]]] = {
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of one document, for editors."""
+    """JSON Schema (2020-12) of one document, for editors: chosen by its kind key."""
     from pydantic import TypeAdapter  # not needed for validating
 
     adapter: TypeAdapter[Any] = TypeAdapter(ComponentSpec | EnumSpec | WorldSpec)
+    made = adapter.json_schema(by_alias=True)
+    definitions = _with_names(made["$defs"])
+    chosen: dict[str, Any] = {"required": [next(iter(KINDS))]}
+    for kind, model in reversed(KINDS.items()):
+        then = {"$ref": f"#/$defs/{model.__name__}"}
+        chosen = {"if": {"required": [kind]}, "then": then, "else": chosen}
+    kinds = {kind: definitions[m.__name__]["properties"][kind] for kind, m in KINDS.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "ecsgen schema",
-        **adapter.json_schema(by_alias=True),
+        "type": "object",
+        "properties": {kind: {"description": made["description"]} for kind, made in kinds.items()},
+        **chosen,
+        "$defs": definitions,
     }
+
+
+def _with_names(schema: Any) -> Any:
+    """A schema in which the keys of all mappings of one's own are identifiers."""
+    if isinstance(schema, list):
+        return [_with_names(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _with_names(part) for key, part in schema.items()}
+    if isinstance(schema.get("additionalProperties"), dict):
+        found["propertyNames"] = {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"}
+    return found

@@ -52,7 +52,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "methods of managers": _words(
         "create create_many ensure lookup lookup_many require require_many has has_many destroy "
         "destroy_many remove remove_many entity entities row data capacity nbytes reserve seed "
-        "shrink_to_fit clear sort reorder version locked ghosts nearby LAYOUT LAYOUT_COLD FIELDS"
+        "wrap near nearby ghosts shrink_to_fit clear sort reorder version locked LAYOUT "
+        "LAYOUT_COLD FIELDS"
     ),
     "methods of policies": _words(
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
@@ -72,7 +73,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     ),
     "functions that kernels call": _words(
         "added as_integers averaged draw_normal draw_random draw_range draw_stems ids_of largest "
-        "planes put_where rows_below rows_last smallest"
+        "living_id_rows living_rows living_table other_cells planes put_where rows_below "
+        "rows_last send_at_once smallest take_others turn_order"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation newer older"),
     "decorators in generated code": _words("contextmanager overload property"),
@@ -88,6 +90,12 @@ RESERVED_FIELD_NAMES: Final = (
     frozenset().union(*FIELD_GROUPS.values()) | RESERVED_CLASS_NAMES | KEYWORDS
 )
 RESERVED_PREFIXES: Final = ("set_",)
+_HOLDERS: Final = {
+    "managers have": ("methods of managers", "methods of policies"),
+    "`data` has": ("attributes of `data`",),
+    "rows have": ("methods of named tuples",),
+}
+"""Whose public names they are, for messages."""
 
 # --- what becomes an attribute of the world or a module -------------------------------------
 
@@ -153,7 +161,8 @@ def check_identifier(
     if pattern.fullmatch(name):
         return _check_length(name, what, mark, diagnostics)
     rule = f"must be {rule}, digits and underscores"
-    _report_name(name, what, rule, mark, diagnostics, module_name(name) if lower else "")
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", name)
+    _report_name(name, what, rule, mark, diagnostics, module_name(plain) if lower else plain)
     return False
 
 
@@ -207,13 +216,11 @@ def _reserved(
     mark: Mark,
     diagnostics: Diagnostics,
 ) -> bool:
-    if name in KEYWORDS:
-        message = f"{quote(name)} cannot be the name of {what}: it is a Python keyword"
-        diagnostics.add("E102", message, mark)
-        return True
-    if name in reserved:
-        message = f"{quote(name)} cannot be the name of {what}: generated code uses it"
-        diagnostics.add("E102", message, mark)
+    if name in KEYWORDS or name in reserved:
+        message = f"{quote(name)} cannot be the name of {what}: {_whose(name)}"
+        is_class = reserved is RESERVED_CLASS_NAMES  # those have no underscores
+        hint = "" if is_class else f"did you mean {quote(f'{name}_')}?"
+        diagnostics.add("E102", message, mark, hint=hint)
         return True
     for prefix in prefixes:
         if name.startswith(prefix):
@@ -221,6 +228,16 @@ def _reserved(
             diagnostics.add("E102", message, mark)
             return True
     return False
+
+
+def _whose(name: str) -> str:
+    """Who has a reserved name."""
+    if name in KEYWORDS:
+        return "it is a Python keyword"
+    for holder, groups in _HOLDERS.items():
+        if any(name in FIELD_GROUPS[group] for group in groups):
+            return f"{holder} {quote(name)}"
+    return "generated code uses it"
 
 
 def _check_length(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:

@@ -26,6 +26,16 @@ _CONTRADICTIONS: Final[tuple[tuple[tuple[str, object], tuple[str, object]], ...]
 )
 
 
+def agrees(spec: ComponentSpec) -> bool:
+    """Whether no two policies contradict each other."""
+    return not any(_holds(spec, *left) and _holds(spec, *right) for left, right in _CONTRADICTIONS)
+
+
+def has_cold(spec: ComponentSpec) -> bool:
+    """Whether a field is tagged cold."""
+    return any("cold" in form.tags for form in spec.fields_.values() if isinstance(form, FieldSpec))
+
+
 def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
     """Report E401 and E402."""
     for left, right in _CONTRADICTIONS:
@@ -43,9 +53,8 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
         report_contradiction(draft, "capacity", "ring", diagnostics)
     if not draft.node.complete:
         return
-    cold = any("cold" in form.tags for form in spec.fields_.values() if isinstance(form, FieldSpec))
     fields = draft.node.at("fields")
-    if spec.cold == "indirect" and not cold and (fields is None or fields.complete):
+    if spec.cold == "indirect" and not has_cold(spec) and (fields is None or fields.complete):
         message = "'cold: indirect' without a field that is tagged cold"
         diagnostics.add("E402", message, draft.key("cold"))
     if spec.owner == "none" and not spec.fields_ and (fields is None or fields.complete):

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws, numbered
 from ecsgen.kernels.expressions import Typist
+from ecsgen.kernels.messages import Ways
+from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
-from ecsgen.kernels.steps import effects, local_names, names_read, target_of, typed_step
+from ecsgen.kernels.steps import (
+    effects,
+    local_names,
+    names_read,
+    sendings,
+    target_of,
+    typed_step,
+)
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
-from ecsgen.model import Component, Default, Enum, Kernel, Query, Reduction, World
+from ecsgen.model import Component, Enum, Kernel, Query, Reduction, World
 from ecsgen.model.programs import (
     ENTITY,
+    HANDLE,
+    ID_SLOT,
     OWN,
     PARENT,
     Argument,
@@ -23,11 +35,13 @@ from ecsgen.model.programs import (
     FieldValue,
     Folding,
     Program,
+    Referred,
     Step,
     fields_in,
+    references_in,
 )
-from ecsgen.model.types import Number
-from ecsgen.schema.keys import HANDLE, key_of, told_apart
+from ecsgen.model.types import Number, Type
+from ecsgen.schema.keys import key_of, told_apart
 from ecsgen.schema.names import check_member
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
@@ -44,6 +58,8 @@ class Refused:
     """Whether there may be other fields, whose names could not be read."""
 
 
+_PARENTS: Final = re.compile(r"\bparent\s*\.")
+_BY_A_KERNEL: Final = "let a kernel write what is to be reduced into a field"
 _NO_REDUCTION: Final = NoDraws(
     "reductions draw no random numbers", "let a kernel draw them into a field"
 )
@@ -63,16 +79,22 @@ def with_programs(
             hidden=hidden,
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
+            bearer=OWN if component.owner == "entity" and not is_reduction else None,
+            sender=_sender(component, OWN),
+            may_be_dead=component.owner == "entity",
             no_draws=_NO_REDUCTION if is_reduction else None,
             wrong=refused.names | _unknown_enums(known),
             may_lack=frozenset([OWN] if refused.more else []),
         )
 
+    home = component.name
+    reach = Reach({home: component}, known.components, home)
+    none = replace(reach, refused="reductions refer to no other rows", hint=_BY_A_KERNEL)
     kernels = (
-        _kernel(one, scope(False), told_apart(component), known, diagnostics)
+        _kernel(one, scope(False), reach, told_apart(component), known, diagnostics)
         for one in component.kernels
     )
-    reductions = (_reduction(one, scope(True), diagnostics) for one in component.reductions)
+    reductions = (_reduction(one, scope(True), none, diagnostics) for one in component.reductions)
     return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
 
 
@@ -86,7 +108,7 @@ def with_world_programs(
 ) -> World:
     """The world with compiled kernels; reports as `with_programs`.
 
-    `sources` are the groups and queries that were read without a mistake.
+    `sources` are the groups, queries and components that were read without a mistake.
     """
     wrong = {f"{name}.{field}" for name, found in refused.items() for field in found.names}
     may_lack = frozenset(name for name, found in refused.items() if found.more)
@@ -96,7 +118,7 @@ def with_world_programs(
             kernels.append(kernel)
             continue
         members, absent = _members(world, kernel.over, components)
-        hidden = {f"{name}.{field}" for name, c in members.items() for field in _hidden(c)}
+        hidden = {f"{name}.{field}" for name, c in components.items() for field in _hidden(c)}
         scope = Scope(
             components=members,
             absent=absent,
@@ -104,26 +126,65 @@ def with_world_programs(
             hidden=frozenset(hidden),
             wrong=frozenset(wrong) | _unknown_enums(known),
             may_lack=may_lack,
+            bearer=_bearer(members),
+            sender=_sender(next(iter(members.values())), next(iter(members))) if members else None,
+            may_be_dead=_bearer(members) is not None and not _is_query(world, kernel.over),
         )
-        owner = FieldValue(HANDLE, ENTITY, next(iter(members), ""))
-        kernels.append(_kernel(kernel, scope, owner, known, diagnostics))
+        apart = _told_apart(kernel.over, members)
+        reach = _reach(world, kernel, components, known)
+        kernels.append(_kernel(kernel, scope, reach, apart, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
+
+
+def _bearer(members: Mapping[str, Component]) -> str | None:
+    """The first component of which rows have an owner, who is the same in all."""
+    return next((name for name, one in members.items() if one.owner == "entity"), None)
+
+
+def _sender(component: Component, named: str) -> FieldValue:
+    """A column that every row of a component has: of the owners, or of ids."""
+    if component.owner == "entity":
+        return FieldValue(HANDLE, ENTITY, named)
+    return FieldValue(Type("u32"), ID_SLOT, named)
+
+
+def _is_query(world: World, over: str) -> bool:
+    """Whether a kernel runs over a query, which finds the living alone."""
+    return any(query.name == over for query in world.queries)
+
+
+def _told_apart(over: str, members: Mapping[str, Component]) -> FieldValue | NoDraws:
+    """By what random numbers tell rows apart: entities, or rows of one component."""
+    if over in members:
+        return told_apart(members[over], over)
+    return FieldValue(HANDLE, ENTITY, next(iter(members), ""))
+
+
+def _reach(
+    world: World, kernel: Kernel, components: Mapping[str, Component], known: Known
+) -> Reach:
+    """The rows that a kernel of the world may refer to."""
+    over_chunks = any(query.name == kernel.over and query.chunked for query in world.queries)
+    refused = "kernels over chunks refer to no other rows" if over_chunks else ""
+    return Reach(components, known.components, chunked=world.archetypes, refused=refused)
 
 
 def _members(
     world: World, over: str, components: Mapping[str, Component]
 ) -> tuple[dict[str, Component], dict[str, str]]:
-    """The components whose rows a group or query has, and why not for all others."""
+    """The components whose rows a group, query or component has, and why not for all others."""
     groups = dict(world.groups)
     query = next((query for query in world.queries if query.name == over), None)
-    names = groups.get(over) or (query.all if query is not None else ())
+    names = groups.get(over) or (query.all if query is not None else (over,))
     others = components.keys() - set(names)
-    absent = {name: _why_absent(name, over, query) for name in others}
+    absent = {name: _why_absent(name, over, query, components) for name in others}
     return {name: components[name] for name in names if name in components}, absent
 
 
-def _why_absent(name: str, over: str, query: Query | None) -> str:
-    """Why a kernel over a group or a query does not see a component."""
+def _why_absent(
+    name: str, over: str, query: Query | None, components: Mapping[str, Component]
+) -> str:
+    """Why a kernel over a group, query or component does not see another component."""
     if query is not None:
         if name in query.optional:
             return f"{quote(name)} is optional in {quote(over)}: it may be absent"
@@ -131,6 +192,8 @@ def _why_absent(name: str, over: str, query: Query | None) -> str:
             return f"{quote(name)} is one of 'any' in {quote(over)}: it may be absent"
         if name in query.none:
             return f"{quote(name)} is one of 'none' in {quote(over)}: it is never there"
+    if over in components:
+        return f"the kernel runs over {quote(over)}: it has no row of {quote(name)}"
     return f"{quote(name)} is not in {quote(over)}, over which the kernel runs"
 
 
@@ -153,6 +216,7 @@ def _unknown_enums(known: Known) -> frozenset[str]:
 def _kernel(
     kernel: Kernel,
     scope: Scope,
+    reach: Reach,
     apart: FieldValue | NoDraws,
     known: Known,
     diagnostics: Diagnostics,
@@ -161,21 +225,31 @@ def _kernel(
 
     `apart`: what tells rows apart where it names no key.
     """
+    scope.takes_turns = _takes_turns(kernel, reach, scope, diagnostics)
     who: FieldValue | NoDraws | None = apart
     if kernel.key:
         who = key_of(kernel, scope, diagnostics)
     if isinstance(who, NoDraws):
         scope.no_draws, who = who, None
+        if kernel.turns == "random":
+            refused = scope.no_draws
+            mark = kernel.marks["turns"]
+            diagnostics.add("E812", refused.message, mark, hint=refused.hint)
     scope.arguments = _arguments(kernel, known)
     scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
-    where, number = numbered(_condition(kernel, scope, diagnostics), 0)
-    parsed = _parsed(kernel, diagnostics)
+    if scope.has_parent and any(map(_PARENTS.search, (kernel.where, *kernel.steps))):
+        reach = replace(reach, refused="a kernel that reads 'parent' refers to no other rows")
+    first = 1 if kernel.turns == "random" else 0  # the first one tells whose turn it is
+    where, number = numbered(_condition(kernel, scope, reach, diagnostics), first)
+    parsed, ways = _parsed(kernel, diagnostics), Ways()
     scope.later = local_names([step for _, step in parsed], scope)
     _check_locals(parsed, scope, diagnostics)
     steps: list[Step] = []
     for text, step in parsed:
         try:
-            made = typed_step(step, " ".join(text.content.split()), scope)
+            made = typed_step(step, " ".join(text.content.split()), scope, reach)
+            if not scope.takes_turns:
+                ways.check(made, target_of(step), text.mark.line)
             value, number = numbered(made.value, number)
             steps.append(replace(made, value=value))
         except KernelError as error:
@@ -184,44 +258,50 @@ def _kernel(
             if isinstance(target, ast.Name) and target.id in scope.later:
                 scope.wrong |= {target.id}
     is_judged = len(steps) == len(kernel.steps) and OWN not in scope.may_lack
-    if is_judged and not effects(tuple(steps)):
+    sends = sendings(tuple(steps))
+    if is_judged and not effects(tuple(steps)) and not sends:
         message = f"the kernel {quote(kernel.name)} assigns to no field"
         diagnostics.add("E402", message, kernel.marks[""])
     who = who if number else None
-    reads = _texts(where, *(step.value for step in steps), who if kernel.key else None)
-    arguments = tuple(scope.arguments.values())
-    above = _above_roots(fields_in(where, *(step.value for step in steps)), scope)
-    program = Program(arguments, where, tuple(steps), reads, effects(tuple(steps)), above, who)
+    values = (where, *(part for step in steps for part in step.expressions))
+    referred = (node for node in references_in(*values) if isinstance(node, Referred))
+    program = Program(
+        arguments=tuple(scope.arguments.values()),
+        where=where,
+        steps=tuple(steps),
+        reads=_texts(*values, who if kernel.key else None),
+        writes=effects(tuple(steps)),
+        above_roots=_above_roots(fields_in(*values), scope),
+        refers=tuple(dict.fromkeys(node.text for node in referred)),
+        sends=sends,
+        bearer=scope.sender if sends else None,
+        may_be_dead=scope.may_be_dead,
+        who=who,
+        takes_turns=scope.takes_turns,
+    )
     return replace(kernel, program=program)
+
+
+def _takes_turns(kernel: Kernel, reach: Reach, scope: Scope, diagnostics: Diagnostics) -> bool:
+    """Whether its rows take turns; reports E815 where they cannot."""
+    if not kernel.turns:
+        return False
+    message = ""
+    if reach.refused:
+        message = "the rows of chunks take no turns"
+    elif scope.has_parent and any(map(_PARENTS.search, (kernel.where, *kernel.steps))):
+        message = "a kernel that reads 'parent' goes level by level: its rows take no turns"
+    if message:
+        diagnostics.add("E815", message, kernel.marks["turns"])
+    return not message
 
 
 def _above_roots(
     reads: tuple[FieldValue, ...], scope: Scope
 ) -> tuple[tuple[str, tuple[bool | Number, ...]], ...]:
-    """What roots read as their parent's fields: the default, for a square matrix without one the
-    identity."""
-    found = {}
-    for read in reads:
-        if read.owner == PARENT:
-            field, shape = scope.fields[read.name], read.type.shape
-            is_square = len(shape) == 2 and shape[0] == shape[1] and read.type.is_number
-            if is_square and "default" not in field.marks:
-                one, zero = (1.0, 0.0) if read.type.is_float else (1, 0)
-                size = shape[0] + 1
-                values = [zero if place % size else one for place in range(shape[0] * shape[1])]
-                found[read.name] = tuple(values)
-            else:
-                found[read.name] = tuple(_elements(field.default))
-    return tuple(found.items())
-
-
-def _elements(default: Default) -> Iterator[bool | Number]:
-    """The numbers of a nested default, in C order."""
-    if isinstance(default, tuple):
-        for item in default:
-            yield from _elements(item)
-    elif isinstance(default, bool | int | float):
-        yield default
+    """What roots read as their parent's fields."""
+    above = {read.name: read.type for read in reads if read.owner == PARENT}
+    return tuple((name, absent_elements(scope.fields[name], above[name])) for name in above)
 
 
 def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
@@ -237,12 +317,14 @@ def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
     return found
 
 
-def _condition(kernel: Kernel, scope: Scope, diagnostics: Diagnostics) -> Expression | None:
+def _condition(
+    kernel: Kernel, scope: Scope, reach: Reach, diagnostics: Diagnostics
+) -> Expression | None:
     if "where" not in kernel.marks:
         return None
     text = Text(kernel.where, kernel.marks["where"])
     try:
-        return Typist(scope).condition(text.expression())
+        return Typist(scope, reach).condition(text.expression())
     except KernelError as error:
         text.report(error, diagnostics)
         return None
@@ -279,12 +361,14 @@ def _check_locals(
                 diagnostics.add("E806", message, mark, hint=hint)
 
 
-def _reduction(reduction: Reduction, scope: Scope, diagnostics: Diagnostics) -> Reduction:
+def _reduction(
+    reduction: Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
+) -> Reduction:
     """The reduction with the expression of one row's value."""
     text = Text(reduction.expression, reduction.marks["expression"])
     try:
         node = text.expression()
-        typist = Typist(scope)
+        typist = Typist(scope, reach)
         value = typist.condition(node) if reduction.how == "count" else typist.value(node)
         if reduction.how != "count" and not value.type.is_number:
             hint = "'count' tells in how many rows it is true" if value.type.is_bool else ""

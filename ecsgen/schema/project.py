@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeVar
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, Mark, Project, World
+from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.schema.archetypes import check_chunk
 from ecsgen.schema.components import build_component, has_ids, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
@@ -31,7 +31,7 @@ from ecsgen.schema.world import build_world, sources_read
 Spec = TypeVar("Spec", bound=Strict)
 
 
-def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | None:
+def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     """The project, or None when anything is wrong with it."""
     _check_class_names(drafts, diagnostics)
     enums = _enums(drafts, diagnostics)
@@ -65,7 +65,6 @@ def assemble(drafts: Drafts, root: Path, diagnostics: Diagnostics) -> Project | 
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
         world=world,
         history=history,
-        root=root,
     )
 
 
@@ -86,10 +85,16 @@ def _in_world(component: Component, world: World) -> Component:
 
 
 def _joined(component: Component, world: World) -> tuple[str, ...]:
-    """The fields that kernels of the world use."""
+    """The columns that kernels of the world use: fields, and what the manager keeps."""
     programs = [kernel.program for kernel in world.kernels]
-    used = {name for program in programs for name in (*program.reads, *program.writes)}
-    return tuple(f.name for f in component.fields if f"{component.name}.{f.name}" in used)
+    used = {
+        name for program in programs for name in (*program.reads, *program.writes, *program.refers)
+    }
+    used |= {name for program in programs for name in program.sends}
+    used |= {program.bearer.text for program in programs if program.bearer is not None}
+    used |= {program.who.text for program in programs if program.who is not None}
+    names = (*KEPT_FIELDS, *(field.name for field in component.fields))
+    return tuple(name for name in names if f"{component.name}.{name}" in used)
 
 
 def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
 from ecsgen.schema.forms import LONG, SHORT, Strict
+from ecsgen.schema.newcomers import hint_of_key, hint_of_value
 from ecsgen.source import Node
 
 Path = tuple[str | int, ...]
@@ -24,6 +25,7 @@ _PASSES: Final = 12  # each cuts at least one level, and the language has fewer
 _WANTED: Final = {
     "string_type": "text",
     "int_type": "a whole number",
+    "float_type": "a number",
     "bool_type": "true or false",
     "dict_type": "a mapping",
     "model_type": "a mapping",
@@ -125,7 +127,7 @@ def _report_unknown(
     place = f" in {_thing(location[:-1])}" if location[:-1] else ""
     message = f"unknown key {quote(unknown)}{place}"
     mark = key_mark(document, *location)
-    hint = hint_at_comma(diagnostics, mark) or did_you_mean(unknown, known)
+    hint = hint_at_comma(diagnostics, mark) or hint_of_key(unknown) or did_you_mean(unknown, known)
     diagnostics.add("E302", message, mark, hint=hint)
 
 
@@ -137,7 +139,9 @@ def _report_choice(
     several = "one of " if len(choices) > 1 else ""
     mapping = " or a mapping" if SHORT in error["loc"] else ""
     message = f"{_thing(location)} must be {several}{expected}{mapping}, not {describe(node)}"
-    hint = did_you_mean(node.value, choices) if isinstance(node.value, str) else ""
+    hint = hint_of_value(location, node)
+    if not hint and isinstance(node.value, str):
+        hint = did_you_mean(node.value, choices)
     diagnostics.add("E305", message, node.mark, hint=hint)
 
 
@@ -154,10 +158,10 @@ def _report_length(
 
 def _report_type(error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics) -> None:
     wanted = _WANTED.get(error["type"], error["msg"])
-    hint = ""
+    hint = hint_of_value(location, node) if location else ""
     if error["loc"][-1] == SHORT:
         wanted = f"{wanted} or a mapping"
-    elif error["type"] == "string_type" and isinstance(node.value, (bool, int, float)):
+    elif not hint and error["type"] == "string_type" and isinstance(node.value, (bool, int, float)):
         hint = "put it in quotes"
     message = f"{_thing(location)} must be {wanted}, not {describe(node)}"
     diagnostics.add("E304", message, node.mark, hint=hint)

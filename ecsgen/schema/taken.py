@@ -11,9 +11,9 @@ CLASS_NAMES: Final = {
     "what the package exports": """
         ArchetypeChunk Archetypes BrokenManagerError CapacityError Draws DuplicateInstanceError
         DuplicateValueError EcsError Entity EntityArray EntityManager EntityView FieldInfo
-        HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY RowArray Signature Snapshot
-        SnapshotError SnapshotTable StaleEntityError StaleIdError StaleInstanceError
-        StaleViewWarning StructureLockedError World
+        HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY Neighbours RowArray
+        Signature Snapshot SnapshotError SnapshotTable StaleEntityError StaleIdError
+        StaleInstanceError StaleViewWarning StructureLockedError World
     """,
     "what its modules import": """
         Any ArrayLike Callable ClassVar Final IntEnum IntFlag Iterable Iterator Literal Mapping
@@ -22,9 +22,10 @@ CLASS_NAMES: Final = {
     """,
     "what their runtime defines": """
         BLOCK Blocks BoolField BytesField Cells Chance ChunkCells ColdRows Column Columns EnumField
-        FieldTable FloatField FrontColumns GENERATION_BITS HandleField INDEX_BITS INDEX_COUNT
-        INDEX_MASK IdArray IntField LAST_GENERATION LevelBlocks LevelField MIN_FREE Manager
-        ONE_GENERATION ObjectField ParentField Planned Rows SLOT_BITS TextField WORN_OUT
+        FieldTable FloatField FrontColumns GENERATION_BITS HANDLE_MASK HandleField HeldMessages
+        INDEX_BITS INDEX_COUNT INDEX_MASK IdArray IntField LAST_GENERATION LevelBlocks LevelField
+        MIN_FREE Manager Messages ONE_GENERATION ObjectField ParentField Planned Rows SLOT_BITS
+        SpaceLayout TextField TurnBlocks WORN_OUT
     """,
     "what their runtime defines for archetypes": """
         ArchetypeStore ArchetypeWorld ChunkBase ChunkBlocks ChunkColumns ChunkField RowCount
@@ -35,8 +36,8 @@ CLASS_NAMES: Final = {
     """,
     "what their runtime defines for worlds, groups, signatures and queries": """
         ChunkedPart ComponentFlags EntityViewBase EntityWorld Group GroupMember JoinedBlocks
-        JoinedColumn ManagedPart QueriedChunks QueriedRows QueryColumn QueryColumns QueryListMember
-        QueryMatch QueryMember QuerySparseMember SeededWorld SignedWorld UniqueQueryColumn
-        WideSignedWorld
+        JoinedColumn JoinedTurns ManagedPart QueriedChunks QueriedRows QueryColumn QueryColumns
+        QueryListMember QueryMatch QueryMember QuerySparseMember SeededWorld SignedWorld
+        UniqueQueryColumn WideSignedWorld
     """,
 }

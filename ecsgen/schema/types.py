@@ -46,6 +46,9 @@ _ELSEWHERE: Final = {
     "text": "str[32]",
     "uint": "u32",
 }
+SEVERAL: Final = (
+    "for any number of them per entity give the component 'instances: many', one value per instance"
+)
 _TYPE: Final = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")
 _ID: Final = re.compile(r"id<([^<>]*)>")
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
@@ -111,6 +114,10 @@ def _shape(name: str, brackets: str | None) -> tuple[int, ...]:
             limit = f"{MAX_DIMENSIONS} dimensions and {MAX_ELEMENTS} elements"
             raise BadTypeError("E105", f"the shape [{quote(brackets)[1:-1]}] has more than {limit}")
         return shape
+    if not brackets:
+        raise BadTypeError(
+            "E105", f"{quote(f'{name}[]')} has no shape such as [3] or [4,4]", SEVERAL
+        )
     exact = ",".join(part.strip().lstrip("0") for part in parts)
     usable = all(_NUMBER.fullmatch(part) for part in exact.split(","))
     hint = f"did you mean {quote(f'{name}[{exact}]')}?" if usable else ""
@@ -141,6 +148,8 @@ def _suggest(name: str, suffix: str, enums: Iterable[str]) -> str:
     exact = name.strip()
     if elsewhere is None and exact != name and (exact in _SIMPLE or exact in enums):
         elsewhere = exact
+    if name.startswith(("list<", "array<", "vector<")):
+        return SEVERAL
     found = elsewhere or closest(name, (*_SIMPLE, *enums))
     if not found:
         return ""

@@ -43,6 +43,7 @@ _ARCHETYPE_FORBIDS: Final = dict.fromkeys(
         "growth",
         "ring",
         "capacity",
+        "space",
         "kernels",
         "reductions",
     ),
@@ -80,17 +81,20 @@ def build_world(
 
 
 def sources_read(draft: Draft[WorldSpec], components: Components) -> frozenset[str]:
-    """Groups and queries without a mistake in them, so that kernels over them can be judged."""
+    """Groups, queries and components without a mistake in them, so that kernels over them can be
+    judged."""
     spec = draft.spec
+    chunked = spec.archetypes.components if spec.archetypes is not None else []
     members = {("groups", name): names for name, names in spec.groups.items()}
     for name, query in spec.queries.items():
         members["queries", name] = [one for clause in _CLAUSES for one in getattr(query, clause)]
-    return frozenset(
+    read = [
         path[1]
         for path, names in members.items()
         if (node := draft.node.at(*path)) is not None and node.complete
         if all(name in components for name in names)
-    )
+    ]
+    return frozenset((*read, *(components.keys() - {*chunked})))
 
 
 class _Builder:
@@ -294,17 +298,25 @@ class _Builder:
 
     def kernels(self, known: Known) -> tuple[Kernel, ...]:
         spec = self._draft.spec
-        sources = (*spec.groups, *spec.queries)
         kernels = []
         for name, kernel in spec.kernels.items():
-            if kernel.over not in sources and not self._was_refused(kernel.over):
-                message = f"unknown group or query {quote(kernel.over)}"
-                mark = self._draft.value("kernels", name, "over")
-                hint = did_you_mean(kernel.over, sources)
-                self._diagnostics.add("E508", message, mark, hint=hint)
+            self._check_over(kernel.over, self._draft.value("kernels", name, "over"))
             built = build_kernel(self._draft, name, kernel, frozenset(), known, self._diagnostics)
             kernels.append(built)
         return tuple(kernels)
+
+    def _check_over(self, over: str, mark: Mark) -> None:
+        """Report E508 for what has no rows."""
+        spec = self._draft.spec
+        if over in self._chunked:
+            message = f"{quote(over)} lives in archetypes: there are no rows of it alone"
+            hint = f"run over a query, as in `all: [{over}]`"
+            self._diagnostics.add("E508", message, mark, hint=hint)
+            return
+        sources = (*spec.groups, *spec.queries, *self._components)
+        if over not in sources and not self._was_refused(over):
+            message = f"unknown group, query or component {quote(over)}"
+            self._diagnostics.add("E508", message, mark, hint=did_you_mean(over, sources))
 
     def _was_refused(self, source: str) -> bool:
         """Whether a group or query may be meant whose name or content is a mistake already."""

@@ -31,6 +31,8 @@ MAX_NODES: Final = 100_000
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _PROPERTY: Final = re.compile(r"[&*!][^\s,\[\]{}]*")
 _TYPE_WITH_SHAPE: Final = re.compile(r"[a-z0-9>]\[")
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][\w<>\[\]. -]*")
+KINDS: Final = ("component", "enum", "world")
 _TABS: Final = "tabs may stand only inside quotes, text blocks and comments"
 
 # PyYAML's events and marks have no types of their own that hold for both of its parsers.
@@ -174,7 +176,9 @@ class Builder:
             self._add("E212", "the key is empty", mark)
         elif text in keys:
             message = f"the key {quote(text)} is here twice; it is already on line"
-            self._add("E211", f"{message} {keys[text].line}", mark)
+            is_kind = len(self._stack) == 1 and text in KINDS
+            hint = "write --- before it: each component is a document of its own" if is_kind else ""
+            self._add("E211", f"{message} {keys[text].line}", mark, hint)
         else:
             parent.refused = False
             keys[text] = mark
@@ -232,6 +236,15 @@ class Builder:
         index = len(text) if where is None else min(where.index, len(text))
         before = split_lines(text[:index])
         mark = Mark(self._path, len(before), len(before[-1]) + 1)
+        line = self._without_colon(error, mark.line)
+        if line:
+            start = len(self._lines[line - 1]) - len(self._lines[line - 1].lstrip())
+            length = len(self._lines[line - 1].strip())
+            mark = Mark(self._path, line, start + 1, length)
+            self._add(
+                "E205", "not valid YAML: there is no colon on this line", mark, "as in `key: value`"
+            )
+            return
         if text[index : index + 1] == "\t":
             self._add("E215", _TABS, mark, "use spaces")
             return
@@ -243,6 +256,21 @@ class Builder:
         if _TYPE_WITH_SHAPE.match(text, max(0, index - 1)):
             hint = 'inside braces a type with a shape needs quotes, as in "f32[3]"'
         self._add("E205", f"not valid YAML: {problem or 'it ends too early'}", mark, hint)
+
+    def _without_colon(self, error: yaml.MarkedYAMLError, found_on: int) -> int:
+        """The line on which a key seems to lack its colon, from 1; 0 if that is not it.
+
+        YAML notices on a line behind, for a text may go on there.
+        """
+        problem = error.problem or ""
+        if "mapping values are not allowed" not in problem and "expected ':'" not in problem:
+            return 0
+        for number in range(found_on - 1, 0, -1):
+            line = self._lines[number - 1].partition(" #")[0].strip()
+            if line:
+                is_key = _PLAIN_KEY.fullmatch(line) is not None
+                return number if is_key else 0
+        return 0
 
 
 def _parser(text: str, pure: bool) -> _Parser:

@@ -26,13 +26,18 @@ def runs_over_chunks(project: Project) -> Callable[[Kernel], bool]:
 
 
 def checkable_kernels(project: Project, *, chunked: bool) -> list[Kernel]:
-    """Return those over chunks, or the others, whose arguments tests can make up: no enums."""
+    """Return those over chunks, or the others, whose arguments tests can make up: no enums.
+
+    Of those over a component only if its rows are known by their entities.
+    """
     over_chunks = runs_over_chunks(project)
+    several = {c.name for c in project.components if c.owner == "none" or c.instances == "many"}
     return [
         kernel
         for kernel in project.world.kernels
         if over_chunks(kernel) == chunked
-        and not any(argument.type.kind for argument in kernel.program.arguments)
+        and kernel.over not in several
+        and not any(argument.type.enum for argument in kernel.program.arguments)
     ]
 
 

@@ -3,7 +3,7 @@
 #include "plans.h"
 
 typedef struct {
-    PyTypeObject *entities, *component, *world, *method;
+    PyTypeObject *entities, *component, *world, *proxy, *join, *method, *property, *rows, *loop;
 } State;
 
 /* ---- Method --------------------------------------------------------------------------------- */
@@ -36,6 +36,12 @@ new_method(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
     }
     else if (Py_IS_TYPE(plan, state->world)) {
         functions = world_functions;
+    }
+    else if (Py_IS_TYPE(plan, state->proxy)) {
+        functions = proxy_functions;
+    }
+    else if (Py_IS_TYPE(plan, state->join)) {
+        functions = join_functions;
     }
     else if (!Py_IS_TYPE(plan, state->component)) {
         return PyErr_Format(PyExc_TypeError, "a plan is needed, not %R", plan);
@@ -106,7 +112,7 @@ static PyObject *
 method_get(PyObject *self, PyObject *name)
 {
     static const char *const own[] = {"__wrapped__", "__class__",     "__reduce__", "__reduce_ex__",
-                                      "plan",        "__weakref__",   "__get__",    "__call__",
+                                      "plan",        "field",       "__weakref__",   "__get__",    "__call__",
                                       "__hash__",    "__eq__",        NULL};
     PyObject *wrapped = ((Method *)self)->wrapped;
     for (const char *const *it = own; *it != NULL; it++) {
@@ -146,6 +152,7 @@ static PyMemberDef method_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Method, weak), READONLY, NULL},
     {"__wrapped__", T_OBJECT_EX, offsetof(Method, wrapped), READONLY, NULL},
     {"plan", T_OBJECT_EX, offsetof(Method, plan), READONLY, NULL},
+    {"field", T_PYSSIZET, offsetof(Method, field), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -190,6 +197,11 @@ execute(PyObject *module)
     if (add_type(module, &entities_spec, &state->entities) < 0 ||
         add_type(module, &component_spec, &state->component) < 0 ||
         add_type(module, &world_spec, &state->world) < 0 ||
+        add_type(module, &proxy_spec, &state->proxy) < 0 ||
+        add_type(module, &join_spec, &state->join) < 0 ||
+        add_type(module, &property_spec, &state->property) < 0 ||
+        add_type(module, &rows_spec, &state->rows) < 0 ||
+        add_type(module, &loop_spec, &state->loop) < 0 ||
         add_type(module, &method_spec, &state->method) < 0) {
         return -1;
     }
@@ -203,6 +215,11 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->entities);
     Py_VISIT(state->component);
     Py_VISIT(state->world);
+    Py_VISIT(state->proxy);
+    Py_VISIT(state->join);
+    Py_VISIT(state->property);
+    Py_VISIT(state->rows);
+    Py_VISIT(state->loop);
     Py_VISIT(state->method);
     return 0;
 }
@@ -214,6 +231,11 @@ module_clear(PyObject *module)
     Py_CLEAR(state->entities);
     Py_CLEAR(state->component);
     Py_CLEAR(state->world);
+    Py_CLEAR(state->proxy);
+    Py_CLEAR(state->join);
+    Py_CLEAR(state->property);
+    Py_CLEAR(state->rows);
+    Py_CLEAR(state->loop);
     Py_CLEAR(state->method);
     return 0;
 }

@@ -84,7 +84,7 @@ typedef struct {
     uint64_t limits_tag; /* the version of `globals` in which they were: */
     uint64_t min_free, index_count, last_generation;
     PyTypeObject *dispatch_kind, *callbacks_kind, *entry_kind;
-    Py_ssize_t cells, n_used, n_cells, free, dispatch, callbacks; /* slots of the manager */
+    Py_ssize_t cells, n_used, n_cells, n_retired, free, dispatch, callbacks; /* slots */
     Py_ssize_t queue_count, queue_head, queue_mask, queue_cells;  /* slots of the queue */
     Py_ssize_t depth, errors, waiting;                            /* slots of `dispatch` */
     Py_ssize_t entries;                                           /* of `callbacks` */
@@ -96,12 +96,16 @@ typedef struct {
     Plan plan;
     PyTypeObject *row_kind; /* the named tuple of a row, or NULL */
     PyTypeObject *callbacks_kind; /* of `released` */
+    PyObject *empty, *dtype;      /* what makes an array of rows */
     PyObject *remove;             /* the method of that name, in C if `removes` */
     int removes, creates;         /* whether the methods of these names are in C */
     Entities *entities;     /* NULL if rows have no owners */
     uint64_t index_mask;
     int is_direct, is_many; /* lookup: direct; instances: many */
     int starts_active;      /* whether new rows of a partition are active */
+    int releases_children;  /* whether children of rows that go become roots */
+    int kills_orphans;      /* whether owners of rows that go with others die */
+    PyObject *above;        /* the argument of `create` that names a parent, or NULL */
     int is_anchored;        /* whether `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
     Column *columns;
@@ -114,6 +118,7 @@ typedef struct {
     Py_ssize_t anchor, n, version, allocated, count, grouped, active, peak, slots, first_generation;
     /* columns, by number */
     Py_ssize_t anchor_column, entity, next, previous, id_slot, id_row, id_generation;
+    Py_ssize_t parent, first_child, next_sibling, previous_sibling;
 } Component;
 
 typedef struct {
@@ -122,15 +127,45 @@ typedef struct {
     PyObject *kinds;              /* dict from the names of components to (row class, rank) */
     PyObject *array, *cells;      /* an array of one entity, and its memoryview */
     PyObject *copy;               /* the name of what copies it */
-    Py_ssize_t managers;          /* a slot */
+    Entities *entities_plan;
+    PyObject *reserve;            /* the name of what gives the queue of free indices room */
+    PyObject *entities, *clean;   /* names: of the entity manager, and of its count of deaths when no
+                                     manager had rows of the dead */
+    Py_ssize_t managers, noted, collecting; /* slots */
 } World;
+
+/* A class of proxies: objects that stand for one row each. */
+typedef struct {
+    PyObject_HEAD
+    Plan plan;
+    Component *component;                   /* of the manager whose rows they are */
+    PyTypeObject *rows_kind;                /* of what iterates over them */
+    int finds;                              /* whether rows are found again by their entities */
+    Py_ssize_t manager, owner, row, version; /* slots */
+} Proxy;
+
+/* What finds the entities of a query, and their rows. */
+typedef struct {
+    PyObject_HEAD
+    Plan plan;
+    Entities *entities_plan;
+    PyTypeObject *member_kind, *sparse_kind;  /* components whose rows are found in C */
+    PyObject *rows_kind, *match_kind;         /* what is made of what was found */
+    PyObject *empty, *dtype;                  /* what makes an array of rows */
+    Py_ssize_t entities, required, optional, any_of, none_of; /* slots */
+    Py_ssize_t manager;                       /* of a member */
+    PyTypeObject *loop_kind;                  /* of what iterates over a query */
+    PyObject *join, *version, *changes;       /* names */
+    PyObject *changed;                        /* what makes the error of a loop */
+    Py_ssize_t state, data;                   /* slots */
+} Join;
 
 /* A generated method with a function in C before it. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *wrapped; /* the generated method */
-    PyObject *plan;    /* a Component, Entities or World */
+    PyObject *plan;    /* a Component, Entities, World, Proxy or Join */
     Py_ssize_t field;
     PyObject *weak;
 } Method;
@@ -150,6 +185,8 @@ typedef struct {
 extern const Function manager_functions[];
 extern const Function entity_functions[];
 extern const Function world_functions[];
+extern const Function proxy_functions[];
+extern const Function join_functions[];
 
 int guard_holds_slowly(Guard *guard, PyTypeObject *type);
 

@@ -3,23 +3,6 @@
 #include "finding.h"
 #include "values.h"
 
-/* Read the number of a row that is in use, of a manager's data. */
-static inline int
-is_row_of(const Component *plan, PyObject *data, PyObject *object, uint64_t *row)
-{
-    uint64_t n, nbytes;
-    if (!PyLong_CheckExact(object) || !to_u64(object, row) ||
-        !is_number(SLOT(data, plan->n), &n) || *row >= n) {
-        return 0;
-    }
-    if (!plan->is_direct) {
-        return 1;
-    }
-    const char *owners = memory_of(SLOT(data, plan->anchor), &nbytes);
-    return plan->is_anchored && owners != NULL && *row < nbytes / 8 &&
-           get_u64(owners + 8 * *row) != 0;
-}
-
 /* Find the cell of a field with a memoryview of its own; NULL if it has none. */
 static inline char *
 cell_in(PyObject *data, const Field *field, uint64_t row)
@@ -29,7 +12,7 @@ cell_in(PyObject *data, const Field *field, uint64_t row)
     return cells != NULL && row < NIL && (row + 1) * size <= nbytes ? cells + row * size : NULL;
 }
 
-static PyObject *
+PyObject *
 read_value(Component *plan, PyObject *self, PyObject *data, const Field *field, uint64_t row)
 {
     char copy[MAX_CELL];
@@ -47,7 +30,7 @@ read_value(Component *plan, PyObject *self, PyObject *data, const Field *field, 
     return cell_to_value(field, copy);
 }
 
-static int
+int
 write_value(Component *plan, PyObject *self, PyObject *data, const Field *field, uint64_t row,
             PyObject *value)
 {

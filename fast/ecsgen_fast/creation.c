@@ -2,8 +2,7 @@
 
 #include "links.h"
 
-/* Whether an entity is alive. */
-static int
+int
 is_alive(const Component *plan, PyObject *self, uint64_t entity)
 {
     Entities *entities = plan->entities;
@@ -30,6 +29,18 @@ fill_row(const Component *plan, const Rows *rows, uint64_t row, uint64_t entity,
     }
     if (plan->entity != ABSENT) {
         put_u64(cell_of(plan, rows, plan->entity, row), entity);
+    }
+}
+
+void
+add_simple_row(const Change *change, uint64_t row, uint64_t entity, const char *scratch)
+{
+    const Component *plan = change->plan;
+    fill_row(plan, change->rows, row, entity, scratch);
+    enter(change, entity, row);
+    if (has_family(plan)) {
+        make_root(change, row);
+        put_link(change, plan->first_child, row, NIL);
     }
 }
 
@@ -124,6 +135,9 @@ plan_place(Creation *it, PyObject *self)
         return 0;
     }
     it->place = rows->n;
+    if (it->above != NIL && !takes_children(&it->change, it->above)) {
+        return 0;
+    }
     if (!plan_owner(it, self) ||
         (plan->starts_active && !is_number(SLOT(rows->data, plan->active), &it->place))) {
         return 0;
@@ -184,14 +198,16 @@ plan_packed(Creation *it, PyObject *self, int how)
     }
     plan_number(&it->changes, rows->data, plan->n, rows->n + 1);
     it->result = PyLong_FromUnsignedLongLong(result);
-    return plan_step(&it->changes, rows->data, plan->version, how == TOGETHER_FIRST ? 2 : 1);
+    int changes = (how == TOGETHER_FIRST ? 2 : 1) + (it->above != NIL);
+    return plan_step(&it->changes, rows->data, plan->version, changes);
 }
 
 int
 plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
-              int how, Crossings *joining)
+              uint64_t above, int how, Crossings *joining)
 {
     it->bound = NIL;
+    it->above = above;
     it->joining = joining;
     if (joining != NULL) {
         joining->count = 0;
@@ -265,6 +281,13 @@ append_row(const Creation *it, const char *scratch)
         put_link(change, plan->id_slot, it->place, it->slot);
         put_link(change, plan->id_row, it->slot, it->place);
     }
+    if (has_family(plan)) {
+        make_root(change, it->place);
+        put_link(change, plan->first_child, it->place, NIL);
+    }
+    if (it->above != NIL) {
+        join_parent(change, it->place, it->above == it->place ? end : it->above);
+    }
 }
 
 PyObject *
@@ -289,7 +312,7 @@ add_row(Creation *it, const char *scratch)
 }
 
 PyObject *
-create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
+create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity, uint64_t above,
            const char *scratch)
 {
     Creation creation;
@@ -298,7 +321,7 @@ create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
     if (entity != NULL && (!is_number(entity, &handle) || !is_alive(plan, self, handle))) {
         return NULL;
     }
-    if (plan_creation(&creation, plan, self, rows, entity, ALONE, &joining) <= 0) {
+    if (plan_creation(&creation, plan, self, rows, entity, above, ALONE, &joining) <= 0) {
         return NULL;
     }
     if (enter_dict(&creation) < 0) {

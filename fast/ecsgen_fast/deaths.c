@@ -10,8 +10,7 @@ is_empty(PyObject *object)
     return object != NULL && PyObject_Length(object) == 0;
 }
 
-/* Find those that are to be told of deaths; NULL if callbacks are running. */
-static PyObject *
+PyObject *
 told_of_deaths(const Entities *plan, PyObject *self)
 {
     uint64_t depth;

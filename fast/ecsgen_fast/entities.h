@@ -25,6 +25,9 @@ void drop_entity(NewEntity *it);
 /* Destroy an entity, and what goes with it. */
 int destroy_entity(Entities *plan, PyObject *self, PyObject *number);
 
+/* Find those that are to be told of deaths; NULL if callbacks are running. */
+PyObject *told_of_deaths(const Entities *plan, PyObject *self);
+
 /* A manager and its queue of free indices, as long as no Python code runs. */
 typedef struct {
     char *cells; /* the handles */

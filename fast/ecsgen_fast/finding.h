@@ -83,6 +83,31 @@ find_row_argument(PyObject *callable, PyObject *const *args, size_t nargsf, PyOb
            is_row(PLAN(callable), rows, args[1], row);
 }
 
+/* Read the number of a row that is in use, of a manager's data. */
+static inline int
+is_row_of(const Component *plan, PyObject *data, PyObject *object, uint64_t *row)
+{
+    uint64_t n, nbytes;
+    if (!PyLong_CheckExact(object) || !to_u64(object, row) ||
+        !is_number(SLOT(data, plan->n), &n) || *row >= n) {
+        return 0;
+    }
+    if (!plan->is_direct) {
+        return 1;
+    }
+    const char *owners = memory_of(SLOT(data, plan->anchor), &nbytes);
+    return plan->is_anchored && owners != NULL && *row < nbytes / 8 &&
+           get_u64(owners + 8 * *row) != 0;
+}
+
+/* Read a field of a row in use; NULL without an exception leaves it to Python. */
+PyObject *read_value(Component *plan, PyObject *self, PyObject *data, const Field *field,
+                     uint64_t row);
+
+/* Write it; 0 leaves it to Python. */
+int write_value(Component *plan, PyObject *self, PyObject *data, const Field *field, uint64_t row,
+                PyObject *value);
+
 PyObject *get_value(PARAMETERS);
 PyObject *set_value(PARAMETERS);
 PyObject *get_value_of(PARAMETERS);
@@ -90,5 +115,8 @@ PyObject *set_value_of(PARAMETERS);
 PyObject *get_value_of_id(PARAMETERS);
 PyObject *set_value_of_id(PARAMETERS);
 PyObject *get_row(PARAMETERS);
+PyObject *lookup_few(PARAMETERS);
+PyObject *remove_few(PARAMETERS);
+PyObject *create_few(PARAMETERS);
 
 #endif

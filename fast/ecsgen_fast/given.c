@@ -33,11 +33,19 @@ take_defaults(const Component *plan, char *scratch)
 }
 
 int
-take_named(const Component *plan, PyObject *const *values, PyObject *names, char *scratch)
+take_named(const Component *plan, PyObject *const *values, PyObject *names, char *scratch,
+           uint64_t *above)
 {
     take_defaults(plan, scratch);
+    *above = NIL;
     Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     for (Py_ssize_t i = 0; i < count; i++) {
+        if (plan->above != NULL && PyTuple_GET_ITEM(names, i) == plan->above) {
+            if (!is_number(values[i], above)) {
+                return 0;
+            }
+            continue;
+        }
         if (!take_value(named_field(plan, PyTuple_GET_ITEM(names, i)), values[i], scratch)) {
             return 0;
         }

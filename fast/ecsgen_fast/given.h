@@ -5,8 +5,10 @@
 
 #include "_fast.h"
 
-/* As keyword arguments; `names` is their tuple, or NULL without any. */
-int take_named(const Component *plan, PyObject *const *values, PyObject *names, char *scratch);
+/* As keyword arguments; `names` is their tuple, or NULL without any. `above` is the parent's row that
+   is among them, or NIL. */
+int take_named(const Component *plan, PyObject *const *values, PyObject *names, char *scratch,
+               uint64_t *above);
 
 /* As a dict. */
 int take_dict(const Component *plan, PyObject *fields, char *scratch);

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ._fast import Component, Entities, Method, World
+from .joins import install_join, install_loop
 from .known import (
     BY_ENTITY,
     BY_ID,
     CREATE,
+    CREATE_MANY,
+    CREATE_MANY_STEPS,
     DEATH_STEPS,
     DESTROY_ROW,
     DISPATCH_STEPS,
@@ -28,7 +33,13 @@ from .known import (
     static,
     uses_only,
 )
+from .proxies import install_proxy
 from .spec import component_spec, constants, names_in, part_of, row_classes, slots_of
+
+_WORLD_SLOTS = ("managers", "noted", "collecting")
+
+Methods = dict[str, tuple[str, Iterable[str], Iterable[str]]]
+"""By attribute: the function in C, and the names and columns that the method may use."""
 
 Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
@@ -36,7 +47,13 @@ Chosen = dict[str, tuple[FunctionType, str, int]]
 
 def install_methods(kind: Kind) -> None:
     """Put functions in C before the methods that they know."""
-    if hasattr(kind, "LAYOUT"):
+    if hasattr(kind, "_copied"):
+        install_proxy(kind)
+    elif hasattr(kind, "_match_again"):
+        install_join(kind)
+    elif hasattr(kind, "_while_unchanged"):
+        install_loop(kind)
+    elif hasattr(kind, "LAYOUT"):
         _install_component(kind)
     elif hasattr(kind, "MANAGERS"):
         _install_world(kind)
@@ -57,7 +74,7 @@ def _install_component(kind: Kind) -> None:
 
 def _install_entities(kind: Kind) -> None:
     numbers = constants(kind, "LivingEntities")
-    own = ("cells", "n_used", "n_cells", "free", "callbacks")
+    own = ("cells", "n_used", "n_cells", "n_retired", "free", "callbacks")
     slots = slots_of(
         kind, {name: f"_{name}" for name in own} | {"dispatch": "dispatch"}
     )
@@ -111,19 +128,32 @@ def _install_world(kind: Kind) -> None:
             and knows_steps(kind, steps)
         ):
             chosen[name] = method, name, 0
+    if not isinstance(entities := _alive(kind), Method):
+        return
     array = np.zeros(1, np.uint64)
     spec = {
         "kind": kind,
         "names": _relied_on(kind, chosen),
         "parts": kind,
         "part_names": (),
-        "slots": slots_of(kind, {"managers": "_managers"}),
+        "slots": slots_of(kind, {name: f"_{name}" for name in _WORLD_SLOTS}),
+        "entities_plan": entities.plan,
+        "entities": "entities",
+        "clean": "_clean",
+        "reserve": "reserve",
         "kinds": row_classes(kind, names_in(kind, "spawn")),
         "array": array,
         "cells": array.data,
         "copy": "copy",
     }
     _put(kind, World, spec, chosen)
+
+
+def _alive(kind: Kind) -> Any:
+    """Return `alive` of the entity manager that a world has."""
+    package = part_of(kind, "LaterDeaths").__module__.removesuffix(".world.later")
+    entities = import_module(f"{package}.entities.manager")
+    return static(entities.EntityManager, "alive")
 
 
 def _row_names(method: FunctionType) -> set[str]:
@@ -202,11 +232,13 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
     """Choose what finds rows, and what makes them come and go."""
     columns = [column.name for column in kind.LAYOUT]
     fields = spec["fields"]
-    known = {"_destroy_row": ("destroy_row", DESTROY_ROW, columns)}
+    known: Methods = {"_destroy_row": ("destroy_row", DESTROY_ROW, columns)}
     if len(fields) == len(kind._CONVERTERS):
         if "entity" not in spec["roles"] or spec["entities"] is not None:
             written = [columns[i] for field in fields for i in field[8]]
             known["create"] = "create", CREATE, written
+            if knows_steps(kind, CREATE_MANY_STEPS):
+                known["create_many"] = "create_many", CREATE_MANY, ()
         if spec["row"] is not None and all(field[5] != "\0" for field in fields):
             classes = {field[4].__name__ for field in fields if field[4] is not None}
             used = GETTER | classes | {spec["row"].__name__} | set(kind._CONVERTERS)
@@ -246,7 +278,9 @@ def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
     todo = {
         name for method, _, _ in chosen.values() for name in method.__code__.co_names
     }
-    todo |= {"create"} & chosen.keys()  # worlds call it
+    todo |= {"create", "require"} & chosen.keys()  # worlds and proxies call them
+    todo |= {"lookup_many"} if "lookup" in chosen else set()  # as queries do
+    todo |= {"remove_many"} if "remove" in chosen else set()  # as collecting does
     while todo:
         name = todo.pop()
         value = static(kind, name)

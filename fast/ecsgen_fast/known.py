@@ -41,6 +41,8 @@ CREATE: Final = _names(f"""
     _n_active _move Instance
     NULL_ENTITY _count _destroy_row
     pack_into
+    _below _attached rows _parent_cells _first_child_cells _next_sibling_cells
+    _previous_sibling_cells
     """)
 DESTROY_ROW: Final = _names("""
     data _n _version _break BaseException _entity_cells NIL INDEX_MASK Instance
@@ -51,7 +53,15 @@ DESTROY_ROW: Final = _names("""
     _id_slot_cells _id_row_cells _give_slot
     _n_active
     _end_below _count NULL_ENTITY
+    _leave_parent _relink_family _release_children _destroy_rows np array
     """)
+
+CREATE_MANY: Final = _names("_create_many _create_children NIL")
+CREATE_MANY_STEPS: Final = {
+    "_create_many": "few_numbers _create_few as_entities len _convert Exception _entities "
+    "require_many _require_handles _locks _locked _admit_many _make_room values np empty "
+    "intp _own_entities _own _RELEASES _dispatch _replace",
+}
 
 INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (
     (
@@ -71,6 +81,20 @@ INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (
         "Sparse Hash Direct Many",
         f"{_ENTITY} {_LOCK} _sparse_cells _entity_cells _destroy_row _rows get _n len "
         "lookup _previous_cells _destroy_rows _rows_with",
+    ),
+    (
+        "lookup_many",
+        "lookup_many",
+        "Sparse",
+        "few_numbers lookup np array intp as_entities data _entity_column _n "
+        "sparse_lookup _sparse",
+    ),
+    (
+        "remove_many",
+        "remove_many",
+        "Owned",
+        f"{_LOCK} few_numbers _single_rows _destroy_few len _destroy_rows "
+        "_rows_of_many as_entities",
     ),
     ("destroy", "destroy", "Packed Direct", f"{_ROW} {_LOCK} _destroy_row"),
     ("entity", "entity", "Mapped Direct", _ROW),
@@ -104,6 +128,9 @@ NEEDED: Final = {
     "destroy": ("_destroy_row",),
     "destroy_id": ("_destroy_row", "resolve"),
     "lookup": ("lookup",),
+    "lookup_many": ("lookup",),
+    "remove_many": ("remove", "lookup"),
+    "create_many": ("create", "lookup"),
     "has": ("lookup",),
     "has_id": ("resolve",),
     "get_of": ("lookup",),
@@ -173,11 +200,24 @@ _CREATE_STEPS: Final = {
     "entities values BaseException _take_back np array uint64 isinstance",
 }
 
+_COLLECT_STEPS: Final = {
+    "_flush": "getattr len _few_doomed FEW _doomed entities destroy_many _destroy_few dispatch "
+    "depth",
+    "_few_doomed": "entities alive type int append",
+    "_removed": "sum _collecting remove_many _locks _locked",
+}
+
 WORLDS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "spawn": ("unknown_component spawn _spawn", _SPAWN_STEPS),
     "create": (
         "_create_plain _by_class len items columns_of _spawn _spawn_parts _new_parts Entity int",
         _SPAWN_STEPS | _CREATE_STEPS,
+    ),
+    "destroy_later": ("_noted AttributeError extend type int _notes", {}),
+    "collect": (
+        "entities _deaths _clean _flush BaseExceptionGroup exceptions dispatch errors extend type "
+        "list len _removed _swept depth queue _kills _empty_queue",
+        _COLLECT_STEPS,
     ),
 }
 """Of worlds: the names that a method may use, besides row classes, and those of its steps."""

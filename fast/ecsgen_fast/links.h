@@ -3,7 +3,7 @@
 #ifndef ECSGEN_FAST_LINKS_H
 #define ECSGEN_FAST_LINKS_H
 
-#include "rows.h"
+#include "family.h"
 
 static inline int
 open_change(Change *change, Component *plan, PyObject *self, const Rows *rows)
@@ -25,38 +25,6 @@ open_change(Change *change, Component *plan, PyObject *self, const Rows *rows)
     return 1;
 }
 
-/* ---- cells of links and ids ----------------------------------------------------------------- */
-
-static inline char *
-link_cell(const Change *change, Py_ssize_t column, uint64_t row)
-{
-    return cell_of(change->plan, change->rows, column, row);
-}
-
-static inline uint64_t
-get_link(const Change *change, Py_ssize_t column, uint64_t row)
-{
-    return get_u32(link_cell(change, column, row));
-}
-
-static inline void
-put_link(const Change *change, Py_ssize_t column, uint64_t row, uint64_t value)
-{
-    put_u32(link_cell(change, column, row), value);
-}
-
-static inline uint64_t
-first_of(const Change *change, uint64_t owner)
-{
-    return get_u32(map_cell(change->plan, &change->map, owner));
-}
-
-static inline void
-enter(const Change *change, uint64_t owner, uint64_t row)
-{
-    put_u32(map_cell(change->plan, &change->map, owner), row);
-}
-
 /* Whether what is beside a row's columns is as it must be, so that no index leads astray. */
 static inline int
 is_sound(const Change *change, uint64_t row)
@@ -75,6 +43,9 @@ is_sound(const Change *change, uint64_t row)
         if (before >= rows->n || (after >= rows->n && after != NIL)) {
             return 0;
         }
+    }
+    if (has_family(plan) && !is_family_sound(change, row)) {
+        return 0;
     }
     return plan->id_slot == ABSENT || get_link(change, plan->id_slot, row) < rows->allocated;
 }
@@ -174,6 +145,9 @@ move_row(const Change *change, uint64_t src, uint64_t dst)
     if (plan->id_slot != ABSENT) {
         put_link(change, plan->id_row, get_link(change, plan->id_slot, dst), dst);
     }
+    if (has_family(plan)) {
+        relink_family(change, src, dst);
+    }
 }
 
 /* Let two rows change places, in managers of which an entity has one row and a map knows it. */
@@ -199,11 +173,13 @@ swap_rows(const Change *change, uint64_t one, uint64_t other)
     }
 }
 
-/* Whether rows of a manager can be swapped so: if `create` is in C, there is nothing beside them. */
+/* Whether rows of a manager can be swapped so: if `create` is in C, there is nothing beside them
+   but a family. */
 static inline int
 swaps(const Component *plan)
 {
-    return plan->creates && plan->sparse != ABSENT && !plan->is_many && plan->active == ABSENT;
+    return plan->creates && plan->sparse != ABSENT && !plan->is_many && plan->active == ABSENT &&
+           !has_family(plan);
 }
 
 #endif

@@ -119,10 +119,11 @@ create(PARAMETERS)
     Py_ssize_t wanted = plan->entity == ABSENT ? 1 : 2;
     char scratch[MAX_ROW];
     Rows rows;
+    uint64_t above;
     if (PyVectorcall_NARGS(nargsf) == wanted && open_rows(plan, args[0], &rows) &&
-        is_unlocked(plan, args[0]) && take_named(plan, args + wanted, kwnames, scratch)) {
+        is_unlocked(plan, args[0]) && take_named(plan, args + wanted, kwnames, scratch, &above)) {
         PyObject *entity = wanted == 2 ? args[1] : NULL;
-        PyObject *result = create_row(plan, args[0], &rows, entity, scratch);
+        PyObject *result = create_row(plan, args[0], &rows, entity, above, scratch);
         if (result != NULL || PyErr_Occurred()) {
             return result;
         }
@@ -231,6 +232,9 @@ const Function manager_functions[] = {
     {"lookup", lookup},
     {"has", has},
     {"require", require},
+    {"lookup_many", lookup_few},
+    {"remove_many", remove_few},
+    {"create_many", create_few},
     {"remove", remove_entity},
     {"destroy", destroy},
     {"destroy_row", destroy_in_use},

@@ -72,6 +72,26 @@ new_world(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
     return self;
 }
 
+static PyObject *
+new_proxy(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
+{
+    PyObject *self = new_plan(type, args);
+    if (self != NULL && read_proxy((Proxy *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
+        Py_CLEAR(self);
+    }
+    return self;
+}
+
+static PyObject *
+new_join(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
+{
+    PyObject *self = new_plan(type, args);
+    if (self != NULL && read_join((Join *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
+        Py_CLEAR(self);
+    }
+    return self;
+}
+
 static int
 traverse(PyObject *self, visitproc visit, void *arg)
 {
@@ -142,6 +162,26 @@ static PyType_Slot world_type_slots[] = {
     {0, NULL},
 };
 
+static PyType_Slot proxy_type_slots[] = {
+    {Py_tp_doc, "What the layer knows of a class of proxies."},
+    {Py_tp_new, new_proxy},
+    {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},
+    {Py_tp_dealloc, free_plan},
+    {Py_tp_methods, plan_methods},
+    {0, NULL},
+};
+
+static PyType_Slot join_type_slots[] = {
+    {Py_tp_doc, "What the layer knows of the class that joins the components of queries."},
+    {Py_tp_new, new_join},
+    {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},
+    {Py_tp_dealloc, free_plan},
+    {Py_tp_methods, plan_methods},
+    {0, NULL},
+};
+
 static PyType_Slot component_type_slots[] = {
     {Py_tp_doc, "What the layer knows of a class of managers."},
     {Py_tp_new, new_component},
@@ -171,4 +211,18 @@ PyType_Spec world_spec = {
     .basicsize = sizeof(World),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = world_type_slots,
+};
+
+PyType_Spec proxy_spec = {
+    .name = "ecsgen_fast._fast.Proxy",
+    .basicsize = sizeof(Proxy),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = proxy_type_slots,
+};
+
+PyType_Spec join_spec = {
+    .name = "ecsgen_fast._fast.Join",
+    .basicsize = sizeof(Join),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = join_type_slots,
 };

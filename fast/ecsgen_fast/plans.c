@@ -83,6 +83,18 @@ read_slots(PyObject *spec, void *plan, const Place *places)
     return slots == NULL ? -1 : 0;
 }
 
+/* Whether all slots of a table were found; an exception if not. */
+static int
+has_all(const void *plan, const Place *places)
+{
+    for (; places->name != NULL && !PyErr_Occurred(); places++) {
+        if (*(const Py_ssize_t *)((const char *)plan + places->place) == ABSENT) {
+            PyErr_SetString(PyExc_KeyError, places->name);
+        }
+    }
+    return !PyErr_Occurred();
+}
+
 /* Read a guarded class and the names of its attributes. */
 static int
 read_guard(Guard *guard, PyObject *spec, const char *kind, const char *names)
@@ -113,6 +125,7 @@ static const Place entities_numbers[] = {
 
 static const Place entities_slots[] = {
     AT(Entities, cells),       AT(Entities, n_used),    AT(Entities, n_cells),
+    AT(Entities, n_retired),
     AT(Entities, free),        AT(Entities, dispatch),  AT(Entities, callbacks),
     AT(Entities, queue_count), AT(Entities, queue_head), AT(Entities, queue_mask),
     AT(Entities, queue_cells), AT(Entities, depth),     AT(Entities, errors),
@@ -127,17 +140,11 @@ read_entities(Entities *plan, PyObject *spec)
         read_slots(spec, plan, entities_slots) < 0) {
         return -1;
     }
-    for (const Place *place = entities_slots; place->name != NULL; place++) {
-        if (*(Py_ssize_t *)((char *)plan + place->place) == ABSENT) {
-            PyErr_SetString(PyExc_KeyError, place->name);
-            return -1;
-        }
-    }
     plan->globals = typed_item(spec, "globals", &PyDict_Type);
     plan->dispatch_kind = (PyTypeObject *)typed_item(spec, "dispatch", &PyType_Type);
     plan->callbacks_kind = (PyTypeObject *)typed_item(spec, "callbacks", &PyType_Type);
     plan->entry_kind = (PyTypeObject *)typed_item(spec, "entry", &PyType_Type);
-    return PyErr_Occurred() ? -1 : 0;
+    return has_all(plan, entities_slots) ? 0 : -1;
 }
 
 /* ---- components ----------------------------------------------------------------------------- */
@@ -160,7 +167,8 @@ static const Place component_slots[] = {
 static const Place component_columns[] = {
     AT(Component, anchor_column), AT(Component, entity), AT(Component, next),
     AT(Component, previous),      AT(Component, id_slot), AT(Component, id_row),
-    AT(Component, id_generation), {NULL, 0},
+    AT(Component, id_generation), AT(Component, parent), AT(Component, first_child),
+    AT(Component, next_sibling),  AT(Component, previous_sibling), {NULL, 0},
 };
 
 static int
@@ -309,6 +317,11 @@ read_component(Component *plan, PyObject *spec)
     PyObject *is_many = item(spec, "is_many");
     PyObject *starts_active = item(spec, "starts_active");
     PyObject *callbacks = item(spec, "callbacks");
+    PyObject *releases_children = item(spec, "releases_children");
+    plan->empty = item(spec, "empty");
+    plan->dtype = item(spec, "dtype");
+    PyObject *kills_orphans = item(spec, "kills_orphans");
+    PyObject *above = item(spec, "above");
     if (PyErr_Occurred()) {
         return -1;
     }
@@ -318,13 +331,18 @@ read_component(Component *plan, PyObject *spec)
     plan->is_direct = is_direct == Py_True;
     plan->is_many = is_many == Py_True;
     plan->starts_active = starts_active == Py_True;
+    plan->releases_children = releases_children == Py_True;
+    plan->kills_orphans = kills_orphans == Py_True;
+    plan->above = above == Py_None ? NULL : above;
     plan->is_anchored = plan->entity != ABSENT && plan->anchor_column == plan->entity;
     return 0;
 }
 
 /* ---- worlds --------------------------------------------------------------------------------- */
 
-static const Place world_slots[] = {AT(World, managers), {NULL, 0}};
+static const Place world_slots[] = {
+    AT(World, managers), AT(World, noted), AT(World, collecting), {NULL, 0},
+};
 
 int
 read_world(World *plan, PyObject *spec)
@@ -336,8 +354,57 @@ read_world(World *plan, PyObject *spec)
     plan->copy = typed_item(spec, "copy", &PyUnicode_Type);
     plan->cells = typed_item(spec, "cells", &PyMemoryView_Type);
     plan->array = item(spec, "array");
-    if (plan->managers == ABSENT && !PyErr_Occurred()) {
-        PyErr_SetString(PyExc_KeyError, "managers");
+    plan->entities_plan = (Entities *)item(spec, "entities_plan");
+    plan->entities = typed_item(spec, "entities", &PyUnicode_Type);
+    plan->clean = typed_item(spec, "clean", &PyUnicode_Type);
+    plan->reserve = typed_item(spec, "reserve", &PyUnicode_Type);
+    return has_all(plan, world_slots) ? 0 : -1;
+}
+
+/* ---- proxies -------------------------------------------------------------------------------- */
+
+static const Place proxy_slots[] = {
+    AT(Proxy, manager), AT(Proxy, owner), AT(Proxy, row), AT(Proxy, version), {NULL, 0},
+};
+
+int
+read_proxy(Proxy *plan, PyObject *spec)
+{
+    if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, proxy_slots) < 0) {
+        return -1;
     }
-    return PyErr_Occurred() ? -1 : 0;
+    plan->component = (Component *)item(spec, "component");
+    plan->rows_kind = (PyTypeObject *)typed_item(spec, "rows_kind", &PyType_Type);
+    PyObject *finds = item(spec, "finds");
+    plan->finds = finds == Py_True;
+    return has_all(plan, proxy_slots) ? 0 : -1;
+}
+
+/* ---- queries -------------------------------------------------------------------------------- */
+
+static const Place join_slots[] = {
+    AT(Join, entities), AT(Join, required), AT(Join, optional), AT(Join, any_of),
+    AT(Join, none_of),  AT(Join, manager),  AT(Join, state),    AT(Join, data),
+    {NULL, 0},
+};
+
+int
+read_join(Join *plan, PyObject *spec)
+{
+    if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, join_slots) < 0) {
+        return -1;
+    }
+    plan->entities_plan = (Entities *)item(spec, "entities");
+    plan->member_kind = (PyTypeObject *)typed_item(spec, "member", &PyType_Type);
+    plan->sparse_kind = (PyTypeObject *)typed_item(spec, "sparse_member", &PyType_Type);
+    plan->rows_kind = item(spec, "rows");
+    plan->match_kind = item(spec, "match");
+    plan->empty = item(spec, "empty");
+    plan->dtype = item(spec, "dtype");
+    plan->loop_kind = (PyTypeObject *)typed_item(spec, "loop", &PyType_Type);
+    plan->join = typed_item(spec, "join", &PyUnicode_Type);
+    plan->version = typed_item(spec, "version", &PyUnicode_Type);
+    plan->changes = typed_item(spec, "changes", &PyUnicode_Type);
+    plan->changed = item(spec, "changed");
+    return has_all(plan, join_slots) ? 0 : -1;
 }

@@ -10,9 +10,20 @@ int seal_guard(Guard *guard);
 int read_entities(Entities *plan, PyObject *spec);
 int read_component(Component *plan, PyObject *spec);
 int read_world(World *plan, PyObject *spec);
+int read_proxy(Proxy *plan, PyObject *spec);
+int read_join(Join *plan, PyObject *spec);
 
 extern PyType_Spec entities_spec;
 extern PyType_Spec component_spec;
 extern PyType_Spec world_spec;
+extern PyType_Spec proxy_spec;
+extern PyType_Spec join_spec;
+extern PyType_Spec property_spec;
+extern PyType_Spec rows_spec;
+extern PyType_Spec loop_spec;
+
+/* Stands before what loops over a query. */
+PyObject *loop_over_query(PyObject *callable, PyObject *const *args, size_t nargsf,
+                          PyObject *kwnames);
 
 #endif

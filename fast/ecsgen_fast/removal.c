@@ -93,6 +93,15 @@ plan_ungrouping(Removal *it, PyObject *self)
     return 1;
 }
 
+/* Whether a row can go without others that are below it. */
+static int
+is_leaf(const Change *change, uint64_t row)
+{
+    const Component *plan = change->plan;
+    return !has_family(plan) || get_link(change, plan->first_child, row) == NIL ||
+           (plan->releases_children && are_children_sound(change, row));
+}
+
 /* Find out whether a row can go, and which row of the active ones takes its place. */
 static int
 plan_gap(Removal *it, PyObject *self)
@@ -121,7 +130,8 @@ plan_gap(Removal *it, PyObject *self)
     }
     plan_number(&it->changes, rows->data, plan->n, rows->n - 1);
     return plan_step(&it->changes, rows->data, plan->version, 1) && is_sound(change, it->row) &&
-           is_sound(change, rows->n - 1) && (it->active == NIL || is_sound(change, it->active));
+           is_sound(change, rows->n - 1) && (it->active == NIL || is_sound(change, it->active)) &&
+           is_leaf(change, it->row);
 }
 
 static void
@@ -139,6 +149,12 @@ remove_packed(const Change *change, uint64_t row, uint64_t active)
     if (plan->id_slot != ABSENT) {
         slot = get_link(change, plan->id_slot, row);
         put_link(change, plan->id_row, slot, NIL);
+    }
+    if (has_family(plan)) {
+        if (get_link(change, plan->parent, row) != NIL) {
+            leave_parent(change, row);
+        }
+        release_children(change, row);
     }
     if (active != NIL) {
         if (active != row) {

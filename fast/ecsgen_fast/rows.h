@@ -170,22 +170,30 @@ typedef struct {
     uint64_t first;            /* the first row that the entity has already, or NIL */
     uint64_t slot, generation; /* of the id */
     uint64_t bound;            /* the end of the group that it joins, or NIL */
+    uint64_t above;            /* the parent, or NIL */
     Crossings *joining;        /* what joins with it in other members, or NULL */
 } Creation;
 
 /* Plan to give an entity that is alive or about to be a row. If that is done, `add_row`, which
    returns what `create` does, or `drop_creation` must follow; before `add_row` comes `enter_dict`,
-   which `leave_dict` takes back. `joining` has room for what joins a group with the row. */
+   which `leave_dict` takes back. `above`: a parent, or NIL; `joining` has room for what joins a
+   group with the row. */
 int plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows,
-                  PyObject *entity, int how, Crossings *joining);
+                  PyObject *entity, uint64_t above, int how, Crossings *joining);
 int enter_dict(const Creation *it);
 void leave_dict(const Creation *it);
 PyObject *add_row(Creation *it, const char *scratch);
 void drop_creation(Creation *it);
 
-/* Give an entity (NULL: nobody) a row of the values in `scratch`, and return what `create` does.
-   NULL without an exception leaves it to Python. */
+/* Whether an entity is alive. */
+int is_alive(const Component *plan, PyObject *self, uint64_t entity);
+
+/* Write a new row of a sparse manager with nothing beside it but a family. */
+void add_simple_row(const Change *change, uint64_t row, uint64_t entity, const char *scratch);
+
+/* Give an entity (NULL: nobody) a row of the values in `scratch` below a parent (NIL: none), and
+   return what `create` does. NULL without an exception leaves it to Python. */
 PyObject *create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
-                     const char *scratch);
+                     uint64_t above, const char *scratch);
 
 #endif

@@ -40,6 +40,7 @@ _ROLES: Final = {
     "Many": ("next", "previous"),
     "Ids": ("id_slot", "id_row", "id_generation"),
     "DirectIds": ("id_generation",),
+    "Hierarchy": ("parent", "first_child", "next_sibling", "previous_sibling"),
 }
 _TABLES: Final = ("id_row", "id_generation")
 """Columns whose cells belong to slots, not to rows."""
@@ -220,6 +221,11 @@ def component_spec(
         "is_direct": "Direct" in families,
         "is_many": "Many" in families,
         "starts_active": "active" in slots and "_n_active" in names_in(kind, "create"),
+        "releases_children": "_release_children" in names_in(kind, "_destroy_row"),
+        "empty": np.empty,
+        "dtype": np.intp,
+        "kills_orphans": getattr(kind, "_KILLS", False),
+        "above": sys.intern("parent") if "Hierarchy" in families else None,
     }
 
 

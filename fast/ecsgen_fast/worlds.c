@@ -1,5 +1,6 @@
 /* Worlds: an entity that comes with rows, all at once. */
 
+#include "collecting.h"
 #include "entities.h"
 #include "given.h"
 #include "rows.h"
@@ -134,7 +135,7 @@ plan_spawn(Spawn *it)
     int planned = 0, entered = 0;
     while (done > 0 && planned < it->count) {
         done = plan_creation(&it->creations[planned], it->plans[planned], it->managers[planned],
-                             &it->rows[planned], it->entity.entity,
+                             &it->rows[planned], it->entity.entity, NIL,
                              how_it_comes(it, planned), NULL);
         planned += done > 0;
     }
@@ -247,7 +248,35 @@ create(PARAMETERS)
     return done < 0 ? NULL : done == 0 ? LEAVE : finish(&it);
 }
 
+/* Note one entity for later; the first is left to Python, which makes the list. */
+static PyObject *
+destroy_later(PARAMETERS)
+{
+    World *plan = PLAN(callable);
+    PyObject *noted = NULL;
+    if (has_args(nargsf, kwnames, 2) && PyLong_CheckExact(args[1]) &&
+        guard_holds(&plan->plan.guard, args[0])) {
+        noted = SLOT(args[0], plan->noted);
+    }
+    if (noted == NULL || !PyList_CheckExact(noted)) {
+        return LEAVE;
+    }
+    return PyList_Append(noted, args[1]) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *
+collect(PARAMETERS)
+{
+    World *plan = PLAN(callable);
+    PyObject *gone = has_args(nargsf, kwnames, 1) && guard_holds(&plan->plan.guard, args[0])
+                         ? collect_few(plan, args[0])
+                         : NULL;
+    return gone == NULL ? LEAVE : gone;
+}
+
 const Function world_functions[] = {
+    {"destroy_later", destroy_later},
+    {"collect", collect},
     {"spawn", spawn},
     {"create", create},
     {NULL, NULL},

@@ -9,6 +9,7 @@ from .. import Game as _Game
 from . import (
     test_ai_state,
     test_archetypes,
+    test_boid,
     test_celestial_body,
     test_energy,
     test_every_type,
@@ -49,6 +50,7 @@ from ._support.world import (
 
 SUBJECTS = {
     "ai_state": test_ai_state.under_test,
+    "boid": test_boid.under_test,
     "celestial_body": test_celestial_body.under_test,
     "energy": test_energy.under_test,
     "every_type": test_every_type.under_test,
@@ -156,6 +158,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             modules=("position", "velocity"),
             fields={
                 "Velocity.value": ("velocity", "value"),
+                "Position.entity": ("position", "entity"),
             },
             arguments={
                 "strength": ("f4", ()),

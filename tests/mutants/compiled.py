@@ -11,6 +11,8 @@ GROUPS = (
         Mutant("NaN is no minimum", r"a < b or a != a", "a < b"),
         Mutant("NaN is no maximum", r"a > b or a != a", "a > b"),
         Mutant("a remainder has the dividend's sign", r"rest \+ b if .*", "rest"),
+        Mutant("the sign of NaN is 0", r"else a - a", "else type(a)(0)"),
+        Mutant("what is negative has no sign", r"type\(a\)\(-1\)", "a - a"),
         Mutant(
             "a remainder of nothing is positive",
             r"if b == 0:\n        return rest",

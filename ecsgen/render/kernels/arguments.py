@@ -9,12 +9,13 @@ from ecsgen.model import Base, Component, Field, FieldType, Kernel
 from ecsgen.model.columns import Column
 from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import Type
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
-    r"(tmp|once)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent)_.*"
+    r"(tmp|once|theirs|exists|heard)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent|to)_.*"
 )
 _DRAWING: Final = ("key", "stem", "word", "bits")
 """Arguments whose converted values would have the names of something else in the method; the
@@ -26,8 +27,7 @@ class ArgumentSpelling:
 
     def __init__(self, component: Component, kernel: Kernel, argument: Argument, unit: str) -> None:
         type_ = argument.type
-        base = Base.ENUM if type_.kind else Base.FLOAT if type_.is_float else Base.INT
-        base = Base.BOOL if type_.is_bool else base
+        base = _base(type_)
         kind = FieldType(str(type_), base, type_.scalar, type_.shape, target=type_.kind)
         field = Field(argument.name, kind, None, unit=unit)
         column = Column(argument.name, type_.scalar, type_.shape, field=field)
@@ -55,6 +55,17 @@ class ArgumentSpelling:
         if not self.type.shape:
             return f"{dtype}({checked})"
         return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
+
+
+def _base(type_: Type) -> Base:
+    """What one element of a value is."""
+    if type_.is_handle:
+        return Base.ENTITY if type_.kind == "entity" else Base.ID
+    if type_.enum:
+        return Base.ENUM
+    if type_.is_bool:
+        return Base.BOOL
+    return Base.FLOAT if type_.is_float else Base.INT
 
 
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:

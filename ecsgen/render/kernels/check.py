@@ -14,11 +14,13 @@ from ecsgen.model.programs import (
     Constant,
     Draw,
     Element,
+    Exists,
     Expression,
     FieldValue,
     Local,
     Operation,
     Program,
+    Referred,
     Step,
     walk,
 )
@@ -35,7 +37,7 @@ def _code(scalar: str) -> str:
 def _kind(type_: Type) -> str:
     """What `kernels.check` must know of an argument."""
     parts = [_code(type_.scalar), literal(type_.shape)]
-    return ", ".join([*parts, *([f"enums.{type_.kind}"] if type_.kind else [])])
+    return ", ".join([*parts, *([f"enums.{type_.enum}"] if type_.enum else [])])
 
 
 class RowCode:
@@ -84,6 +86,8 @@ class RowCode:
                 bounds = [self._value(operand) for operand in node.operands]
                 places = [str(node.number), str(node.type.elements)]
                 return self._made("row.draw", [literal(node.how), *places, *bounds])
+            case Referred() | Exists():
+                raise TypeError(node)  # no check is made of such kernels
 
     def _field(self, node: FieldValue) -> str:
         if node.owner == PARENT:
@@ -233,6 +237,7 @@ class ReductionCheck(RowCode):
 
 
 def checks(component: Component) -> list[KernelCheck | ReductionCheck]:
-    """The checks of all kernels and reductions of a component."""
-    kernels = [KernelCheck(kernel, component.name) for kernel in component.kernels]
+    """The checks of all reductions of a component, and of kernels that see their own rows alone."""
+    alone = [kernel for kernel in component.kernels if not kernel.program.sees_others]
+    kernels = [KernelCheck(kernel, component.name) for kernel in alone]
     return [*kernels, *(ReductionCheck(one) for one in component.reductions)]

@@ -45,13 +45,20 @@ class Method:
     @property
     def _effects(self) -> str:
         reads, writes = self._program.reads, self._program.writes
-        read = f"Reads {self._with_units(reads)}; writes" if reads else "Writes"
         which = "active rows" if self.rows == "_n_active" else "rows"
         given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
-        if self._program.who is not None:
+        if self._program.draws:
             given = ["draws random numbers", *given]
-        said = [f"{read} {self._with_units(writes)}", *given]
-        return f"{'; '.join(said)}. O(n), n {which}; no structural change."
+        if self.kernel.turns:
+            order = "at random" if self.kernel.turns == "random" else "in their order"
+            given = [f"rows take turns {order}", *given]
+        read = [f"reads {self._with_units(reads)}"] if reads else []
+        if self._program.refers:
+            read.append(f"{'' if reads else 'reads '}of others {', '.join(self._program.refers)}")
+        done = [f"writes {self._with_units(writes)}"] if writes else []
+        done += [f"sends to {', '.join(self._program.sends)}"] if self._program.sends else []
+        said = "; ".join([*read, *done, *given])
+        return f"{said[0].upper()}{said[1:]}. O(n), n {which}; no structural change."
 
     def _with_units(self, names: tuple[str, ...]) -> str:
         units = {field.name: field.unit for field in self._component.fields}

@@ -21,6 +21,8 @@ class Source:
     name: str
     components: Mapping[str, Component]
     """Those whose fields a kernel sees, by name."""
+    others: Mapping[str, Component] = field(default_factory=dict, kw_only=True)
+    """Those to whose rows it may refer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,15 @@ class JoinedSource(Source, ABC):
     def rows(self, component: str) -> str:
         """The expression for the rows in a component: a slice, or an array."""
 
+    @property
+    def has_holes(self) -> bool:
+        """Whether there are rows that are not in use."""
+        return False
+
+    def picked(self, component: str) -> str:
+        """What picks the rows' cells out of a column in the kernel's method."""
+        return f"[:_{self.count}]"
+
     def numbers(self, component: str) -> str | None:
         """The expression for the rows as compiled loops take them; None where all are [0, n)."""
         return None
@@ -70,6 +81,43 @@ class GroupSource(JoinedSource):
     @property
     def good(self) -> str:
         return "the group's length changes"
+
+    @property
+    def count(self) -> str:
+        return "n"
+
+    def rows(self, component: str) -> str:
+        return "slice(0, n)"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsSource(JoinedSource):
+    """The rows of one component, with a partition the active ones."""
+
+    variable: ClassVar = "n"
+    annotation: ClassVar = "int"
+
+    @property
+    def _component(self) -> Component:
+        (component,) = self.components.values()
+        return component
+
+    @property
+    def current(self) -> str:
+        return f"self.{self._component.module}.data._n{self.which}"
+
+    @property
+    def which(self) -> str:
+        """What the number of rows has in its name, if these are the active ones."""
+        return "_active" if self._component.partition else ""
+
+    @property
+    def has_holes(self) -> bool:
+        return self._component.lookup == "direct"
+
+    @property
+    def good(self) -> str:
+        return "their number changes"
 
     @property
     def count(self) -> str:
@@ -104,6 +152,9 @@ class QuerySource(JoinedSource):
     def rows(self, component: str) -> str:
         return f"found.members[{self.places[component]}]"
 
+    def picked(self, component: str) -> str:
+        return f"[_found.rows[{self.places[component]}]]"
+
     def numbers(self, component: str) -> str:
         return f"found.numbers({self.places[component]})"
 
@@ -130,16 +181,21 @@ class ChunkSource(Source):
 def source_of(
     world: World, name: str, components: Mapping[str, Component]
 ) -> JoinedSource | ChunkSource:
-    """Return the group or the query of that name; `components` are all that kernels may see."""
+    """Return the group, component or query of that name; `components` are all that kernels may
+    see."""
     for group, members in world.groups:
         if group == name:
-            return GroupSource(name, {member: components[member] for member in members})
+            seen = {member: components[member] for member in members}
+            return GroupSource(name, seen, others=components)
+    if name in components:
+        return RowsSource(name, {name: components[name]}, others=components)
     query = next(query for query in world.queries if query.name == name)
     seen = {member: components[member] for member in query.all}
     if query.chunked:
         order = sorted(world.archetypes)
         return ChunkSource(name, seen, {member: order.index(member) for member in query.all})
-    return QuerySource(name, seen, {member: k for k, member in enumerate(query.all)})
+    places = {member: place for place, member in enumerate(query.all)}
+    return QuerySource(name, seen, places, others=components)
 
 
 def first_column(component: Component, field: Field) -> int:

@@ -13,16 +13,23 @@ from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 FUNCTIONS: Final = {
     "sqrt": "np.sqrt",
+    "hypot": "np.hypot",
     "exp": "np.exp",
     "log": "np.log",
+    "log2": "binary_logarithm",
+    "log10": "np.log10",
     "sin": "np.sin",
     "cos": "np.cos",
     "tan": "np.tan",
     "asin": "np.arcsin",
     "acos": "np.arccos",
     "atan2": "np.arctan2",
+    "sinh": "np.sinh",
+    "cosh": "np.cosh",
+    "tanh": "np.tanh",
     "floor": "np.floor",
     "ceil": "np.ceil",
+    "trunc": "np.trunc",
     "round": "np.rint",
 }
 
@@ -165,6 +172,10 @@ def _absolute(type_: Type, operands: list[Code]) -> Code:
     return called("abs", operand, reach=_own_reach(type_))
 
 
+def _sign(type_: Type, operands: list[Code]) -> Code:
+    return called("sign_of", cut(operands[0], type_.scalar), reach=_own_reach(type_))
+
+
 def _and(type_: Type, operands: list[Code]) -> Code:
     left, right = operands
     return infix("and", Level.AND, left, right)
@@ -214,6 +225,7 @@ _MAKERS: Final[dict[str, Callable[[Type, list[Code]], Code]]] = {
     "square": lambda type_, operands: product_of(type_, operands[0], operands[0]),
     "neg": _negative,
     "abs": _absolute,
+    "sign": _sign,
     "and": _and,
     "or": _or,
     "not": _not,

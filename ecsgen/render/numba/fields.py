@@ -118,7 +118,7 @@ class Fields:
         if self.is_flat:
             return Value(type_, lambda place: Code(f"{array}[{row}]"))
         start = self.start(row, type_.elements)
-        return Value(type_, lambda place: Code(f"{array}[{_sum(start, place)}]"))
+        return Value(type_, lambda place: Code(f"{array}[{sum_text(start, place)}]"))
 
     def start(self, row: str, elements: int) -> str:
         """The variable that says where a row of so many elements begins."""
@@ -172,5 +172,6 @@ class Fields:
         return Value(type_, lambda place: Code(f"{array}[{place}]"))
 
 
-def _sum(start: str, place: Place) -> str:
+def sum_text(start: str, place: Place) -> str:
+    """The index of an element, counted from the first one of its row."""
     return start if place == 0 else f"{start} + {place}"

@@ -15,7 +15,8 @@ class FlatColumns:
     def __init__(self, component: Component) -> None:
         loops = [method.loop for method in CompiledKernels(component).methods]
         loops += [method.loop for method in CompiledReductions(component).methods]
-        parameters = [one for loop in loops for one in loop.fields.parameters.values()]
+        given = ((loop.fields.parameters, loop.others.parameters) for loop in loops)
+        parameters = [one for pair in given for each in pair for one in each.values()]
         flat = {_column(one): one.annotation for one in parameters if one.is_flat}
         flat |= {
             field.name: f"NDArray[{SCALARS[field.type.scalar].numpy}]"

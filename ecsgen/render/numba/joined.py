@@ -8,7 +8,9 @@ from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import conjunction
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.sources import JoinedSource, all_fields
+from ecsgen.render.kernels.turns import order_text
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.kernel import CompiledKernel
@@ -83,7 +85,14 @@ class ScatteredLoop:
 
     def __init__(self, origin: Origin, source: JoinedSource, name: str, program: Program) -> None:
         self._source = source
-        self.loop = Loop(origin, name, program, may_be_flat=False, fields=self._fields_of)
+        self.loop = Loop(
+            origin,
+            name,
+            program,
+            may_be_flat=False,
+            fields=self._fields_of,
+            managers=OtherManagers(source.others, True),
+        )
         self.loop.write_steps()
 
     def _fields_of(self, origin: Origin, program: Program, names: Names, is_flat: bool) -> Fields:
@@ -124,15 +133,20 @@ class JoinedKernel(CompiledKernel):
         self._scattered: ScatteredLoop | None = None
         if any(source.numbers(component) for component in source.components):
             self._scattered = ScatteredLoop(self._origin, source, self._own_name, self._program)
+            assert self._scattered.loop.others.parameters == self.loop.others.parameters
 
     def _looped(self) -> Loop:
-        loop = Loop(self._origin, self._own_name, self._program)
+        managers = OtherManagers(self.source.others, True)
+        loop = Loop(self._origin, self._own_name, self._program, managers=managers)
         loop.write_steps()
         return loop
 
     @property
     def _own_name(self) -> str:
         return f"{self.name}_kernel"  # the module has functions of other names
+
+    def _order_of(self, who: FieldValue) -> str:
+        return order_text(who, self._origin.holder(who), self.source.picked(who.owner))
 
     @property
     def function(self) -> str:
@@ -141,6 +155,8 @@ class JoinedKernel(CompiledKernel):
     @property
     def _which(self) -> list[Parameter]:
         count = Parameter(self.loop.rows, "int", f"_{self.source.count}")
+        if self.kernel.turns == "random":
+            count = Parameter(self.loop.order, "RowArray", "_order")
         return [count, *(self._scattered.numbers if self._scattered is not None else ())]
 
     @property

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ecsgen.model import Component, Kernel
-from ecsgen.model.programs import Argument
+from ecsgen.model.programs import Argument, FieldValue
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, number_constants
+from ecsgen.render.kernels.turns import order_text
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
@@ -22,7 +24,8 @@ class CompiledKernel(Method):
 
     def _looped(self) -> Loop:
         """The loop over the rows."""
-        loop = Loop(OneComponent(self._component), self.name, self._program)
+        managers = OtherManagers({self._component.name: self._component}, False)
+        loop = Loop(OneComponent(self._component), self.name, self._program, managers=managers)
         loop.write_steps()
         return loop
 
@@ -39,8 +42,10 @@ class CompiledKernel(Method):
 
     @property
     def is_parallel(self) -> bool:
-        """Whether rows are shared out among the cores; levels of a hierarchy are not."""
-        return self.kernel.parallel and not self.climbs
+        """Whether rows are shared out among the cores; not levels of a hierarchy, nor where rows
+        or messages come one after the other."""
+        alone = not (self.climbs or self._program.sends or self._program.takes_turns)
+        return self.kernel.parallel and alone
 
     @property
     def function(self) -> str:
@@ -54,7 +59,8 @@ class CompiledKernel(Method):
 
     @property
     def parameters(self) -> list[Parameter]:
-        return [*self._which, *self._common, *self.loop.fields.parameters.values()]
+        fields, others = self.loop.fields.parameters, self.loop.others.parameters
+        return [*self._which, *self._common, *fields.values(), *others.values()]
 
     @property
     def _common(self) -> list[Parameter]:
@@ -68,6 +74,8 @@ class CompiledKernel(Method):
     def _which(self) -> list[Parameter]:
         """The parameters that say which rows there are."""
         rows = [Parameter(self.loop.rows, "int", f"data.{self.rows}")]
+        if self.kernel.turns == "random":
+            return [Parameter(self.loop.order, "RowArray", "_order")]
         if not self.climbs:
             return rows
         order = Parameter(self.loop.order, "RowArray", "self._levels.rows")
@@ -97,13 +105,16 @@ class CompiledKernel(Method):
         """A loop, and the working memory of its rows."""
         pad, arrays = " " * 4, loop.emit.arrays
         head = f"for {loop.fields.row} in {'p' if self.is_parallel else ''}range({loop.count}):"
-        if self.climbs:
+        if self.climbs or self.kernel.turns == "random":
             head = f"for {loop.fields.row} in {loop.order}:"
         lines = [head] if self.is_parallel else [*arrays, head]
         if self.climbs and self.is_partial:
             lines += [f"{pad}if {loop.fields.row} >= {loop.rows}:", f"{pad}    continue"]
         inside = [*(arrays if self.is_parallel else ()), *loop.fields.preamble, *loop.emit.lines]
-        return [*lines, *(pad + line for line in inside)]
+        delivery = [pad + line for line in loop.messages.delivery]
+        if delivery:
+            delivery.insert(0, f"for {loop.fields.row} in range({loop.rows}):")
+        return [*lines, *(pad + line for line in inside), *delivery]
 
     # --- the method ------------------------------------------------------------------------------
 
@@ -115,6 +126,25 @@ class CompiledKernel(Method):
             f"{one.text} = {_passed(one)}" if one.name in used else _checked(one)
             for one in self.arguments
         ]
+
+    @property
+    def orders(self) -> list[str]:
+        """The statement that finds out whose turn it is when, if that is random."""
+        if self.kernel.turns != "random":
+            return []
+        assert self._program.who is not None
+        return [f"_order = {self._order_of(self._program.who)}"]
+
+    def _order_of(self, who: FieldValue) -> str:
+        return order_text(who, "data", f"[: data.{self.rows}]")
+
+    @property
+    def tables(self) -> list[str]:
+        """The statements that find the order of turns, and make tables to look rows up in."""
+        managers = self.loop.others.managers
+        tables = self.loop.others.tables.items()
+        found = [f"{table} = living_table({managers.manager(name)})" for name, table in tables]
+        return [*self.orders, *found]
 
     @property
     def run(self) -> str:

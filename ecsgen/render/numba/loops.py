@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
@@ -17,15 +17,19 @@ from ecsgen.model.programs import (
     Local,
     Operation,
     Program,
+    Referred,
     Step,
     fields_in,
     parts,
     walk,
 )
 from ecsgen.model.scalars import SCALARS
+from ecsgen.render.kernels.finding import NO_MANAGERS, OtherManagers
 from ecsgen.render.numba.code import USED, Code, Names
 from ecsgen.render.numba.composed import COMPOSERS
 from ecsgen.render.numba.fields import Fields, Origin
+from ecsgen.render.numba.messages import LoopMessages
+from ecsgen.render.numba.referred import OtherRows
 from ecsgen.render.numba.values import UNROLLED, Emitter, Value
 from ecsgen.render.quoting import comment_text
 
@@ -49,6 +53,7 @@ class Loop:
         program: Program,
         may_be_flat: bool = True,
         fields: FieldsOf = Fields,
+        managers: OtherManagers = NO_MANAGERS,
     ) -> None:
         self.program = program
         self.is_flat = may_be_flat and is_flat(origin, program)
@@ -57,13 +62,23 @@ class Loop:
         self.arguments: dict[Argument, str] = {}
         """Those that the loop needs, and what they are called."""
         self.rows = self.names.take("n", "_n")
-        self.key = self.names.take("key", "_key") if program.who else ""
-        self.order = self.names.take("order", "_order") if program.climbs else ""
+        self.key = self.names.take("key", "_key") if program.draws else ""
+        is_ordered = program.climbs or program.takes_turns
+        self.order = self.names.take("order", "_order") if is_ordered else ""
         self.fields = fields(origin, program, self.names, self.is_flat)
-        self.emit = Emitter(self.names, self._field, self._argument, COMPOSERS, self.is_flat)
+        self.others = OtherRows(managers, program, self.names)
+        self.emit = Emitter(
+            self.names,
+            self._field,
+            self._argument,
+            self.others.value,
+            COMPOSERS,
+            self.is_flat,
+        )
+        self.messages = LoopMessages(program, self.others, self.names, self.rows, self._field)
         self._values: dict[Argument, Value] = {}
-        if program.who is not None:
-            self._write_stem(program.who)
+        if program.who is not None and program.draws:
+            self._write_stem(program.who, f"{origin.holder(program.who)}._id_generation_column")
 
     @property
     def count(self) -> str:
@@ -101,14 +116,13 @@ class Loop:
         self.setup += [f"{one} = {name}[{k}]" for k, one in enumerate(elements)]
         return Value(type_, lambda place: Code(elements[int(place)]))
 
-    def _write_stem(self, who: FieldValue) -> None:
+    def _write_stem(self, who: FieldValue, generations: str) -> None:
         """What tells rows apart is read before the steps, which may change it."""
         stem = self.names.take("stem", "_stem")
         given = [self._field(who).at(0).text]
         function = "stem_of"
         if who.name == ID_SLOT:
             function = "id_stem_of"
-            generations = "data._id_generation_column"
             given.append(f"{self.fields.array('id_generation', 'u32', generations)}[{given[0]}]")
         self.fields.preamble.append(f"{stem} = {function}({', '.join(given)}, {self.key})")
         self.emit.stem = stem
@@ -128,10 +142,14 @@ class Loop:
         for step in self.program.steps:
             if step.text and not self.is_flat:
                 self.emit.write(f"# {comment_text(step.text)}")
+            if isinstance(step.target, Referred):
+                self.messages.send(self.emit, step, step.target, self.fields.row)
+                continue
             if isinstance(step.target, Local):
                 self._set_local(step.target, step)
             else:
                 self._assign(step, step.target)
+            self.others.forget(step.target)
 
     def _set_local(self, local: Local, step: Step) -> None:
         emit = self.emit
@@ -166,6 +184,8 @@ def is_flat(origin: Origin, program: Program) -> bool:
     used = {*fields_in(program.where, *expressions), *targets}
     shapes = {one.type.shape for one in used}
     if len(shapes) != 1 or shapes == {()} or program.where is not None or program.who is not None:
+        return False
+    if program.sees_others or program.takes_turns:
         return False
     if any(argument.type.shape for argument in program.arguments):
         return False
@@ -210,9 +230,8 @@ def _names_of(origin: Origin, program: Program) -> set[str]:
     targets = [step.target for step in program.steps]
     found = {argument.name for argument in program.arguments}
     found |= {target.name for target in targets if isinstance(target, Local)}
-    values: Sequence[Expression] = [step.value for step in program.steps]
     assigned = [target for target in targets if isinstance(target, FieldValue)]
-    for one in (*fields_in(program.where, *values), *assigned):
+    for one in (*fields_in(*program.expressions), *assigned):
         field = origin.field(one)
         parts_ = split_parts(field) if field.split else []
         found |= {origin.prefix(one) + part.name for part in (field, *parts_)}

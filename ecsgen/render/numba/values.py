@@ -13,10 +13,12 @@ from ecsgen.model.programs import (
     Constant,
     Draw,
     Element,
+    Exists,
     Expression,
     FieldValue,
     Local,
     Operation,
+    Referred,
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
@@ -47,6 +49,15 @@ def _plus(place: Place, offset: int) -> Place:
     return f"{place} + {offset}" if offset else place
 
 
+def part_of(base: Value, shape: tuple[int, ...], index: tuple[int, ...], type_: Type) -> Value:
+    """An element of a shape, or what is left of the shape behind a few indices."""
+    start = 0
+    for size, place in zip(shape, index, strict=False):
+        start = start * size + place
+    start *= type_.elements
+    return Value(type_, lambda place: base.at(_plus(place, start)), base.is_split)
+
+
 Composer = Callable[["Emitter", Operation], Value]
 """Makes the value of an operation that is more than one element at a time."""
 
@@ -54,7 +65,8 @@ Composer = Callable[["Emitter", Operation], Value]
 class Emitter:
     """Writes the statements of a function's loop.
 
-    `field` and `argument` give the elements of such; in a flat loop every shape is one element.
+    `field`, `argument` and `others` give the elements of such; in a flat loop every shape is one
+    element.
     """
 
     def __init__(
@@ -62,6 +74,7 @@ class Emitter:
         names: Names,
         field: Callable[[FieldValue], Value],
         argument: Callable[[Argument], Value],
+        others: Callable[[Emitter, Referred | Exists], Value],
         composers: Mapping[str, Composer],
         is_flat: bool,
     ) -> None:
@@ -73,6 +86,7 @@ class Emitter:
         self.indent = 0
         self._field = field
         self._argument = argument
+        self._others = others
         self._composers = composers
         self._is_flat = is_flat
         self.stem = ""
@@ -130,14 +144,11 @@ class Emitter:
                 return composer(self, node) if composer else self._elementwise(node)
             case Draw():
                 return self._drawn(node)
+            case Referred() | Exists():
+                return self._others(self, node)
 
     def _part(self, node: Element) -> Value:
-        base, shape = self.value(node.base), node.base.type.shape
-        start = 0
-        for axis, index in enumerate(node.index):
-            start = start * shape[axis] + index
-        start *= node.type.elements
-        return Value(node.type, lambda place: base.at(_plus(place, start)), base.is_split)
+        return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)
 
     def _elementwise(self, node: Operation) -> Value:
         operands = [self.spread(operand, node.type) for operand in node.operands]

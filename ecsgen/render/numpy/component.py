@@ -6,9 +6,12 @@ from ecsgen.model import Component, Kernel
 from ecsgen.render.kernels.method import number_constants
 from ecsgen.render.numpy.levels import LevelMethod
 from ecsgen.render.numpy.method import KernelMethod
+from ecsgen.render.numpy.turns import TurnMethod
 
 
 def _method(component: Component, kernel: Kernel) -> KernelMethod:
+    if kernel.program.takes_turns:
+        return TurnMethod(component, kernel)
     return (LevelMethod if kernel.program.climbs else KernelMethod)(component, kernel)
 
 

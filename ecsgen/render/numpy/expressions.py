@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Protocol
 
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model.programs import (
@@ -13,10 +14,12 @@ from ecsgen.model.programs import (
     Constant,
     Draw,
     Element,
+    Exists,
     Expression,
     FieldValue,
     Local,
     Operation,
+    Referred,
 )
 from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.model.types import promote
@@ -32,19 +35,30 @@ Composer = Callable[["Emitter", Operation, Value | None], Value]
 """Writes an operation that takes several ufuncs, to a target if that is as good."""
 
 
+class Others(Protocol):
+    """What an emitter needs to read other rows."""
+
+    def layout(self, emit: Emitter, node: Referred | Exists) -> Layout: ...
+
+    def value(self, emit: Emitter, node: Referred | Exists, target: Value | None) -> Value: ...
+
+
 @dataclass(slots=True)
 class Emitter:
-    """Writes the statements of one kernel: `before` the loop over blocks, and `lines` in it."""
+    """Writes the statements of one kernel: `before` the loop over blocks, in it, and `after`."""
 
     view: Callable[[FieldValue], Value]  # of a field
     arguments: Mapping[str, str]  # converted values
     composers: Mapping[str, Composer]  # of operations that take several ufuncs
+    others: Others
     indent: int
     working: Working = field(default_factory=Working)
     before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     locals_: dict[str, Value] = field(default_factory=dict)
     _uniforms: int = 0
+    _made: dict[str, int] = field(default_factory=dict)
 
     def value(self, node: Expression, target: Value | None = None) -> Value:
         """Statements that compute an expression, and where its value is then.
@@ -70,6 +84,8 @@ class Emitter:
                 return self._operation(node, target)
             case Draw():
                 return self._draw(node, target)
+            case Referred() | Exists():
+                return self.others.value(self, node, target)
 
     def layout(self, node: Expression) -> Layout:
         """The layout that the value of an expression will have."""
@@ -88,6 +104,8 @@ class Emitter:
                 return inner if inner is Layout.UNIFORM else planes
             case Draw():
                 return Layout.PLANES if node.type.shape else Layout.ROWS
+            case Referred() | Exists():
+                return self.others.layout(self, node)
         layouts = [self.layout(operand) for operand in node.operands]
         shapes = [operand.type.shape for operand in node.operands]
         if node.name in UFUNCS or node.name == "if":
@@ -109,6 +127,16 @@ class Emitter:
         name = f"_once{self._uniforms if self._uniforms > 1 else ''}"
         self.before.append(f"{name} = {text}")
         return Value(name, scalar, shape, Layout.UNIFORM)
+
+    def made(self, name: str, text: str, scalar: str, is_uniform: bool) -> Value:
+        """An array made anew, for a block or once before the loop; nobody writes into it."""
+        count = self._made[name] = self._made.get(name, 0) + 1
+        name = f"_{name}{count if count > 1 else ''}"
+        if is_uniform:
+            self.before.append(f"{name} = {text}")
+        else:
+            self.write(f"{name} = {text}")
+        return Value(name, scalar, (), Layout.UNIFORM if is_uniform else Layout.ROWS)
 
     # --- conversions ----------------------------------------------------------------------------
 
@@ -135,7 +163,7 @@ class Emitter:
         return out
 
     def _uniform_cast(self, found: Value, scalar: str) -> Value:
-        text, dtype = _typed(found), SCALARS[scalar].numpy
+        text, dtype = as_typed(found), SCALARS[scalar].numpy
         if found.scalar in FLOATS and scalar not in (*FLOATS, "bool"):
             return self.uniform(f"as_integers({text}, {dtype})", scalar, found.shape)
         return self.uniform(f"{text}.astype({dtype})", scalar, found.shape)
@@ -176,7 +204,7 @@ class Emitter:
         return [self.value(operand) for operand in bare], scalar
 
     def _uniform_operation(self, node: Operation, operands: list[Value]) -> Value:
-        texts = [_typed(operand) for operand in operands]
+        texts = [as_typed(operand) for operand in operands]
         scalar = node.operands[0].type.scalar
         is_typed = TABLE[node.name].rule not in (*_COMPARING, Rule.LOGIC)
         is_typed = is_typed and any(operand.scalar != scalar for operand in operands)
@@ -272,6 +300,6 @@ def _fits_kind(given: str, wanted: str) -> bool:
     return wanted in FLOATS or given[0] == wanted[0]
 
 
-def _typed(value: Value) -> str:
+def as_typed(value: Value) -> str:
     """A uniform value as a numpy scalar or array."""
     return f"{SCALARS[value.scalar].numpy}({value.text})" if value.is_literal else value.text

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ecsgen.model import Kernel, World
 from ecsgen.model.programs import FieldValue, Local
 from ecsgen.render.calls import call, collection
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.sources import JoinedSource, Source, all_fields
 from ecsgen.render.numpy.method import KernelMethod
@@ -21,6 +24,9 @@ class WorldMethod(KernelMethod):
         self.source = source
         super().__init__(all_fields(world, source.components.values()), kernel)
 
+    def _managers(self) -> OtherManagers:
+        return OtherManagers(self.source.others, True)
+
     def _seen(self) -> Views:
         targets = [step.target for step in self._program.steps]
         locals_ = [target.name for target in targets if isinstance(target, Local)]
@@ -34,6 +40,10 @@ class JoinedMethod(WorldMethod):
     source: JoinedSource
 
     # --- the method ------------------------------------------------------------------------------
+
+    @property
+    def has_holes(self) -> bool:
+        return self.source.has_holes
 
     @property
     def blocks(self) -> str:
@@ -53,6 +63,8 @@ class JoinedMethod(WorldMethod):
             f"    _blocks = self._{self.name}_blocks({self.stamp})",
         ]
 
+    made: ClassVar[str] = "JoinedBlocks"
+
     # --- the method that cuts blocks -------------------------------------------------------------
 
     @property
@@ -60,7 +72,7 @@ class JoinedMethod(WorldMethod):
         """The first line of the method that cuts the columns into blocks."""
         source = self.source
         parameters = ["self", f"{source.variable}: {source.annotation}"]
-        return call(f"def _{self.name}_blocks", parameters, 4, " -> JoinedBlocks:").lstrip()
+        return call(f"def _{self.name}_blocks", parameters, 4, f" -> {self.made}:").lstrip()
 
     @property
     def cut_docstring(self) -> str:
@@ -99,6 +111,6 @@ class JoinedMethod(WorldMethod):
             "    ]",
             self.working,
             for_macro(collection("holders = ", self.holders, 8)),
-            for_macro(call("blocks = JoinedBlocks", given, 8)),
+            for_macro(call(f"blocks = {self.made}", given, 8)),
             for_macro(call("return blocks.keep", [literal(self.name), "holders"], 8)),
         ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
+from textwrap import indent
 from typing import ClassVar
 
 from ecsgen.model import Component, Kernel
 from ecsgen.model.programs import Cast, Expression, FieldValue, Operation, walk
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.calls import collection, exploded
+from ecsgen.render.calls import call, collection, exploded
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, for_macro
 from ecsgen.render.numpy.statements import Statements
 from ecsgen.render.numpy.ufuncs import COMPLAINING
@@ -26,18 +28,33 @@ class KernelMethod(Method):
         arguments = {argument.name: argument.text for argument in self.arguments}
         indent = self.loop_indent + 4
         self.statements = Statements(
-            self._program, self._views.value, arguments, indent, " ".join(kernel.where.split())
+            self._program,
+            self._views,
+            arguments,
+            indent,
+            " ".join(kernel.where.split()),
+            self._managers(),
         )
 
     def _seen(self) -> Views:
         """How fields are seen."""
         return FieldViews(self._component)
 
+    def _managers(self) -> OtherManagers:
+        """Where rows are that it refers to."""
+        return OtherManagers({self._component.name: self._component}, False)
+
     @cached_property
     def is_quiet(self) -> bool:
         """Whether floating point warnings must be off: some operation may well cause one."""
-        direct = self._component.lookup == "direct"
-        return any(_complains(node, direct) for one in self._expressions for node in walk(one))
+        return any(
+            _complains(node, self.has_holes) for one in self._expressions for node in walk(one)
+        )
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether there are rows that are not in use, with whatever was there before."""
+        return self._component.lookup == "direct"
 
     @property
     def _expressions(self) -> list[Expression]:
@@ -57,10 +74,12 @@ class KernelMethod(Method):
         line = f"for {listed} in {self.blocks}:"
         if self.loop_indent + len(line) > WIDTH:
             line = exploded("for ", self.names, self.loop_indent).lstrip() + f" in {self.blocks}:"
-        once = [pad + text for text in (*self.statements.emitter.before, *self.before_loop)]
+        emitter = self.statements.emitter
+        once = [indent(text, pad) for text in (*emitter.before, *self.before_loop)]
         inner = [f"    {pad}{text}" for text in self.beginning]
         ending = [f"    {pad}{text}" for text in self.ending]
-        lines = [*once, pad + line, *inner, *self.statements.emitter.lines, *ending]
+        after = [indent(text, pad) for text in emitter.after]
+        lines = [*once, pad + line, *inner, *emitter.lines, *ending, *after]
         return for_macro("\n".join(lines))
 
     # --- what differs between blocks of neighbouring rows and blocks of levels -------------------
@@ -136,11 +155,12 @@ class KernelMethod(Method):
     @property
     def cut_body(self) -> list[str]:
         """The statements that cut the blocks out of the columns."""
+        former = f"self._kernels.get({literal(self.name)})"
         return [
             f"    n = self.{self.rows}",
             for_macro(collection("columns = ", self.columns, 8)),
             self.working,
-            "    blocks = Blocks(n, columns, working)",
+            for_macro(call("blocks = Blocks", ["n", "columns", "working", former], 8)),
         ]
 
     @property

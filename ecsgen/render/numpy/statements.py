@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from ecsgen.model.programs import ID_SLOT, Element, Expression, FieldValue, Local, Program, Step
+from ecsgen.model.programs import (
+    ID_SLOT,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Program,
+    Referred,
+    Step,
+)
+from ecsgen.render.kernels.finding import NO_MANAGERS, OtherManagers
+from ecsgen.render.numpy.at_once import TurnPosts
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.expressions import Emitter
+from ecsgen.render.numpy.messages import Posts
+from ecsgen.render.numpy.referred import OtherCells
 from ecsgen.render.numpy.values import Layout, Slot, Value
+from ecsgen.render.numpy.views import Views
 from ecsgen.render.quoting import comment_text
 
 
@@ -17,17 +29,21 @@ class Statements:
     def __init__(
         self,
         program: Program,
-        view: Callable[[FieldValue], Value],
+        views: Views,
         arguments: dict[str, str],
         indent: int,
         where: str = "",  # as the schema has it
+        managers: OtherManagers = NO_MANAGERS,
     ) -> None:
         self._program = program
-        self._view_of = view
+        self._views = views
         self._written = {step.target for step in program.steps}
-        self.emitter = Emitter(self._view, arguments, COMPOSED, indent)
+        self._others = OtherCells(managers, program)
+        self.emitter = Emitter(self._view, arguments, COMPOSED, self._others, indent)
         self.read: dict[FieldValue, None] = {}
-        if program.who is not None:
+        posts = (TurnPosts if program.takes_turns else Posts)(managers, self._others, program)
+        posts.begin(self.emitter)
+        if program.who is not None and program.draws:
             self._stem(program.who)
         if program.where is not None:
             self.emitter.write(f"# where {comment_text(where)}")
@@ -35,17 +51,29 @@ class Statements:
         for step in program.steps:
             if step.text:
                 self.emitter.write(f"# {comment_text(step.text)}")
+            if isinstance(step.target, Referred):
+                posts.send(self.emitter, step, self._bearer)
+                continue
             if isinstance(step.target, Local):
                 self._set_local(step.target, step.value)
             else:
                 self._assign(step, step.target)
+            self._others.forget(step.target)
+        if program.sends:
+            posts.end(self.emitter, self._bearer, "_where" if program.where is not None else "")
         lines = self.emitter.lines
         if program.steps and all(line.lstrip().startswith("#") for line in lines):
             self.emitter.write("pass")  # no step does anything, as in `x = x`
 
     def _view(self, field: FieldValue) -> Value:
         self.read[field] = None
-        return self._view_of(field)
+        return self._views.value(field)
+
+    @property
+    def _bearer(self) -> Value:
+        """A column that every row has."""
+        assert self._program.bearer is not None
+        return self._view(self._program.bearer)
 
     def _stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
@@ -54,7 +82,7 @@ class Statements:
             emit.working.named(name, "u64", (), Layout.ROWS)
         found = self._view(who).text
         if who.name == ID_SLOT:
-            found = f"ids_of({found}, data._id_generation_column)"
+            found = f"ids_of({found}, {self._views.holder(who)}._id_generation_column)"
         emit.run("draw_stems", found, "_key", "_stem", "_bits")
 
     def _mask(self, where: Expression) -> None:
@@ -102,5 +130,7 @@ class Statements:
 
     def _is_fixed(self, node: Expression) -> bool:
         """Whether a local may be another name for a field that no step changes."""
+        if self._program.takes_turns and self._program.sends:
+            return False  # some row may write to itself
         base = node.base if isinstance(node, Element) else node
         return isinstance(base, FieldValue) and base not in self._written

@@ -25,16 +25,24 @@ UFUNCS: Final = {
     "not": "logical_not",
     "abs": "absolute",
     "sqrt": "sqrt",
+    "hypot": "hypot",
     "exp": "exp",
     "log": "log",
+    "log2": "log2",
+    "log10": "log10",
     "sin": "sin",
     "cos": "cos",
     "tan": "tan",
     "asin": "arcsin",
     "acos": "arccos",
     "atan2": "arctan2",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "tanh": "tanh",
+    "sign": "sign",
     "floor": "floor",
     "ceil": "ceil",
+    "trunc": "trunc",
     "round": "rint",
     "min": "minimum",
     "max": "maximum",
@@ -43,5 +51,7 @@ UFUNCS: Final = {
 
 IN_PLACE: Final = {"+": "+=", "-": "-=", "*": "*=", "/": "/="}
 
-COMPLAINING: Final = frozenset(("/", "//", "%", "**", "sqrt", "exp", "log", "asin", "acos", "tan"))
+COMPLAINING: Final = frozenset(
+    ("/", "//", "%", "**", "sqrt", "exp", "log", "log2", "log10", "asin", "acos", "tan")
+) | {"sinh", "cosh"}
 """Operations of which numpy warns for values that a field may well have."""

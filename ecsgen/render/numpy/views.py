@@ -21,6 +21,8 @@ class Views(Protocol):
 
     def column(self, field: FieldValue, holder: str, rows: str = "") -> str: ...
 
+    def holder(self, field: FieldValue) -> str: ...
+
 
 class FieldViews:
     """How a component's fields are seen in blocks of rows."""
@@ -37,6 +39,10 @@ class FieldViews:
             layout_ = Layout.PLANES
         name = f"_parent_{field.name}" if field.owner == PARENT else field.name
         return Value(name, type_.scalar, type_.shape, layout_)
+
+    def holder(self, field: FieldValue) -> str:
+        """The expression for what has the columns, in the manager's method."""
+        return "data"
 
     def column(
         self, field: FieldValue, holder: str, rows: str = "", columns: str = "COLUMNS"
@@ -68,6 +74,10 @@ class JoinedViews:
     def value(self, field: FieldValue) -> Value:
         """The view that a block has."""
         return replace(self._views[field.owner].value(field), text=self._name(field))
+
+    def holder(self, field: FieldValue) -> str:
+        """The expression for what has the columns, in the world's method."""
+        return f"self.{self._modules[field.owner]}.data"
 
     def column(self, field: FieldValue, holder: str, rows: str = "") -> str:
         """The expression for the view of a whole column, or of its first rows."""

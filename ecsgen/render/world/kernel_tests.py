@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ecsgen.model import Component, Default, Kernel, Project
-from ecsgen.model.columns import KEPT_FIELDS
-from ecsgen.model.programs import Argument, fields_in
+from ecsgen.model.programs import ID_SLOT, Argument, fields_in
 from ecsgen.render.calls import collection
 from ecsgen.render.kernels.check import KernelCheck
 from ecsgen.render.quoting import literal
@@ -29,7 +28,7 @@ class KernelCase:
         return "\n".join(
             [
                 f'        "{self.kernel.name}": (',
-                f'            "{self.kernel.over}",',
+                f'            "{attribute_of(self.kernel)}",',
                 collection("", [literal(module) for module in self.modules], 12, ","),
                 collection("", samples, 12, ","),
                 "        ),",
@@ -56,6 +55,11 @@ class StepsCase:
         return KernelCheck(self.kernel)
 
     @property
+    def over(self) -> str:
+        """The attribute of the world with what it runs over."""
+        return attribute_of(self.kernel)
+
+    @property
     def modules(self) -> list[str]:
         """The attributes of the world with these components."""
         return [literal(component.module) for component in self.components.values()]
@@ -70,7 +74,7 @@ class StepsCase:
         return [
             f'"{node.text}": ("{self.components[node.owner].module}", "{node.name}")'
             for node in seen
-            if node.name not in KEPT_FIELDS
+            if node.name != ID_SLOT
         ]
 
 
@@ -95,19 +99,26 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
 
 
 def steps_cases(project: Project) -> tuple[StepsCase, ...]:
-    """Return the kernels over rows of managers, with the components concerned."""
+    """Return the kernels over rows of managers that see these alone, with their components."""
     members = _members(project)
     by_name = {component.name: component for component in project.components}
     return tuple(
         StepsCase(kernel, {name: by_name[name] for name in members[kernel.over]})
         for kernel in checkable_kernels(project, chunked=False)
+        if not kernel.program.sees_others
     )
 
 
 def _members(project: Project) -> dict[str, tuple[str, ...]]:
-    """Return the components that the entities of each group and query have."""
+    """Return the components that kernels see in each group and query, or of a component's rows."""
     queries = {query.name: query.all for query in project.world.queries}
-    return dict(project.world.groups) | queries
+    components = {component.name: (component.name,) for component in project.components}
+    return dict(project.world.groups) | queries | components
+
+
+def attribute_of(kernel: Kernel) -> str:
+    """Return the attribute of the world with what a kernel runs over."""
+    return module_name(kernel.over)
 
 
 def _sample(argument: Argument) -> str:

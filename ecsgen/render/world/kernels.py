@@ -13,6 +13,7 @@ from ecsgen.render.numba.chunked import ChunkKernel
 from ecsgen.render.numba.joined import JoinedKernel
 from ecsgen.render.numpy.chunked import ChunkMethod
 from ecsgen.render.numpy.joined import JoinedMethod
+from ecsgen.render.numpy.turns import JoinedTurnMethod
 
 JoinedT = TypeVar("JoinedT", bound=Method)
 ChunkedT = TypeVar("ChunkedT", bound=Method)
@@ -31,6 +32,8 @@ class KernelSubject:
         groups, queries = dict(project.world.groups), project.world.queries
         required = {query.name: query.all for query in queries}
         seen = {name for members in (groups | required).values() for name in members}
+        kernels = project.world.kernels
+        seen |= {name for kernel in kernels for name in (kernel.over, *kernel.program.leads)}
         return cls(project.world, tuple(c for c in project.components if c.name in seen))
 
     @property
@@ -78,7 +81,13 @@ class WorldMethods(KernelSubject):
     @property
     def methods(self) -> list[JoinedMethod | ChunkMethod]:
         """All of them, made anew."""
-        return self.made(JoinedMethod, ChunkMethod)
+        return self.made(_joined, ChunkMethod)
+
+
+def _joined(world: World, kernel: Kernel, source: JoinedSource) -> JoinedMethod:
+    """Return a kernel over rows of managers as its template lays it out."""
+    takes_turns = kernel.program.takes_turns
+    return (JoinedTurnMethod if takes_turns else JoinedMethod)(world, kernel, source)
 
 
 class Kernels(NamedTuple):

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from ..entities.shown import entity_name
 from ..errors import EcsError, StaleInstanceError
+from ..fast import speed_up
 from ..handles import NIL, Entity, Id, Instance
 from ..ids.slots import stale_id
 
@@ -27,6 +28,10 @@ class RowProxy:
     """What the row is found by; None if it is good until the next structural change only."""
     _row: Instance
     _version: int
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        speed_up(cls)
 
     def _find(self) -> None:
         """Find the row after a structural change, or raise."""

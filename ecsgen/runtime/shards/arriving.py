@@ -48,7 +48,7 @@ def absorb(
         raise ParcelError("a parcel of other schemas")
     es = parcel.entities.copy()
     _check_entities(world, es)
-    places = Places(es)
+    places = ParcelPlaces(es)
     arriving = [
         _arriving(world, parcel, one, places)
         for one in parcel._plan().managed
@@ -81,7 +81,7 @@ def absorb(
     return es
 
 
-class Places:
+class ParcelPlaces:
     """Where entities stand in a parcel."""
 
     __slots__ = ("_order", "_ordered", "entities")
@@ -123,7 +123,7 @@ def _check_entities(world: Any, es: EntityArray) -> None:
 
 
 def _arriving(
-    world: Any, parcel: ParcelBase, one: Component, places: Places
+    world: Any, parcel: ParcelBase, one: Component, places: ParcelPlaces
 ) -> Arriving:
     """Check the rows of a component."""
     manager, count = getattr(world, one.attribute), parcel._counts[one.table]

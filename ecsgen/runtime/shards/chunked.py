@@ -14,7 +14,7 @@ from ..archetypes.table import ArchetypeTable
 from ..columns.buffers import Column
 from ..handles import EntityArray
 from ..typed import NamedTuple
-from .arriving import Places, checked_column, unpickled
+from .arriving import ParcelPlaces, checked_column, unpickled
 from .parcel import ParcelBase
 from .tables import Component, ParcelPlan
 
@@ -87,7 +87,9 @@ def _cells(
     return entities[chosen[order]], columns
 
 
-def batches(table: ArchetypeTable, parcel: ParcelBase, places: Places) -> list[Batch]:
+def batches(
+    table: ArchetypeTable, parcel: ParcelBase, places: ParcelPlaces
+) -> list[Batch]:
     """Return what is to be appended, checked, by signature."""
     numbers, count = _numbers(table), len(places.entities)
     bits = np.zeros(count, np.uint64)

@@ -170,7 +170,7 @@ def check(
     parents = _related(manager, rng)
     _move_buffer(subject, manager, name, plain)
     expected = columns_of(subject, manager)
-    order = _in_order(parents, manager.data.n if all_rows else _running(manager))
+    order = _in_order(parents, manager.data.n if all_rows else running(manager))
     cells = [flat(value) for value in given.values()]
     stems = [0] * len(parents)
     if drawing is not None:
@@ -183,16 +183,15 @@ def check(
 
     with np.errstate(all="ignore"):
         if has_border:
-            used = np.isin(order, _used(manager))
-            kernel_borders.approach(
-                expected, np.array(order)[used].tolist(), matches, rng
-            )
+            used = np.isin(order, used_rows(manager))
+            own = {n: column for n, column in expected.items() if n != "entity"}
+            kernel_borders.approach(own, np.array(order)[used].tolist(), matches, rng)
             put_columns(subject, manager, expected)
         run(manager, name, plain)
         for row in order:
             steps(Row(expected, row, int(parents[row]), stems[row]), *cells)
     found = columns_of(subject, manager)
-    used = _used(manager)
+    used = used_rows(manager)
     for key, column in expected.items():
         assert same_cells(found[key][used], column[used], is_exact), key
 
@@ -214,7 +213,7 @@ def check_reduction(
     manager = _filled(subject, rows, rng, name, {}, tame=True)
     columns = columns_of(subject, manager)
     with np.errstate(all="ignore"):
-        values = [value(Row(columns, int(row), -1)) for row in _used(manager)]
+        values = [value(Row(columns, int(row), -1)) for row in used_rows(manager)]
     _compare_reduction(run(manager, name, {}), values, how)
     for choose in (max, min) if values else ():
         last = choose(range(len(values)), key=lambda k: values[k][0])
@@ -237,7 +236,7 @@ def _compare_reduction(found: Any, values: list[Value], how: str) -> None:
 def _rotate(subject: Subject, manager: Any, places: int) -> None:
     """Let the fields of all rows go some places on, those of the last ones to the first."""
     names = [f.name for f in subject.whole]
-    used = _used(manager)
+    used = used_rows(manager)
     for name in (*names, *(part for parts in subject.split.values() for part in parts)):
         column = getattr(manager.data, name)
         column[used] = np.roll(column[used], places, axis=0)
@@ -287,7 +286,7 @@ def _filled(
             column[...] = random_cells(column.dtype, column.shape, rng, tame=tame)
             low, high = _range(column.dtype)
             column[rows::2], column[rows + 1 :: 2] = high, low
-    used = _used(manager)
+    used = used_rows(manager)
     manager.destroy_many(used[rows:])  # leaves their cells behind the last row
     if rows > 3:
         manager.destroy(int(used[2]))  # leaves a hole where rows are indices
@@ -330,7 +329,8 @@ def _related(manager: Any, rng: np.random.Generator) -> NDArray[Any]:
     return np.asarray(parents)
 
 
-def _running(manager: Any) -> int:
+def running(manager: Any) -> int:
+    """Return how many rows kernels run over."""
     return int(getattr(manager, "n_active", manager.data.n))
 
 
@@ -345,19 +345,22 @@ def _in_order(parents: NDArray[Any], n: int) -> list[int]:
     return sorted(range(n), key=depths.__getitem__)
 
 
-def _used(manager: Any) -> NDArray[Any]:
+def used_rows(manager: Any) -> NDArray[Any]:
+    """Return the rows that are in use."""
     if hasattr(manager.data, "present"):
         return np.flatnonzero(manager.data.present)
     return np.arange(manager.data.n)
 
 
 def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
-    """Return copies of the fields' columns, those of split fields put together."""
+    """Return copies of the fields' columns and the owners'; split fields are put together."""
     columns = {f.name: np.array(getattr(manager.data, f.name)) for f in subject.whole}
     shapes = {f.name: f.shape for f in subject.fields}
     for name, parts in subject.split.items():
         stacked = np.stack([getattr(manager.data, part) for part in parts], axis=1)
         columns[name] = stacked.reshape(-1, *shapes[name])
+    if hasattr(manager.data, "entity"):
+        columns["entity"] = np.array(manager.data.entity)
     return columns
 
 
@@ -433,6 +436,10 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(a, b)
 
 
+def _sign(a: Any) -> Any:
+    return a if a != a else type(a)(int(a > 0) - int(a < 0))
+
+
 def _smaller(a: Any, b: Any) -> Any:
     if a != a:
         return a
@@ -479,15 +486,23 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "min": _smaller,
     "max": _larger,
     "sqrt": np.sqrt,
+    "hypot": np.hypot,
     "exp": np.exp,
     "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
     "sin": np.sin,
     "cos": np.cos,
     "tan": np.tan,
     "asin": np.arcsin,
     "acos": np.arccos,
     "atan2": np.arctan2,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "sign": _sign,
     "floor": np.floor,
     "ceil": np.ceil,
+    "trunc": np.trunc,
     "round": np.rint,
 }

@@ -27,27 +27,58 @@ Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
 class Blocks:
     """Views of a kernel's columns and of its working memory, block after block.
 
-    Good until the buffer moves or the stamp (the number of rows, or the version) changes.
+    Good until the buffer moves or the stamp (the number of rows, or the version) changes. Those of
+    another number of rows take over the memory of the `former` ones: all that it takes then is to
+    cut it again.
     """
 
-    __slots__ = ("nbytes", "stamp", "views")
+    __slots__ = ("_memory", "_most", "_room", "nbytes", "stamp", "views")
+
+    _memory: list[NDArray[Any]]
+    _room: int
+    """Rows for which there is memory."""
+    _most: int
+    """Rows of a block at most."""
 
     def __init__(
-        self, rows: int, columns: Sequence[NDArray[Any]], working: Sequence[Cells]
+        self,
+        rows: int,
+        columns: Sequence[NDArray[Any]],
+        working: Sequence[Cells],
+        former: Blocks | None = None,
     ) -> None:
         self.stamp = rows
-        each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
-        size = min(rows, block_rows(sum(each) + working_bytes(working)))
-        memory = [working_memory(cells, size) for cells in working]
-        self.nbytes = sum(array.nbytes for array in memory)
+        self._take(columns, working, former)
+        if rows > self._room < self._most:
+            self._room = min(self._most, 1 << (rows - 1).bit_length())
+            self._memory = [working_memory(cells, self._room) for cells in working]
+        memory, size = self._memory, self._most
+        self.nbytes = sum([array.nbytes for array in memory])
         """Bytes that are held beside the columns."""
-        self.views: list[tuple[Any, ...]] = [
-            (
-                *(column[..., start : start + size] for column in columns),
-                *(array[..., : rows - start] for array in memory),
-            )
-            for start in range(0, rows, size or 1)
-        ]
+        self.views: list[tuple[Any, ...]] = []
+        if 0 < rows <= size:  # few rows are what this has to be quick for
+            self.views.append((*columns, *[array[..., :rows] for array in memory]))
+            return
+        for start in range(0, rows, size):
+            cut = [column[..., start : start + size] for column in columns]
+            scratch = [array[..., : rows - start] for array in memory]
+            self.views.append((*cut, *scratch))
+
+    def _take(
+        self,
+        columns: Sequence[NDArray[Any]],
+        working: Sequence[Cells],
+        former: Blocks | None,
+    ) -> None:
+        """Take what blocks of other rows have."""
+        if former is not None:
+            self._most, self._room = former._most, former._room
+            self._memory = former._memory
+            return
+        each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
+        self._most = block_rows(sum(each) + working_bytes(working))
+        self._room = 0
+        self._memory = []
 
 
 def working_bytes(working: Sequence[Cells]) -> int:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..fast import speed_up
 from ..handles import NIL, EntityArray
 from ..reprs import query_text
 from .block import QueryBlock
@@ -246,3 +247,6 @@ def _union(members: tuple[QueryMember, ...]) -> EntityArray:
             match.drop(earlier)
         found.append(match.entities)
     return np.concatenate(found)
+
+
+speed_up(QueryJoin)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final
 
 from numpy.typing import NDArray
 
+from ..fast import speed_up
 from ..per_class import copy_methods, per_class
 from ..reprs import count_text
 from .base import QueryBase, RowsT, RowT, changed_in_loop
@@ -103,3 +104,6 @@ class QueriedRows(QueryBase[RowsT, RowT]):
             yield row
         if self._join.changes() != state:
             raise changed_in_loop()
+
+
+speed_up(QueriedRows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, Final, NoReturn
 
 from ...convert.arrays import shown
@@ -73,8 +74,10 @@ def _check_manager(saved: Saved, component: Document) -> None:
     wanted = ["n", "version", *(k for k, has in parts.items() if has)]
     # Other writers may leave `count` out.
     optional = ("count",) if component["lookup"] == "direct" else ()
-    _check_keys(saved, where, numbers, wanted, (*_NOTES, *optional))
+    _check_keys(saved, where, numbers, wanted, (*_NOTES, "wrap", *optional))
     _check_notes(saved, where, numbers)
+    if "wrap" in numbers:
+        _check_wrap(saved, f"{where}.wrap", numbers["wrap"])
 
     def check(name: str, lowest: int, highest: int) -> int:
         return _check_number(saved, where, numbers, name, lowest, highest)
@@ -104,6 +107,15 @@ def _check_notes(saved: Saved, where: str, notes: Document) -> None:
         _refuse(saved, f"{where}.calls", "wanted an object")
     for kernel in calls:
         _check_number(saved, f"{where}.calls", calls, kernel, 0, _MOST)
+
+
+def _check_wrap(saved: Saved, where: str, wrap: Any) -> None:
+    """Refuse sizes of axes that no space has."""
+    if type(wrap) is not list or not 2 <= len(wrap) <= 3:
+        _refuse(saved, where, "wanted a list of two or three sizes")
+    for size in wrap:
+        if type(size) is not float or not 0 <= size < inf:
+            _refuse(saved, where, f"{shown(size)}, wanted finite floats from 0")
 
 
 def _check_tables(saved: Saved, archetypes: Any, chunked: list[str]) -> None:

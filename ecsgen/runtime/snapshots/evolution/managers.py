@@ -54,8 +54,10 @@ def _partition(old: OldComponent, doc: Document, plan: RowPlan) -> Numbers:
 
 
 def _notes(old: OldComponent) -> Numbers:
-    """Return the seed and the calls of kernels, which are known by their names."""
-    return {key: old.numbers[key] for key in ("seed", "calls") if key in old.numbers}
+    """Return the seed, the calls of kernels, which are known by their names, and the sizes of a
+    space."""
+    kept = ("seed", "calls", "wrap")
+    return {key: old.numbers[key] for key in kept if key in old.numbers}
 
 
 def _keeps_generator(old: OldComponent, doc: Document) -> bool:

@@ -57,6 +57,9 @@ class Cases:
     def entities(self, w: Any, case: Case) -> NDArray[np.uint64]:
         """Return the entities that a kernel runs over."""
         over = getattr(w, case.over)
+        if case.over in self.subjects:
+            owners = over.data.entity[: kernels.running(over)]
+            return np.asarray(owners[owners != 0], np.uint64)
         found = over.rows().entity if hasattr(over, "rows") else over.entity.copy()
         return np.asarray(found, np.uint64)
 
@@ -72,6 +75,8 @@ class Cases:
     def randomize(self, w: Any, case: Case, rng: np.random.Generator) -> None:
         """Fill the fields with random bits, in the rows of others as well."""
         for module, field in case.fields.values():
+            if field == "entity":
+                continue
             data = getattr(w, module).data
             for name in self.subjects[module].split.get(field, (field,)):
                 column = getattr(data, name)
@@ -99,8 +104,10 @@ class Cases:
         for text, column in expected.items():
             assert kernels.same_cells(found[text], column, case.is_exact), text
         for (module, name), column in self.whole(w, case).items():
-            others = np.ones(len(column), np.bool_)
-            others[getattr(w, module).require_many(es)] = False
+            manager = getattr(w, module)
+            others = np.zeros(len(column), np.bool_)
+            others[kernels.used_rows(manager)] = True
+            others[manager.require_many(es)] = False
             old = before[module, name][others]
             assert column[others].tobytes() == old.tobytes(), (module, name)
 

@@ -1,0 +1,193 @@
+"""References in kernels: what leads from a row to others, by entities and ids."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.scope import Scope, follows
+from ecsgen.kernels.syntax import KernelError
+from ecsgen.model import Component, Default, Field
+from ecsgen.model.programs import (
+    OWN,
+    PARENT,
+    Argument,
+    Element,
+    Exists,
+    Expression,
+    FieldValue,
+    Local,
+    Referred,
+)
+from ecsgen.model.types import BOOL, Number, Type
+
+_BEGINNINGS: Final = (FieldValue, Local, Argument, Referred)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The rows that a kernel may refer to."""
+
+    components: Mapping[str, Component] = field(default_factory=dict)
+    """Those whose fields are known: of a component's kernel its own."""
+    names: Collection[str] = ()
+    """All components."""
+    home: str = OWN
+    """The component whose kernel it is; none of the world's."""
+    chunked: Collection[str] = ()
+    """Components without managers."""
+    refused: str = ""
+    """Why nothing can be referred to, if so."""
+    hint: str = ""
+
+    def field_of(self, value: Referred) -> Field:
+        """The field of another row."""
+        fields = self.components[value.component].fields
+        return next(field for field in fields if field.name == value.name)
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Types the references of one kernel."""
+
+    reach: Reach
+    scope: Scope
+    infer: Callable[[ast.expr], Expression]
+
+    def field(self, node: ast.Attribute) -> Expression | None:
+        """What `handle.Component.field` stands for; None where no component stands there."""
+        holder = node.value
+        if not isinstance(holder, ast.Attribute) or holder.attr not in self.reach.names:
+            return None
+        handle = self._handle(holder.value)
+        if handle.type.kind != "entity":
+            message = f"{handle.type} leads to one component: only entities have several"
+            raise KernelError("E810", message, node, f"write .{node.attr} alone")
+        return self._field(holder.attr, handle, node)
+
+    def of_value(self, value: Expression, node: ast.Attribute) -> Expression | None:
+        """What `value.name` stands for if the value is an entity or an id; None for others."""
+        if not value.type.is_handle or value.type.shape:
+            return None
+        self._check_beginning(value, node.value)
+        if value.type.kind != "entity":
+            return self._field(_target(value), value, node)
+        spelled = ast.unparse(node.value)
+        if node.attr in self.reach.names:
+            hint = f"name one of its fields, as in {spelled}.{node.attr}.value"
+            raise KernelError("E802", f"{quote(node.attr)} is a component", node, hint)
+        hint = did_you_mean(node.attr, self.reach.names)
+        hint = hint or f"name a component and its field, as in {spelled}.Component.{node.attr}"
+        message = f"{quote(spelled)} is an entity, and {quote(node.attr)} is no component"
+        raise KernelError("E810", message, node, hint)
+
+    def exists(self, node: ast.Call) -> Exists:
+        """What `exists(handle)` or `exists(entity.Component)` stands for."""
+        if len(node.args) != 1:
+            message = f"'exists' takes 1 argument, not {len(node.args)}"
+            raise KernelError("E808", message, node)
+        (given,) = node.args
+        if isinstance(given, ast.Attribute) and given.attr in self.reach.names:
+            handle = self._handle(given.value)
+            if handle.type.kind == "entity":
+                self._check_leads(given.attr, handle, given)
+                return Exists(BOOL, given.attr, handle)
+        handle = self._handle(given)
+        if handle.type.kind != "entity":
+            self._check_leads(_target(handle), handle, given)
+            return Exists(BOOL, _target(handle), handle)
+        self._check_allowed(given)
+        home = self.reach.components.get(self.reach.home)
+        if home is not None and home.owner == "none":
+            message = f"a kernel of {quote(home.name)}, whose rows are nobody's, knows no entities"
+            raise KernelError("E810", message, given, _of_the_world(home.name))
+        return Exists(BOOL, "", handle)
+
+    def _handle(self, node: ast.expr) -> Expression:
+        handle = self.infer(node)
+        self._check_beginning(handle, node)
+        if not handle.type.is_handle or handle.type.shape:
+            hint = "name an element of it" if handle.type.is_handle else ""
+            message = f"an entity or an id refers to something, not {handle.type}"
+            raise KernelError("E803", message, node, hint)
+        return handle
+
+    def _check_beginning(self, handle: Expression, node: ast.expr) -> None:
+        self._check_allowed(node)
+        base = handle.base if isinstance(handle, Element) else handle
+        if not isinstance(base, _BEGINNINGS):
+            message = "a reference begins with a field, a local name, an argument or 'entity'"
+            raise KernelError("E810", message, node, "give it a local name in a step before")
+        if isinstance(handle, FieldValue) and handle.owner == PARENT:
+            raise KernelError("E810", "a kernel that reads 'parent' refers to no other rows", node)
+
+    def _check_allowed(self, node: ast.expr) -> None:
+        if self.reach.refused:
+            raise KernelError("E810", self.reach.refused, node, self.reach.hint)
+
+    def _check_leads(self, name: str, handle: Expression, node: ast.Attribute | ast.expr) -> None:
+        """Raise E810 where a component's rows cannot be referred to."""
+        self._check_allowed(node)
+        reach = self.reach
+        if name in reach.chunked:
+            message = f"nothing refers to rows of {quote(name)}: it lives in archetypes"
+            raise KernelError("E810", message, node)
+        if reach.home and name != reach.home:
+            followed = ast.unparse(node.value if isinstance(node, ast.Attribute) else node)
+            followed = followed.removesuffix(f".{name}")
+            message = f"a kernel of {quote(reach.home)} follows {quote(followed)} to {quote(name)}"
+            message += ", which is another component"
+            raise KernelError("E810", message, node, _of_the_world(reach.home))
+        component = reach.components.get(name)
+        if component is None:
+            raise follows(node)
+        if handle.type.kind == "entity" and component.owner == "none":
+            message = f"no entity has {quote(name)}, whose rows are nobody's"
+            raise KernelError("E810", message, node, f"refer to one by id<{name}>")
+
+    def _field(self, name: str, handle: Expression, node: ast.Attribute) -> Referred:
+        self._check_leads(name, handle, node)
+        component, owner = self.reach.components[name], OWN if self.reach.home else name
+        fields = {one.name: one for one in component.fields}
+        if node.attr not in fields:
+            spelled = f"{owner}.{node.attr}" if owner else node.attr
+            if owner in self.scope.may_lack or spelled in self.scope.wrong:
+                raise follows(node)
+            hint = did_you_mean(node.attr, fields)
+            raise KernelError("E802", f"{name} has no field {quote(node.attr)}", node, hint)
+        found = self.scope.value_of(fields[node.attr], owner, node)
+        default = absent_elements(fields[node.attr], found.type)
+        return Referred(found.type, name, found.name, handle, default)
+
+
+def absent_elements(field: Field, type_: Type) -> tuple[bool | Number, ...]:
+    """What is read of a row that is not there: the default, for a square matrix without one the
+    identity; in C order."""
+    shape = type_.shape
+    is_square = len(shape) == 2 and shape[0] == shape[1] and type_.is_number
+    if is_square and "default" not in field.marks:
+        one, zero = (1.0, 0.0) if type_.is_float else (1, 0)
+        size = shape[0] + 1
+        return tuple(zero if place % size else one for place in range(shape[0] * shape[1]))
+    return tuple(_elements(field.default))
+
+
+def _elements(default: Default) -> Iterator[bool | Number]:
+    """The numbers of a nested default, in C order."""
+    if isinstance(default, tuple):
+        for item in default:
+            yield from _elements(item)
+    elif isinstance(default, bool | int | float):
+        yield default
+
+
+def _target(handle: Expression) -> str:
+    """The component that an id is of."""
+    return handle.type.kind.removeprefix("id<").removesuffix(">")
+
+
+def _of_the_world(component: str) -> str:
+    return f"make it a kernel of the world: over: {component}"

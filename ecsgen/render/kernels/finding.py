@@ -1,0 +1,67 @@
+"""Where the rows are that kernels refer to: the managers, and which ways lead to their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from ecsgen.model import Component
+from ecsgen.model.programs import Exists, Program, Referred
+
+Way = Literal["alive", "sparse", "direct", "hash", "id", "living_id", "direct_id"]
+"""How a row is found, or whether somebody is alive."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherManagers:
+    """The managers that a kernel finds rows in: of a component's kernel its own."""
+
+    components: Mapping[str, Component]
+    """By name, those whose rows may be referred to."""
+    is_world: bool
+
+    def manager(self, component: str) -> str:
+        """The expression for a manager."""
+        return f"self.{self.components[component].module}" if self.is_world else "self"
+
+    def data(self, component: str) -> str:
+        """The expression for a manager's columns."""
+        return f"{self.manager(component)}.data" if self.is_world else "data"
+
+    @property
+    def entities(self) -> str:
+        """The expression for the manager of entities."""
+        return "self.entities" if self.is_world else "self._entities"
+
+    def stem(self, component: str) -> str:
+        """What names of its columns begin with, where they are not a row's own."""
+        return f"other_{self.components[component].module}" if self.is_world else "other"
+
+    def way(self, node: Referred | Exists) -> Way:
+        """How its row is found."""
+        if not node.component:
+            return "alive"
+        component = self.components[node.component]
+        if node.handle.type.kind == "entity":
+            return component.lookup
+        if component.lookup == "direct":
+            return "direct_id"
+        return "id" if component.owner == "none" else "living_id"
+
+
+def is_before(node: Referred, program: Program, is_world: bool) -> bool:
+    """Whether a kernel may have written a field when it reads that of another row."""
+    own = node.text if is_world else node.name
+    return own in program.writes and not program.takes_turns
+
+
+def is_touched(node: Referred, program: Program, is_world: bool) -> bool:
+    """Whether a kernel itself reads or writes a field that it sends messages to."""
+    if program.takes_turns:
+        return False  # messages arrive at once
+    own = node.text if is_world else node.name
+    return node.text in program.refers or own in (*program.reads, *program.writes)
+
+
+NO_MANAGERS: Final = OtherManagers({}, False)

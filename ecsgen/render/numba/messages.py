@@ -1,0 +1,98 @@
+"""Messages in compiled loops: at once where nobody can tell, otherwise kept for a second loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ecsgen.model.programs import FieldValue, Operation, Program, Referred, Step
+from ecsgen.model.scalars import SCALARS
+from ecsgen.render.kernels.finding import is_touched
+from ecsgen.render.numba.code import Code, Names, called, cut
+from ecsgen.render.numba.elementwise import element_of
+from ecsgen.render.numba.fields import sum_text
+from ecsgen.render.numba.referred import OtherRows
+from ecsgen.render.numba.values import Emitter, Value, part_of
+
+
+class LoopMessages:
+    """What a loop sends."""
+
+    def __init__(
+        self,
+        program: Program,
+        others: OtherRows,
+        names: Names,
+        rows: str,
+        field: Callable[[FieldValue], Value],
+    ) -> None:
+        self.delivery: list[str] = []
+        """What a second loop over all rows does."""
+        self._program = program
+        self._others = others
+        self._names = names
+        self._rows = rows
+        self._field = field
+        self._heard = ""
+
+    def send(self, emit: Emitter, step: Step, target: Referred, row: str) -> None:
+        """Write the statements of one step."""
+        to = self._others.row(emit, target)
+        value = emit.spread(step.value, step.type)
+        tests = [f"{to.text} != NIL"]
+        if self._program.may_be_dead:
+            tests.append(self._is_heard(emit))
+        with emit.block(f"if {' and '.join(tests)}"):
+            if is_touched(target, self._program, self._others.managers.is_world):
+                self._keep(emit, step, target, to, value, row)
+            else:
+                self._change(emit, step, self._place(step, target, to.text), value)
+        if self._program.takes_turns:
+            self._others.forget_all()
+
+    def _is_heard(self, emit: Emitter) -> str:
+        """The variable that tells whether the row's own entity is alive."""
+        if not self._heard:
+            assert self._program.bearer is not None
+            given = [Code(one) for one in self._others.alive()]
+            owner = self._field(self._program.bearer).at(0)
+            self._heard = emit.assign(called("is_living", *given, owner), "is_heard").text
+        return self._heard
+
+    def _place(self, step: Step, target: Referred, row: str) -> Value:
+        """The elements that a message is for."""
+        there = self._others.cells(target, row)
+        return part_of(there, target.type.shape, step.index, step.type)
+
+    def _change(self, emit: Emitter, step: Step, there: Value, value: Value) -> None:
+        """Do with what is there what the message says."""
+        scalar = step.type.scalar
+        if step.how == "=" or (step.how in ("+", "-") and scalar != "i64"):
+            emit.store(value, there, "=" if step.how == "=" else f"{step.how}=")
+            return
+        assert isinstance(step.target, Referred)
+        node = Operation(step.type, step.how, (step.value, step.value))
+        with emit.looped(emit.count(step.type), value.is_split or there.is_split) as places:
+            for place in places:
+                code = element_of(node, [there.at(place), value.at(place)])
+                emit.write(f"{there.at(place).text} = {cut(code, scalar).text}")
+
+    def _keep(
+        self, emit: Emitter, step: Step, target: Referred, to: Code, value: Value, row: str
+    ) -> None:
+        """Keep where the message goes and what it says, and have it delivered later."""
+        kept, rows = self._names.take(f"{target.name}_to"), self._rows
+        sent, count = self._names.take(f"{target.name}_sent"), emit.count(step.type)
+        size = f"{count} * {rows}" if count > 1 else rows
+        emit.arrays.append(f"{kept} = np.full({rows}, NIL, np.int64)")
+        emit.arrays.append(f"{sent} = np.empty({size}, {SCALARS[step.type.scalar].numpy})")
+        first = f"{count} * {row}" if count > 1 else row
+        said = Value(step.type, lambda place: Code(f"{sent}[{sum_text(first, place)}]"))
+        emit.write(f"{kept}[{row}] = {to.text}")
+        emit.store(value, said)
+
+        def deliver() -> None:
+            emit.write(f"{to.text} = {kept}[{row}]")
+            with emit.block(f"if {to.text} != NIL"):
+                self._change(emit, step, self._place(step, target, to.text), said)
+
+        self.delivery += emit.captured(deliver)

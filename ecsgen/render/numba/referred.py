@@ -1,0 +1,167 @@
+"""Fields of other rows in compiled loops: the lookup is part of the loop, which waits for memory
+alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecsgen.model.columns import split_parts
+from ecsgen.model.programs import Exists, Expression, FieldValue, Local, Program, Referred, walk
+from ecsgen.model.scalars import SCALARS
+from ecsgen.render.kernels.finding import OtherManagers, Way, is_before
+from ecsgen.render.numba.code import Code, Level, Names, called, infix, number
+from ecsgen.render.numba.fields import Parameter, sum_text
+from ecsgen.render.numba.values import UNROLLED, Emitter, Value
+from ecsgen.render.quoting import literal
+
+_FUNCTIONS: Final[dict[Way, str]] = {
+    "alive": "is_living",
+    "sparse": "sparse_row",
+    "direct": "direct_row",
+    "hash": "hash_row",
+    "id": "id_row",
+    "living_id": "living_id_row",
+    "direct_id": "direct_id_row",
+}
+
+
+class OtherRows:
+    """What a loop reads of other rows, and the parameters that it needs for that."""
+
+    def __init__(self, managers: OtherManagers, program: Program, names: Names) -> None:
+        self.parameters: dict[str, Parameter] = {}  # by what the method passes
+        self.tables: dict[str, str] = {}
+        """Components whose rows are found in a table, and what the method calls it."""
+        self.managers = managers
+        self._program = program
+        self._names = names
+        self._rows: dict[tuple[str, Expression], Code] = {}
+
+    def value(self, emit: Emitter, node: Referred | Exists) -> Value:
+        """What another row has, or whether it is there, after the statements that look it up."""
+        if isinstance(node, Exists):
+            found = self.row(emit, node)
+            if node.component:
+                found = infix("!=", Level.COMPARISON, found, Code("NIL"))
+            return Value(node.type, lambda place: found)
+        row = self.row(emit, node)
+        there, default = self.cells(node, row.text, is_read=True), self._default(emit, node)
+        held = emit.variables(node.type, *_wishes(f"their_{node.name}"))
+        with emit.block(f"if {row.text} == NIL"):
+            emit.store(default, held)
+        with emit.block("else"):
+            emit.store(there, held)
+        return held
+
+    def row(self, emit: Emitter, node: Referred | Exists) -> Code:
+        """The variable with the row that a handle leads to; whether an entity is alive."""
+        key = node.component, node.handle
+        if key not in self._rows:
+            handle = emit.kept(emit.value(node.handle)).at(0)
+            way = self.managers.way(node)
+            given = [Code(one) for one in self._tables_of(node.component, way)]
+            name = f"{self.managers.stem(node.component)}_row" if node.component else "is_alive"
+            self._rows[key] = emit.assign(called(_FUNCTIONS[way], *given, handle), *_wishes(name))
+        return self._rows[key]
+
+    def forget(self, target: FieldValue | Local) -> None:
+        """Look rows up again whose handles are in a field or local that is assigned to."""
+        if self._program.takes_turns and isinstance(target, FieldValue):
+            self.forget_all()
+        self._rows = {key: row for key, row in self._rows.items() if target not in walk(key[1])}
+
+    def forget_all(self) -> None:
+        """Look all rows up again: any handle may have changed."""
+        self._rows = {}
+
+    # --- parameters ------------------------------------------------------------------------------
+
+    def alive(self) -> tuple[str, str]:
+        """The parameters with the handles of the living, and the bits that are an index."""
+        handles = self._array("handles", "u64", f"{self.managers.entities}._handles")
+        return handles, self._parameter("handle_mask", "np.uint64", "HANDLE_MASK")
+
+    def _tables_of(self, component: str, way: Way) -> tuple[str, ...]:
+        """The parameters by which rows of a component are found."""
+        if way == "alive":
+            return self.alive()
+        managers = self.managers
+        stem, manager, data = (
+            each(component) for each in (managers.stem, managers.manager, managers.data)
+        )
+        if way == "hash":
+            table = self.tables.setdefault(component, f"_{stem}_table")
+            keys = self._array(f"{stem}_keys", "u64", f"{table}[0]")
+            return keys, self._array(f"{stem}_rows", "i64", f"{table}[1]")
+        found: list[str] = []
+        if way == "sparse":
+            found.append(self._array(f"{stem}_rows", "u32", f"{manager}._sparse"))
+        elif way in ("id", "living_id"):
+            rows = f"{data}._id_row_column[:{data}._peak]"
+            found.append(self._array(f"{stem}_rows", "u32", rows))
+        if way in ("id", "living_id", "direct_id"):
+            generations = f"{data}._id_generation_column"
+            found.append(self._array(f"{stem}_generations", "u32", generations))
+        if way == "id":
+            return tuple(found)
+        owners = f"{data}._entity_column[:{data}._n]"
+        found.append(self._array(f"{stem}_owners", "u64", owners))
+        return (*found, *self.alive())
+
+    def _array(self, name: str, scalar: str, passed: str) -> str:
+        return self._parameter(name, f"NDArray[{SCALARS[scalar].numpy}]", passed)
+
+    def _parameter(self, name: str, annotation: str, passed: str) -> str:
+        if passed not in self.parameters:
+            self.parameters[passed] = Parameter(self._names.take(name), annotation, passed)
+        return self.parameters[passed].name
+
+    # --- cells -----------------------------------------------------------------------------------
+
+    def cells(self, node: Referred, row: str, is_read: bool = False) -> Value:
+        """The elements of a field in a row; to be read as they were before the kernel."""
+        type_, managers = node.type, self.managers
+        field = next(
+            one for one in managers.components[node.component].fields if one.name == node.name
+        )
+        stem, columns = managers.stem(node.component), f"{managers.data(node.component)}._"
+        if field.split:
+            arrays = [
+                self._column(node, is_read, f"{stem}_{part.name}", f"{columns}{part.name}_column")
+                for part in split_parts(field)
+            ]
+            return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
+        name = f"{stem}_{field.name}"
+        if not type_.shape:
+            array = self._column(node, is_read, name, f"{columns}{field.name}_column")
+            return Value(type_, lambda place: Code(f"{array}[{row}]"))
+        array = self._column(node, is_read, name, f"{columns}{field.name}_flat")
+        first = f"{type_.elements} * {row}"
+        return Value(type_, lambda place: Code(f"{array}[{sum_text(first, place)}]"))
+
+    def _column(self, node: Referred, is_read: bool, name: str, passed: str) -> str:
+        """The parameter for a column; for reading a copy if the kernel writes it."""
+        if is_read and is_before(node, self._program, self.managers.is_world):
+            count = f"{self.managers.data(node.component)}._n"
+            if passed.endswith("_flat"):
+                count = f"{node.type.elements} * {count}"
+            name, passed = f"{name}_before", f"{passed}[: {count}].copy()"
+        return self._array(name, node.type.scalar, passed)
+
+    def _default(self, emit: Emitter, node: Referred) -> Value:
+        """What stands for a row that is not there."""
+        type_ = node.type
+        numbers = [number(one, type_.scalar) for one in node.default]
+        if len({*map(repr, node.default)}) == 1:
+            return Value(type_, lambda place: numbers[0])
+        if len(numbers) <= UNROLLED:
+            return Value(type_, lambda place: numbers[int(place)])
+        array = self._names.take(f"without_{node.name}")
+        elements = f"{literal(node.default)}, {SCALARS[type_.scalar].numpy}"
+        emit.arrays.append(f"{array} = np.array({elements})")
+        return Value(type_, lambda place: Code(f"{array}[{place}]"))
+
+
+def _wishes(name: str) -> tuple[str, ...]:
+    """A name, and numbered ones for when it is taken."""
+    return (name, *(f"{name}{number}" for number in range(2, 100)))

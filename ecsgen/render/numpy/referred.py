@@ -1,0 +1,139 @@
+"""Fields of other rows in numpy: rows are looked up for a block, and their cells gathered."""
+
+from __future__ import annotations
+
+from ecsgen.model.programs import (
+    Exists,
+    Expression,
+    FieldValue,
+    Local,
+    Program,
+    Referred,
+    walk,
+)
+from ecsgen.model.scalars import SCALARS
+from ecsgen.render.calls import call
+from ecsgen.render.kernels.finding import OtherManagers, is_before
+from ecsgen.render.numpy.expressions import Emitter
+from ecsgen.render.numpy.values import Layout, Value
+from ecsgen.render.numpy.views import FieldViews
+from ecsgen.render.quoting import literal
+
+
+class OtherCells:
+    """What a kernel reads of other rows."""
+
+    def __init__(self, managers: OtherManagers, program: Program) -> None:
+        self._managers = managers
+        self._program = program
+        self._columns: dict[str, str] = {}
+        self._defaults: dict[tuple[object, ...], str] = {}
+        self._found: dict[tuple[str, Expression], Value] = {}
+
+    def layout(self, emit: Emitter, node: Referred | Exists) -> Layout:
+        """The layout that the value will have."""
+        if emit.layout(node.handle) is Layout.UNIFORM and not self._program.takes_turns:
+            return Layout.UNIFORM
+        if isinstance(node, Exists) or not node.type.shape:
+            return Layout.ROWS
+        return Layout.PLANES if self._is_split(node) else Layout.TOGETHER
+
+    def value(self, emit: Emitter, node: Referred | Exists, target: Value | None) -> Value:
+        """What another row has, or whether it is there, after the statements that look it up."""
+        if isinstance(node, Exists):
+            return self._exists(emit, node)
+        column, default = self._column(emit, node), self._default(emit, node)
+        rows = self.rows(emit, node)
+        scalar, shape = node.type.scalar, node.type.shape
+        if rows.is_uniform and not self._program.takes_turns:
+            return emit.uniform(f"other_cells({column}, {rows.text}, {default})", scalar, shape)
+        layout = self.layout(emit, node)
+        if target is not None and (scalar, shape, layout) == (
+            target.scalar,
+            target.shape,
+            target.layout,
+        ):
+            out = target.held
+        else:
+            out = emit.working.take(scalar, shape, layout).value
+        emit.run("take_others", column, rows.text, default, out.text)
+        return out
+
+    def rows(self, emit: Emitter, node: Referred | Exists) -> Value:
+        """The rows that handles lead to, NIL where they lead to none; found once."""
+        key = node.component, node.handle
+        if key not in self._found:
+            handle = emit.value(node.handle)
+            manager, way = self._managers.manager(node.component), self._managers.way(node)
+            if way == "id":
+                found = f"{manager}.resolve_many({_several(handle)})"
+            elif way in ("living_id", "direct_id"):
+                found = f"living_id_rows({manager}, {_several(handle)})"
+            else:
+                found = f"living_rows({manager}, {_several(handle)})"
+            self._found[key] = emit.made("theirs", found, "i64", handle.is_uniform)
+            emit.working.give_back(handle)
+        return self._found[key]
+
+    def forget(self, target: FieldValue | Local) -> None:
+        """Look rows up again whose handles are in a field or local that is assigned to."""
+        if self._program.takes_turns and isinstance(target, FieldValue):
+            self.forget_all()
+        self._found = {
+            key: found for key, found in self._found.items() if target not in walk(key[1])
+        }
+
+    def forget_all(self) -> None:
+        """Look all rows up again: any handle may have changed."""
+        self._found = {}
+
+    def _exists(self, emit: Emitter, node: Exists) -> Value:
+        if node.component:
+            rows = self.rows(emit, node)
+            return emit.made("exists", f"{rows.text} != NIL", "bool", rows.is_uniform)
+        handle = emit.value(node.handle)
+        found = f"{self._managers.entities}.alive_many({_several(handle)})"
+        made = emit.made("exists", found, "bool", handle.is_uniform)
+        emit.working.give_back(handle)
+        return made
+
+    def _column(self, emit: Emitter, node: Referred) -> str:
+        """The variable with a whole column: a copy if the kernel writes it."""
+        managers = self._managers
+        stem = managers.stem(node.component).replace("other", "_all", 1)
+        name = f"{stem}_{node.name}"
+        if name not in self._columns:
+            component, holder = managers.components[node.component], managers.data(node.component)
+            columns = f"{managers.manager(node.component)}.LAYOUT"
+            given = FieldValue(node.type, node.name)
+            is_copied = is_before(node, self._program, managers.is_world)
+            rows = f" {holder}._n" if is_copied else ""
+            text = FieldViews(component).column(given, holder, rows, columns)
+            if is_copied:
+                is_turned = text.startswith("rows_last(")
+                text = f"{text[:-1]}.copy())" if is_turned else f"{text}.copy()"
+            self._columns[name] = text
+            emit.before.append(f"{name} = {text}")
+        return name
+
+    def _default(self, emit: Emitter, node: Referred) -> str:
+        """What stands for a row that is not there."""
+        if len({*map(repr, node.default)}) == 1:
+            return literal(node.default[0])
+        key = repr(node.default), node.type
+        if key not in self._defaults:
+            shape = ", ".join(map(str, (*node.type.shape, 1)))
+            dtype = SCALARS[node.type.scalar].numpy
+            array = f"{call('np.array', [literal(node.default), dtype], 0)}.reshape({shape})"
+            made = emit.uniform(array, node.type.scalar, node.type.shape)
+            self._defaults[key] = made.text
+        return self._defaults[key]
+
+    def _is_split(self, node: Referred) -> bool:
+        fields = self._managers.components[node.component].fields
+        return next(field for field in fields if field.name == node.name).split
+
+
+def _several(handle: Value) -> str:
+    """The expression for handles as an array."""
+    return f"np.array([{handle.text}], np.uint64)" if handle.is_uniform else handle.text

@@ -1,0 +1,253 @@
+"""CellOrder of the edge of a radius, in which places are sorted; those without places take no room.
+
+A place is in cell floor(x / edge) along each axis, modulo the number of cells where the axis is
+wrapped. CellOrder have keys: those side by side along the last axis follow each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, inf, isinf, prod
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..handles import RowArray
+from ..typed import NamedTuple
+
+Places = NDArray[Any]
+"""f32 or f64, shape (axes, k)."""
+CellNumbers = NDArray[np.int64]
+
+WIDER: Final = 1.001
+"""Edges over the radius, so that no two places in reach are further than a cell apart, rounded
+as they may be."""
+_FARTHEST: Final = 2.0**61
+"""Where cells are not told apart any more."""
+_MOST: Final = 1 << 62
+"""The most keys."""
+_SPARSE: Final = 4
+"""So many times more cells than places are too many for a table."""
+_STEPS: Final = ((-1, 0, 1), (0,), (-1, 0), (-1, 0, 1))
+"""To cells around one, by how many there are along a wrapped axis; first along an open one."""
+
+
+class Grid(NamedTuple):
+    """How each axis is cut into cells."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    """CellOrder around a wrapped axis; 0 where it is open."""
+
+
+class CellOrder(NamedTuple):
+    """Places in the order of their cells, those of one cell in their own order."""
+
+    order: RowArray
+    """Which place comes k-th, shape (k,)."""
+    keys: CellNumbers
+    """Of the cells with places in them, ascending, shape (cells,)."""
+    starts: RowArray
+    """Where the places of each begin, shape (cells + 1,)."""
+    table: RowArray | None
+    """Where those of any cell begin, by key, if there are not too many."""
+
+    def before(self, keys: CellNumbers) -> RowArray:
+        """Return how many places are in cells with smaller keys."""
+        if self.table is not None:
+            return self.table.take(keys)
+        return self.starts[self.keys.searchsorted(keys)]
+
+
+class Lattice(NamedTuple):
+    """The numbers that cells have along each axis, from 0 on; those of an open axis have one free
+    number on each side."""
+
+    counts: tuple[int, ...]
+    spans: tuple[int, ...]
+
+    @property
+    def most(self) -> int:
+        """What all keys are below."""
+        return min(prod(self.spans), _MOST)
+
+    def keys(self, numbers: Sequence[Any]) -> Any:
+        """Return the keys of cells.
+
+        If there were too many, strips of cells that are far from each other share theirs: their
+        places are never in reach, and no two strips around a cell are among them.
+        """
+        *outer, last = numbers
+        found = outer[0]
+        for axis, one in enumerate(outer[1:], 1):
+            found = found * self.spans[axis] + one
+        if prod(self.spans) > _MOST:
+            found = found % (_MOST // self.spans[-1])
+        return found * self.spans[-1] + last
+
+
+def grid_of(radius: float, wrap: Sequence[float], dtype: Any) -> Grid:
+    """Return the cells for a radius in a space; `wrap` has 0 for open axes."""
+    edge = WIDER * radius
+    with np.errstate(all="ignore"):
+        square = float(np.square(np.dtype(dtype).type(radius)))
+    if isinf(square) or square < np.finfo(dtype).tiny:
+        edge = inf  # what is in reach does not tell how far off it is
+    counts = [
+        max(1, floor(min(size / edge, _FARTHEST))) if size else 0 for size in wrap
+    ]
+    edges = [
+        size / count if count else edge
+        for size, count in zip(wrap, counts, strict=True)
+    ]
+    return Grid(tuple(edges), tuple(counts))
+
+
+def numbered(grid: Grid, *places: Places) -> tuple[Lattice, list[list[CellNumbers]]]:
+    """Return how cells are numbered, and for each of several sets of finite places the numbers
+    of their cells along each axis, shape (k,)."""
+    found: list[list[CellNumbers]] = [[] for _ in places]
+    spans, counts = [], list(grid.counts)
+    for axis, edge in enumerate(grid.edges):
+        along = [_along(each[axis], edge, counts[axis]) for each in places]
+        low = 0 if counts[axis] else min(int(each.min(initial=0)) for each in along) - 1
+        high = max(int(each.max(initial=0)) for each in along) + 1
+        spans.append(counts[axis] or high - low + 1)
+        for each, one in zip(found, along, strict=True):
+            each.append(one - low if low else one)
+    if prod(spans) > _MOST:
+        for axis in range(len(spans)):
+            along, counts[axis], spans[axis] = _closed_up(
+                [each[axis] for each in found], counts[axis]
+            )
+            for each, one in zip(found, along, strict=True):
+                each[axis] = one
+    return Lattice(tuple(counts), tuple(spans)), found
+
+
+def _along(x: Places, edge: float, count: int) -> CellNumbers:
+    """Return which cells along an axis finite places are in."""
+    with np.errstate(all="ignore"):
+        cells = np.divide(x, edge, dtype=np.float64)
+        np.floor(cells, out=cells)
+    if len(cells) and not -_FARTHEST < cells.min() <= cells.max() < _FARTHEST:
+        np.clip(cells, -_FARTHEST, _FARTHEST, out=cells)
+    found = cells.astype(np.int64)
+    if count and len(found) and not 0 <= found.min() <= found.max() < count:
+        np.remainder(found, count, out=found)
+    return found
+
+
+def _closed_up(
+    along: list[CellNumbers], count: int
+) -> tuple[list[CellNumbers], int, int]:
+    """Return numbers without wide gaps: cells side by side still are, others are not. With how
+    many cells there are now, if they go around, and how many numbers."""
+    ends = np.array([0, count - 1] if count else [], np.int64)
+    used = np.unique(np.concatenate([*along, ends]))
+    numbers = np.zeros(len(used), np.int64)
+    np.cumsum(np.minimum(np.diff(used), 2), out=numbers[1:])
+    numbers += not count
+    found = [numbers[used.searchsorted(each)] for each in along]
+    last = int(numbers[-1])
+    return found, last + 1 if count else 0, last + (1 if count else 2)
+
+
+def sorted_cells(keys: CellNumbers, most: int) -> CellOrder:
+    """Return places in the order of the keys of their cells, which are below `most`; O(k log k)."""
+    k = len(keys)
+    bits = max(k - 1, 1).bit_length()
+    if (
+        most <= 1 << 63 - bits
+    ):  # one number for both: no two are alike, and these sort quickly
+        together = keys << bits
+        together |= np.arange(k)
+        together.sort()
+        order = (together & (1 << bits) - 1).astype(np.intp, copy=False)
+        ordered = np.right_shift(together, bits, out=together)
+    else:
+        order = keys.argsort(kind="stable")
+        ordered = keys[order]
+    firsts = (ordered[1:] != ordered[:-1]).nonzero()[0]
+    starts = np.empty(len(firsts) + 1 + (k > 0), np.intp)
+    starts[0] = 0
+    np.add(firsts, 1, out=starts[1 : len(firsts) + 1])
+    starts[-1] = k
+    return CellOrder(order, ordered[starts[:-1]], starts, _table(keys, most))
+
+
+def _table(keys: CellNumbers, most: int) -> RowArray | None:
+    """Return how many places are in cells before each, unless cells are far more than places."""
+    if most > _SPARSE * len(keys):
+        return None
+    table = np.zeros(most + 1, np.intp)
+    np.cumsum(np.bincount(keys, minlength=most), out=table[1:])
+    return table
+
+
+class Runs(NamedTuple):
+    """Which places are in the cells around each cell, in the order in which they are met: as
+    slices of places that follow each other, some of them empty."""
+
+    low: RowArray
+    """Shape (cells, runs)."""
+    high: RowArray
+
+
+def runs_around(
+    lattice: Lattice, numbers: Sequence[CellNumbers], members: CellOrder
+) -> Runs:
+    """Return the runs of places in and around cells with these numbers along each axis.
+
+    CellOrder come by steps of -1, 0, 1 along each axis, the first one slowest, each once.
+    """
+    *outer, last = numbers
+    strips, stretches = _strips(lattice, outer), _stretches(last, lattice.counts[-1])
+    ends = np.zeros((2, len(last), len(strips) * len(stretches)), np.intp)
+    run = 0
+    for strip in strips:
+        first = lattice.keys([*strip, 0])
+        for cells, low, high in stretches:
+            base = first[cells]
+            ends[0, cells, run] = members.before(base + low)
+            ends[1, cells, run] = members.before(base + high)
+            run += 1
+    return Runs(ends[0], ends[1])
+
+
+def _strips(lattice: Lattice, outer: Sequence[CellNumbers]) -> list[list[CellNumbers]]:
+    """Return the numbers, but for the last axis, of the cells around each cell."""
+    found: list[list[CellNumbers]] = [[]]
+    for axis, cells in enumerate(outer):
+        count = lattice.counts[axis]
+        steps = _STEPS[min(count, 3)]
+        around = [
+            _around(cells + step, count) if count else cells + step for step in steps
+        ]
+        found = [[*before, one] for before in found for one in around]
+    return found
+
+
+def _around(cells: CellNumbers, count: int) -> CellNumbers:
+    """Take the numbers of cells, which are one beyond the border at most, around."""
+    cells[cells < 0] = count - 1
+    cells[cells == count] = 0
+    return cells
+
+
+def _stretches(cells: CellNumbers, count: int) -> list[tuple[Any, Any, Any]]:
+    """Return cells that follow each other, of those before and behind each cell: for which cells,
+    the first one and the end. Those at a border have two such stretches."""
+    everywhere = slice(None)
+    if not count:
+        return [(everywhere, cells - 1, cells + 2)]
+    if count == 1:
+        return [(everywhere, cells, cells + 1)]
+    first, final = (cells == 0).nonzero()[0], (cells == count - 1).nonzero()[0]
+    low, high = cells - 1, cells + 2
+    low[first], high[first], high[final] = count - 1, count, count
+    border = np.concatenate([first, final[: 0 if count == 2 else None]])
+    again = np.ones(len(border), np.int64)
+    again[: len(first)] = min(count - 1, 2)
+    return [(everywhere, low, high), (border, 0, again)]

@@ -1,0 +1,188 @@
+"""Pairs of places that are in reach of each other, block after block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..handles import RowArray
+from .cells import Places, grid_of, numbered, runs_around, sorted_cells
+
+_CANDIDATES: Final = 1 << 15
+"""Pairs that are looked at together, so that they stay in the cache."""
+
+PlaceNames = NDArray[np.uint64]
+
+
+class Pairs:
+    """Who is in reach of some who ask, of each in the order in which they are met."""
+
+    __slots__ = ("asking", "found", "offset", "square", "who")
+
+    def __init__(
+        self,
+        asking: slice,
+        who: RowArray,
+        found: RowArray,
+        offset: list[NDArray[Any]],
+        square: NDArray[Any],
+    ) -> None:
+        self.asking = asking
+        """Which they are, in the order of their cells."""
+        self.who = who
+        """Of each pair, which of them asks, from 0 on, ascending; shape (pairs,)."""
+        self.found = found
+        """The other one, in the order of cells; shape (pairs,)."""
+        self.offset = offset
+        """Its place less that of the one who asks: shape (pairs,) for each axis."""
+        self.square = square
+        """`dot(offset, offset)`, shape (pairs,)."""
+
+
+class Search:
+    """Who is in reach of whom: members are found by those who ask.
+
+    Places are f32 or f64, shape (axes, k); none at a place that is not finite is found, or
+    finds any. Nobody finds who has the same name; without names, who asks as the k-th place
+    does not find the k-th member if it `is_one` set that asks for itself.
+    """
+
+    __slots__ = (
+        "_cell_of",
+        "_names",
+        "_reach",
+        "_runs",
+        "_sizes",
+        "asking",
+        "is_one",
+        "members",
+        "places",
+    )
+    asking: RowArray
+    """Who asks k-th, shape (asking,)."""
+    members: RowArray
+    """Who is the k-th member in the order of cells, shape (members,)."""
+
+    def __init__(
+        self,
+        asking: Places,
+        members: Places,
+        radius: float,
+        wrap: Sequence[float],
+        *,
+        is_one: bool = False,
+        names: tuple[PlaceNames, PlaceNames] | None = None,
+    ) -> None:
+        dtype = asking.dtype.type
+        with np.errstate(all="ignore"):
+            self._reach = np.square(dtype(radius))
+            self._sizes = [dtype(size) for size in wrap]
+        self.is_one = is_one
+        grid = grid_of(radius, wrap, dtype)
+        known = [_finite(each) for each in ((asking,) if is_one else (asking, members))]
+        lattice, numbers = numbered(grid, *known)
+        most = lattice.most
+        ordered = [sorted_cells(lattice.keys(each), most) for each in numbers]
+        ask, met = ordered[0], ordered[-1]
+        self.asking, self.members = ask.order, met.order
+        firsts = ask.order[ask.starts[:-1]]
+        self._runs = runs_around(lattice, [each[firsts] for each in numbers[0]], met)
+        self._cell_of = ask.starts
+        own = _lost(asking).take(ask.order, axis=1)
+        same = is_one and members is asking
+        self.places = own, own if same else _lost(members).take(met.order, axis=1)
+        self._names = names and (names[0][ask.order], names[1][met.order])
+
+    def blocks(self) -> Iterator[Pairs]:
+        """Iterate over all pairs, of some who ask after the other; everybody is in one block."""
+        low, high = self._runs
+        sizes = np.diff(self._cell_of)
+        cells = np.repeat(np.arange(len(sizes)), sizes)
+        counts = high - low
+        ends = counts.sum(axis=1)[cells].cumsum()
+        start, done = 0, 0
+        while start < len(cells):
+            stop = int(ends.searchsorted(done + _CANDIDATES, "right"))
+            stop = max(stop, start + 1)
+            some = cells[start:stop]
+            with np.errstate(all="ignore"):
+                pairs = self._pairs(slice(start, stop), low[some], counts[some])
+            yield pairs
+            start, done = stop, int(ends[stop - 1])
+
+    def neighbours(self) -> tuple[RowArray, RowArray]:
+        """Return all pairs by who asks, in the order given: where those of each begin, shape
+        (asking + 1,), and the members found."""
+        parts = [(each.who + each.asking.start, each.found) for each in self.blocks()]
+        who = np.concatenate([np.empty(0, np.intp), *(who for who, _ in parts)])
+        found = np.concatenate([np.empty(0, np.intp), *(found for _, found in parts)])
+        counts = np.bincount(who, minlength=len(self.asking))
+        starts = np.zeros(len(self.asking) + 1, np.intp)
+        starts[self.asking + 1] = counts
+        np.cumsum(starts, out=starts)
+        shift = starts[self.asking] - (counts.cumsum() - counts)
+        rows = np.empty_like(found)
+        rows[np.arange(len(found)) + shift.repeat(counts)] = self.members[found]
+        return starts, rows
+
+    def _pairs(self, asking: slice, low: RowArray, counts: RowArray) -> Pairs:
+        """Return the pairs of some who ask and of members in runs, shape (asking, runs)."""
+        each = counts.sum(axis=1)
+        flat = counts.ravel()
+        shift = low.ravel() - flat.cumsum()
+        shift += flat
+        found = shift.repeat(flat)
+        found += np.arange(len(found))
+        own, others = self.places
+        offset = []
+        for axis, size in enumerate(self._sizes):
+            apart = others[axis].take(found)
+            apart -= own[axis, asking].repeat(each)
+            if size:
+                _wrapped(apart, size)
+            offset.append(apart)
+        square = np.square(offset[0])
+        for apart in offset[1:]:
+            square += np.square(apart)
+        near = square <= self._reach
+        who = np.arange(len(each)).repeat(each)
+        if self.is_one:
+            near &= found != who + asking.start
+        elif self._names:
+            one, other = self._names
+            near &= other[found] != one[asking].repeat(each)
+        kept = near.nonzero()[0]
+        return Pairs(
+            asking,
+            who.take(kept),
+            found.take(kept),
+            [apart.take(kept) for apart in offset],
+            square.take(kept),
+        )
+
+
+def _wrapped(apart: NDArray[Any], size: Any) -> None:
+    """Take offsets along an axis the short way around."""
+    far = (np.abs(apart) > size / 2).nonzero()[0]
+    if len(far):
+        some = apart[far]
+        some -= size * np.rint(some / size)
+        apart[far] = some
+
+
+def _finite(places: Places) -> Places:
+    """Return places, 0 for those that are not finite."""
+    if np.isfinite(places).all():
+        return places
+    return np.where(np.isfinite(places).all(axis=0), places, 0)
+
+
+def _lost(places: Places) -> Places:
+    """Return places, NaN for those that are not finite: no comparison finds them."""
+    is_known = np.isfinite(places)
+    if is_known.all():
+        return places
+    return np.where(is_known.all(axis=0), places, np.nan).astype(places.dtype)

@@ -1,0 +1,162 @@
+"""Components with a space: whose places are near each other, or near any point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..convert.arrays import shown
+from ..convert.numbers import FloatField
+from ..entities.arrays import are_held
+from ..entities.layout import INDEX_MASK
+from ..handles import RowArray
+from ..manager import Manager
+from ..owners.owned import Owned
+from ..state import NO_SLOTS
+from ..typed import NamedTuple
+from .cells import Places
+from .search import Search
+
+
+class SpaceLayout(NamedTuple):
+    """Where the places of a component are, as its schema says."""
+
+    field: str
+    columns: tuple[str, ...]
+    """The attribute with all axes, or one for each."""
+    rows: str
+    """The attribute with the number of rows that others see."""
+    wrap: tuple[float, ...]
+    """The size of each axis; 0 where it is open."""
+
+
+class Neighbours(NamedTuple):
+    """Rows near k points: those of point i are `rows[starts[i] : starts[i + 1]]`."""
+
+    starts: RowArray
+    """Shape (k + 1,)."""
+    rows: RowArray
+
+
+class Spaced(Manager):
+    """A manager whose rows have places."""
+
+    __slots__ = NO_SLOTS
+    _SPACE: ClassVar[SpaceLayout]
+    _wrap: tuple[float, ...]
+
+    @property
+    def wrap(self) -> tuple[float, ...]:
+        """The size of each axis of the space, which goes around there; 0 where it is open.
+
+        Assigning other than finite numbers from 0, one per axis, is a ValueError. Saved
+        and copied with the rest.
+        """
+        return self._wrap
+
+    @wrap.setter
+    def wrap(self, wrap: Sequence[float]) -> None:
+        self._wrap = checked_wrap(self, wrap)
+
+    def near(self, points: ArrayLike, radius: float) -> Neighbours:
+        """Return the rows within a radius of each of k points, cell by cell; O(n log n + k).
+
+        Only active rows of living entities, at finite places. `points`: shape (k, axes).
+
+        Raises:
+            ValueError: the radius is no finite number above 0, or `points` have another
+                shape.
+            TypeError, OverflowError: points that are no numbers, or too large.
+        """
+        reach = checked_radius(type(self).__name__, radius)
+        places = self._places(getattr(self.data, self._SPACE.rows))
+        label = f"{type(self).__name__}.near: points"
+        given = points_of(label, points, places.dtype, len(places))
+        found = Search(given, self._seen(places), reach, self._wrap).neighbours()
+        return Neighbours(*found)
+
+    def _places(self, n: int) -> Places:
+        """Return the places of the first n rows, shape (axes, n), as they are now."""
+        columns = [getattr(self.data, name)[:n] for name in self._SPACE.columns]
+        if len(columns) > 1:
+            return np.stack(columns)
+        places: Places = columns[0].T.copy()
+        return places
+
+    def _seen(self, places: Places) -> Places:
+        """Return the places of the first rows as others see them: NaN of those whom they do not
+        see."""
+        is_seen = self._are_seen(places.shape[1])
+        if is_seen is None:
+            return places
+        return np.where(is_seen, places, np.nan).astype(places.dtype)
+
+    def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
+        """Return which of the first n rows others see, None if it is all."""
+        active = getattr(self.data, self._SPACE.rows)
+        return None if active >= n else np.arange(n) < active
+
+    def _start(self) -> None:
+        super()._start()
+        self._wrap = self._SPACE.wrap
+
+    def _notes(self) -> dict[str, Any]:
+        return {**super()._notes(), "wrap": list(self._wrap)}
+
+    def _take_notes(self, notes: Mapping[str, Any]) -> None:
+        super()._take_notes(notes)
+        wrap = tuple(notes.get("wrap", ()))
+        fits = len(wrap) == len(self._SPACE.wrap)
+        self._wrap = wrap if fits else self._SPACE.wrap
+
+
+class OwnedSpaced(Spaced, Owned):
+    """The same of rows that belong to entities, some of which are dead."""
+
+    __slots__ = NO_SLOTS
+
+    def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
+        active = super()._are_seen(n)
+        owners = self.data._entity_column[:n]
+        alive = are_held(self._entities._handles, owners, INDEX_MASK)
+        if active is not None:
+            return alive & active
+        return None if alive.all() else alive
+
+
+def checked_wrap(owner: Spaced, wrap: Sequence[float]) -> tuple[float, ...]:
+    """Return sizes of axes as floats, or raise ValueError."""
+    label, axes = f"{type(owner).__name__}.wrap", len(owner._SPACE.wrap)
+    try:
+        sizes = FloatField(label, "f64", (axes,)).one(wrap)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from None
+    if not all(isfinite(size) and size >= 0 for size in sizes):
+        raise ValueError(f"{label}: wanted finite numbers from 0, not {shown(wrap)}")
+    return tuple(float(size) for size in sizes)
+
+
+def checked_radius(label: str, radius: float) -> float:
+    """Return a radius as a float, or raise ValueError."""
+    try:
+        number: float = FloatField(f"{label}: radius", "f64").one(radius)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from None
+    if not (isfinite(number) and number > 0):
+        wanted = "wanted a finite number above 0"
+        raise ValueError(f"{label}: radius: {wanted}, not {shown(radius)}")
+    return number
+
+
+def points_of(label: str, points: ArrayLike, dtype: Any, axes: int) -> Places:
+    """Return points, shape (k, axes), as places, shape (axes, k)."""
+    given = np.asarray(points)
+    if given.ndim != 2 or given.shape[1] != axes:
+        raise ValueError(f"{label}: wanted shape (k, {axes}), not {given.shape}")
+    scalar = f"f{8 * dtype.itemsize}"
+    found = FloatField(label, scalar, (axes,)).many(points, len(given), None)
+    return np.ascontiguousarray(found.T)

@@ -1,0 +1,159 @@
+"""The files that `ecsgen init` writes: they stand beside this module, with `.in` at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ecsgen import __version__
+from ecsgen.config import OPTIONS_FILE, UsageError, shown
+
+NEW, ADDED, KEPT = "new", "added to", "kept"
+
+_HERE: Final = Path(__file__).parent
+_BARE: Final = {
+    OPTIONS_FILE: "pyproject.toml",
+    "schemas/bodies.yaml": "bodies.yaml",
+    "schemas/world.yaml": "world.yaml",
+}
+_EDITORS: Final = ".vscode/ecsgen.schema.json"
+_MORE: Final = {
+    "main.py": "main.py",
+    ".github/workflows/ecsgen.yml": "workflow.yml",
+    ".pre-commit-config.yaml": "pre-commit.yaml",
+    ".vscode/settings.json": "settings.json",
+    ".vscode/extensions.json": "extensions.json",
+    _EDITORS: "",
+    ".gitattributes": "gitattributes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Act:
+    """What becomes of one file: text to write, or to add at its end; None leaves it alone."""
+
+    file: Path
+    text: str | None
+    adds: bool = False
+
+    @property
+    def word(self) -> str:
+        if self.text is None:
+            return KEPT
+        return ADDED if self.adds else NEW
+
+
+def begin(home: Path, *, bare: bool) -> dict[str, str]:
+    """Write the files of a project that are not there: all of them or none.
+
+    Returns NEW, ADDED or KEPT for each path, relative to `home`.
+
+    Raises:
+        UsageError: a link or a file is where a folder has to be, or pyproject.toml cannot be read.
+        OSError: the system refuses; nothing is left behind.
+    """
+    paths = _BARE if bare else _BARE | _MORE
+    acts = {path: _act(home, path, name) for path, name in paths.items()}
+    with _all_or_nothing() as undo:
+        # What is added to comes last: whatever fails before has not touched it.
+        for act in sorted(acts.values(), key=lambda act: act.adds):
+            if act.text is not None:
+                _make_folders(act.file.parent, undo)
+                _write(act, undo)
+    return {path: act.word for path, act in acts.items()}
+
+
+def _act(home: Path, path: str, name: str) -> _Act:
+    file = home / path
+    _check_folders(home, file.parent)
+    if path == OPTIONS_FILE and os.path.lexists(file):
+        return _options(file)
+    if os.path.lexists(file):
+        return _Act(file, None)
+    return _Act(file, _text(name, home) if name else _editors_schema())
+
+
+def _check_folders(home: Path, folder: Path) -> None:
+    """Refuse to write through links, and below what is no folder."""
+    for place in (folder, *folder.parents):
+        if place.is_symlink() and place.is_relative_to(home):
+            raise UsageError(f"{shown(place)} is a link; ecsgen init follows none")
+        if os.path.lexists(place) and not place.is_dir():
+            raise UsageError(f"{shown(place)} is not a folder")
+
+
+def _options(file: Path) -> _Act:
+    """The options' table at the end of a file that has none."""
+    if file.is_symlink() or not file.is_file():
+        raise UsageError(f"{shown(file)} is not a plain file; ecsgen init follows no link")
+    try:
+        text = file.read_bytes().decode("utf-8")
+        tables = tomllib.loads(text).get("tool", {})
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{shown(file)}: {error}") from None
+    if not isinstance(tables, dict) or "ecsgen" in tables:
+        return _Act(file, None)
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    added = gap + _template("table.toml")
+    try:
+        tomllib.loads(text + added)
+    except ValueError as error:  # as behind `tool = {…}`
+        hint = "write [tool.ecsgen] into it yourself"
+        raise UsageError(f"{shown(file)} takes no table at its end ({error}); {hint}") from None
+    return _Act(file, added, adds=True)
+
+
+def _template(name: str) -> str:
+    return (_HERE / f"{name}.in").read_text(encoding="utf-8")
+
+
+def _text(name: str, home: Path) -> str:
+    text = _template(name)
+    return text.replace("@NAME@", _project_name(home)).replace("@VERSION@", __version__)
+
+
+def _project_name(home: Path) -> str:
+    """A name that packages may have, after the folder."""
+    name = re.sub(r"[^a-z0-9]+", "-", home.resolve().name.lower()).strip("-")
+    return name or "simulation"
+
+
+def _editors_schema() -> str:
+    from ecsgen.schema import json_schema
+
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _write(act: _Act, undo: ExitStack) -> None:
+    assert act.text is not None
+    content = act.text.encode("utf-8")
+    if act.adds:
+        undo.callback(os.truncate, act.file, act.file.stat().st_size)
+        with act.file.open("ab") as stream:
+            stream.write(content)
+    else:
+        with act.file.open("xb") as stream:
+            undo.callback(act.file.unlink)
+            stream.write(content)
+
+
+def _make_folders(folder: Path, undo: ExitStack) -> None:
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in reversed(missing):
+        place.mkdir()
+        undo.callback(place.rmdir)
+
+
+@contextmanager
+def _all_or_nothing() -> Iterator[ExitStack]:
+    """Take back what was done, the last first, if something fails."""
+    with ExitStack() as undo:
+        yield undo
+        undo.pop_all()

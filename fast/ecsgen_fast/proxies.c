@@ -1,0 +1,436 @@
+/* Proxies: objects that stand for one row each, and their attributes. */
+
+#include "finding.h"
+#include "plans.h"
+
+#define PROXY(callable) ((Proxy *)((Method *)(callable))->plan)
+
+/* Attributes that are no fields. */
+#define ROW (-1)
+#define OWNER (-2)
+
+/* A property of a class of proxies, with functions in C before its own. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *wrapped; /* the property */
+    PyObject *plan;    /* a Proxy */
+    Py_ssize_t field;
+    int reads, writes; /* what is in C */
+} Property;
+
+/* ---- where a proxy's row is ----------------------------------------------------------------- */
+
+/* Note where a proxy's row is now. */
+static int
+note_row(Proxy *plan, PyObject *proxy, uint64_t row, PyObject *version)
+{
+    PyObject *number = PyLong_FromUnsignedLongLong(row);
+    if (number == NULL) {
+        PyErr_Clear(); /* Python tries again */
+        return 0;
+    }
+    Py_XSETREF(SLOT(proxy, plan->row), number); /* both were ints: nothing runs */
+    Py_XSETREF(SLOT(proxy, plan->version), Py_NewRef(version));
+    return 1;
+}
+
+/* Find a proxy's manager, its data, and the row that was there in the data's present version. */
+static inline int
+open_proxy(Proxy *plan, PyObject *proxy, PyObject **manager, PyObject **data, uint64_t *row)
+{
+    Component *its = plan->component;
+    if (!guard_holds(&plan->plan.guard, proxy)) {
+        return 0;
+    }
+    *manager = SLOT(proxy, plan->manager);
+    PyObject *version = SLOT(proxy, plan->version), *number = SLOT(proxy, plan->row);
+    if (*manager == NULL || version == NULL || number == NULL ||
+        (*data = data_of(its, *manager)) == NULL) {
+        return 0;
+    }
+    PyObject *now = SLOT(*data, its->version);
+    if (now == version) {
+        return is_row_of(its, *data, number, row);
+    }
+    uint64_t one, other;
+    if (!is_number(now, &one) || !is_number(version, &other)) {
+        return 0;
+    }
+    if (one == other) {
+        return is_row_of(its, *data, number, row);
+    }
+    PyObject *owner = SLOT(proxy, plan->owner);
+    return plan->finds && PyLong_CheckExact(number) &&
+           find_entity(its, *manager, owner, data, row) && *row != NIL &&
+           note_row(plan, proxy, *row, now);
+}
+
+/* ---- properties ----------------------------------------------------------------------------- */
+
+static PyObject *
+new_property(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
+{
+    PyObject *plan, *wrapped;
+    Py_ssize_t field;
+    int reads, writes;
+    if (!PyArg_ParseTuple(args, "OO!npp", &plan, &PyProperty_Type, &wrapped, &field, &reads,
+                          &writes)) {
+        return NULL;
+    }
+    if (strcmp(Py_TYPE(plan)->tp_name, proxy_spec.name) != 0) {
+        return PyErr_Format(PyExc_TypeError, "a plan of proxies is needed, not %R", plan);
+    }
+    if (field < OWNER || field >= ((Proxy *)plan)->component->n_fields) {
+        return PyErr_Format(PyExc_IndexError, "there is no field %zd", field);
+    }
+    Property *self = (Property *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->wrapped = Py_NewRef(wrapped);
+        self->plan = Py_NewRef(plan);
+        self->field = field;
+        self->reads = reads;
+        self->writes = writes && field >= 0;
+    }
+    return (PyObject *)self;
+}
+
+static int
+property_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((Property *)self)->wrapped);
+    Py_VISIT(((Property *)self)->plan);
+    return 0;
+}
+
+static int
+property_clear(PyObject *self)
+{
+    Py_CLEAR(((Property *)self)->wrapped);
+    Py_CLEAR(((Property *)self)->plan);
+    return 0;
+}
+
+static void
+property_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    property_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Return the value of an attribute; NULL without an exception leaves it to Python. */
+static PyObject *
+read_attribute(const Property *self, PyObject *proxy)
+{
+    Proxy *plan = (Proxy *)self->plan;
+    PyObject *manager, *data;
+    uint64_t row;
+    if (self->field == OWNER) {
+        PyObject *owner =
+            guard_holds(&plan->plan.guard, proxy) ? SLOT(proxy, plan->owner) : NULL;
+        return owner == NULL || owner == Py_None ? NULL : Py_NewRef(owner);
+    }
+    if (!open_proxy(plan, proxy, &manager, &data, &row)) {
+        return NULL;
+    }
+    if (self->field == ROW) {
+        return Py_NewRef(SLOT(proxy, plan->row));
+    }
+    return read_value(plan->component, manager, data, &plan->component->fields[self->field], row);
+}
+
+static PyObject *
+property_get(PyObject *self, PyObject *proxy, PyObject *owner)
+{
+    Property *it = (Property *)self;
+    if (proxy == NULL) {
+        return Py_NewRef(self);
+    }
+    if (it->reads && it->plan != NULL) {
+        PyObject *value = read_attribute(it, proxy);
+        if (value != NULL || PyErr_Occurred()) {
+            return value;
+        }
+    }
+    if (it->wrapped == NULL) {
+        PyErr_SetString(PyExc_ReferenceError, "the class of this property is gone");
+        return NULL;
+    }
+    return Py_TYPE(it->wrapped)->tp_descr_get(it->wrapped, proxy, owner);
+}
+
+static int
+property_set(PyObject *self, PyObject *proxy, PyObject *value)
+{
+    Property *it = (Property *)self;
+    if (it->writes && it->plan != NULL && value != NULL) {
+        Proxy *plan = (Proxy *)it->plan;
+        PyObject *manager, *data;
+        uint64_t row;
+        if (open_proxy(plan, proxy, &manager, &data, &row) &&
+            write_value(plan->component, manager, data, &plan->component->fields[it->field], row,
+                        value)) {
+            return 0;
+        }
+    }
+    if (it->wrapped == NULL) {
+        PyErr_SetString(PyExc_ReferenceError, "the class of this property is gone");
+        return -1;
+    }
+    return Py_TYPE(it->wrapped)->tp_descr_set(it->wrapped, proxy, value);
+}
+
+/* To all who look, it is the property. */
+static PyObject *
+property_getattr(PyObject *self, PyObject *name)
+{
+    static const char *const own[] = {"__get__", "__set__", "__delete__", "__wrapped__", NULL};
+    PyObject *wrapped = ((Property *)self)->wrapped;
+    for (const char *const *it = own; *it != NULL; it++) {
+        if (wrapped == NULL || PyUnicode_CompareWithASCIIString(name, *it) == 0) {
+            return PyObject_GenericGetAttr(self, name);
+        }
+    }
+    return PyObject_GetAttr(wrapped, name);
+}
+
+static PyMemberDef property_members[] = {
+    {"__wrapped__", T_OBJECT_EX, offsetof(Property, wrapped), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot property_slots[] = {
+    {Py_tp_doc, "A property of proxies, the usual case of which is in C."},
+    {Py_tp_new, new_property},
+    {Py_tp_descr_get, property_get},
+    {Py_tp_descr_set, property_set},
+    {Py_tp_getattro, property_getattr},
+    {Py_tp_traverse, property_traverse},
+    {Py_tp_clear, property_clear},
+    {Py_tp_dealloc, property_free},
+    {Py_tp_members, property_members},
+    {0, NULL},
+};
+
+PyType_Spec property_spec = {
+    .name = "ecsgen_fast._fast.Property",
+    .basicsize = sizeof(Property),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = property_slots,
+};
+
+/* ---- making proxies ------------------------------------------------------------------------- */
+
+/* Make a proxy; the owner's reference is taken. What is made first may run finalizers. */
+static PyObject *
+make_proxy(Proxy *plan, PyObject *manager, PyObject *owner, uint64_t row, PyObject *version)
+{
+    PyTypeObject *kind = plan->plan.guard.kind;
+    PyObject *number = PyLong_FromUnsignedLongLong(row);
+    Py_INCREF(version);
+    PyObject *proxy = number == NULL ? NULL : kind->tp_alloc(kind, 0);
+    if (proxy == NULL) {
+        Py_DECREF(owner);
+        Py_XDECREF(number);
+        Py_DECREF(version);
+        return NULL;
+    }
+    SLOT(proxy, plan->manager) = Py_NewRef(manager);
+    SLOT(proxy, plan->owner) = owner;
+    SLOT(proxy, plan->row) = number;
+    SLOT(proxy, plan->version) = version;
+    return proxy;
+}
+
+/* `m[entity]` */
+static PyObject *
+item(PARAMETERS)
+{
+    Proxy *plan = PROXY(callable);
+    PyObject *data;
+    uint64_t row;
+    if (has_args(nargsf, kwnames, 2) && plan->finds &&
+        find_entity(plan->component, args[0], args[1], &data, &row) && row != NIL) {
+        PyObject *version = SLOT(data, plan->component->version);
+        if (version != NULL) {
+            return make_proxy(plan, args[0], Py_NewRef(args[1]), row, version);
+        }
+    }
+    return LEAVE;
+}
+
+/* What iterates over the rows that were there when it was made, in their order. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *plan;    /* a Proxy */
+    PyObject *manager; /* NULL: it is at its end */
+    PyObject *data;
+    PyObject *find;    /* the manager's bound `lookup` */
+    PyObject *version; /* of the rows' numbers */
+    uint64_t *owners;  /* 0: nobody has the row */
+    uint64_t next, count;
+} RowsIterator;
+
+/* `m.rows()` */
+static PyObject *
+rows(PARAMETERS)
+{
+    Proxy *plan = PROXY(callable);
+    Component *its = plan->component;
+    Rows rows;
+    if (!has_args(nargsf, kwnames, 1) || !plan->finds || its->entity == ABSENT ||
+        !open_rows(its, args[0], &rows)) {
+        return LEAVE;
+    }
+    PyObject *find = PyObject_GetAttr(args[0], plan->plan.finder);
+    RowsIterator *it = find == NULL ? NULL
+                                    : (RowsIterator *)plan->rows_kind->tp_alloc(plan->rows_kind, 0);
+    if (it == NULL) {
+        Py_XDECREF(find);
+        return NULL;
+    }
+    it->plan = Py_NewRef((PyObject *)plan);
+    it->manager = Py_NewRef(args[0]);
+    it->find = find;
+    if (!open_rows(its, args[0], &rows)) { /* finalizers may have run */
+        Py_DECREF(it);
+        return LEAVE;
+    }
+    it->data = Py_NewRef(rows.data);
+    it->version = Py_XNewRef(SLOT(rows.data, its->version));
+    it->owners = PyMem_Malloc((size_t)(rows.n + 1) * sizeof *it->owners);
+    if (it->owners == NULL || it->version == NULL) {
+        Py_DECREF(it);
+        return LEAVE;
+    }
+    it->count = rows.n;
+    memcpy(it->owners, cell_of(its, &rows, its->entity, 0), (size_t)rows.n * sizeof *it->owners);
+    return (PyObject *)it;
+}
+
+/* Find the row of an owner as `lookup` does, NIL if it has none; -1 with an exception. */
+static int
+find_again(const RowsIterator *it, PyObject *owner, uint64_t *row)
+{
+    Proxy *plan = (Proxy *)it->plan;
+    PyObject *data;
+    if (find_entity(plan->component, it->manager, owner, &data, row) && data == it->data) {
+        return 0;
+    }
+    PyObject *found = PyObject_CallOneArg(it->find, owner);
+    if (found == NULL) {
+        return -1;
+    }
+    *row = PyLong_AsUnsignedLongLong(found);
+    Py_DECREF(found);
+    return *row == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* Whether the manager has rows still; if it is broken, it says so when the loop begins. */
+static int
+is_whole(RowsIterator *it)
+{
+    Proxy *plan = (Proxy *)it->plan;
+    if (it->manager == NULL || it->next > 0 ||
+        guard_holds(&plan->component->plan.guard, it->manager)) {
+        return it->manager != NULL;
+    }
+    PyObject *data = PyObject_GetAttrString(it->manager, "data");
+    Py_XDECREF(data);
+    return data != NULL;
+}
+
+static PyObject *
+rows_next(PyObject *self)
+{
+    RowsIterator *it = (RowsIterator *)self;
+    Proxy *plan = (Proxy *)it->plan;
+    if (!is_whole(it)) {
+        return NULL;
+    }
+    while (it->next < it->count) {
+        uint64_t row = it->next++, handle = it->owners[row];
+        PyObject *version = SLOT(it->data, plan->component->version);
+        PyObject *owner = handle == 0 ? NULL : from_u64(handle);
+        if (handle == 0) {
+            continue; /* a hole of a direct manager */
+        }
+        if (owner == NULL) {
+            return NULL;
+        }
+        if (version != it->version && find_again(it, owner, &row) < 0) {
+            Py_DECREF(owner);
+            it->count = 0;
+            return NULL;
+        }
+        version = SLOT(it->data, plan->component->version);
+        if (row != NIL && version != NULL) {
+            return make_proxy(plan, it->manager, owner, row, version);
+        }
+        Py_DECREF(owner);
+    }
+    return NULL;
+}
+
+static int
+rows_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    RowsIterator *it = (RowsIterator *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(it->plan);
+    Py_VISIT(it->manager);
+    Py_VISIT(it->data);
+    Py_VISIT(it->find);
+    return 0;
+}
+
+static int
+rows_clear(PyObject *self)
+{
+    RowsIterator *it = (RowsIterator *)self;
+    it->count = 0;
+    Py_CLEAR(it->manager);
+    Py_CLEAR(it->data);
+    Py_CLEAR(it->find);
+    Py_CLEAR(it->plan);
+    Py_CLEAR(it->version);
+    return 0;
+}
+
+static void
+rows_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    rows_clear(self);
+    PyMem_Free(((RowsIterator *)self)->owners);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot rows_slots[] = {
+    {Py_tp_doc, "Iterates over the rows of a manager."},
+    {Py_tp_iter, PyObject_SelfIter},
+    {Py_tp_iternext, rows_next},
+    {Py_tp_traverse, rows_traverse},
+    {Py_tp_clear, rows_clear},
+    {Py_tp_dealloc, rows_free},
+    {0, NULL},
+};
+
+PyType_Spec rows_spec = {
+    .name = "ecsgen_fast._fast.Rows",
+    .basicsize = sizeof(RowsIterator),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = rows_slots,
+};
+
+const Function proxy_functions[] = {
+    {"item", item},
+    {"rows", rows},
+    {NULL, NULL},
+};

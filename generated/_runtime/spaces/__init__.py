@@ -1,0 +1,1 @@
+"""Who is near whom: places in cells, and the pairs that are in reach of each other."""
