@@ -13,6 +13,7 @@ from ..broken import break_down
 from ..errors import CapacityError
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..typed import NamedTuple
+from .distinct import are_distinct
 from .errors import ParcelError
 from .layout import GENERATION_SHIFT
 from .packing import rows_of
@@ -105,7 +106,7 @@ class ParcelPlaces:
         if (self._ordered[found] != owners).any():
             raise ParcelError(f"{name}.entity: rows of nobody in the parcel")
         places = self._order[found]
-        if not several and len(np.unique(places)) < len(places):
+        if not several and not are_distinct(places):
             raise ParcelError(f"{name}.entity: two rows of one entity")
         return places
 
@@ -113,7 +114,7 @@ class ParcelPlaces:
 def _check_entities(world: Any, es: EntityArray) -> None:
     if (es >> np.uint64(GENERATION_SHIFT) == 0).any():
         raise ParcelError("entities that are none")
-    if len(np.unique(es)) < len(es):
+    if not are_distinct(es):
         raise ParcelError("an entity is there twice")
     here = world.entities._are_here(es)
     if world.entities._visitors.count:
@@ -156,7 +157,7 @@ def _refuse(one: Component, column: str, why: str) -> NoReturn:
 
 def _check_ids(parcel: ParcelBase, one: Component, manager: Any) -> None:
     ids: IdArray = parcel._column(one.columns["~id"])
-    if len(np.unique(ids)) < len(ids) or not int(ids.min()) >> 32:
+    if not are_distinct(ids) or not int(ids.min()) >> 32:
         _refuse(one, "~id", "an id is there twice, or none")
     here = manager.resolve_many(ids) != NIL
     if here.any():
@@ -208,7 +209,7 @@ def _stored(
     column = np.empty((count, *default.shape), default.dtype)
     column[:] = default
     rows = parcel._column(one.cold["~row"])
-    if len(rows) and (int(rows.max()) >= count or len(np.unique(rows)) < len(rows)):
+    if len(rows) and (int(rows.max()) >= count or not are_distinct(rows)):
         _refuse(one, "~row", "a row that there is not, or twice")
     column[rows] = parcel._column(one.cold[part])
     return column

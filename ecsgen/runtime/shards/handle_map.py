@@ -16,6 +16,8 @@ _FACTOR: Final = 0x9E37_79B9_7F4A_7C15
 """2^64 over the golden ratio: spreads keys that follow each other (Fibonacci hashing)."""
 _ALL: Final = (1 << 64) - 1
 _SMALLEST: Final = 64
+_FEW: Final = 16
+"""So many keys are found one by one in the time of a round for all of them."""
 
 
 class HandleMap:
@@ -62,12 +64,14 @@ class HandleMap:
         slots = np.where(found == keys, self._slots.take(places), -1)
         left = ((found != keys) & (found != _EMPTY)).nonzero()[0]
         last = len(self._keys) - 1
-        while len(left):
+        while len(left) > _FEW:
             places[left] = near = places[left] + 1 & last
             found = self._keys.take(near)
             hit = found == keys[left]
             slots[left[hit]] = self._slots.take(near[hit])
             left = left[~hit & (found != _EMPTY)]
+        for place in left.tolist():
+            slots[place] = self.get(keys.item(place))
         return slots
 
     def reserve(self, count: int) -> None:

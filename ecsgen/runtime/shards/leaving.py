@@ -52,14 +52,22 @@ def leave(world: Any, found: Leaving) -> None:
 
 def _drop_owned(manager: Any, entities: EntityArray, rows: RowArray) -> None:
     if len(rows):
-        _spare_the_dead(manager, manager._rows_of_many(entities))
-        _drop(manager, manager._rows_of_many(entities))
+        if hasattr(manager, "_with_descendants"):
+            _spare_the_dead(manager, _rows_of(manager, entities))
+        _drop(manager, _rows_of(manager, entities))
+
+
+def _rows_of(manager: Any, entities: EntityArray) -> RowArray:
+    """Return all rows of distinct entities, ascending."""
+    if manager._IS_LIST:
+        found: RowArray = manager._rows_of_many(entities)
+        return found
+    rows: RowArray = manager.lookup_many(entities)
+    return np.sort(rows[rows != NIL])
 
 
 def _spare_the_dead(manager: Any, rows: RowArray) -> None:
     """Let rows of the dead below those that go be roots: they stay."""
-    if not hasattr(manager, "_with_descendants"):
-        return
     below = manager._with_descendants(np.sort(rows))
     dead = below[~np.isin(below, rows)]
     if len(dead):

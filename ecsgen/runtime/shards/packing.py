@@ -14,6 +14,7 @@ from ..entities.arrays import all_different, as_entities, first_repeat
 from ..errors import HierarchyError, StaleEntityError, StaleIdError
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..typed import NamedTuple
+from .distinct import are_distinct
 from .parcel import header_nbytes, header_of, nbytes_of, starts_of, view_of
 from .shown import shown_entity
 from .tables import Component, ParcelPlan, plan_of
@@ -84,7 +85,7 @@ def _checked_ids(world: Any, plan: ParcelPlan, name: str, ids: ArrayLike) -> IdA
         raise StaleIdError(
             f"{name}: id {int(given[stale.argmax()]):#x} has no instance here"
         )
-    if len(np.unique(given)) < len(given):
+    if not are_distinct(given):
         again = int(given[first_repeat(given)])
         raise StaleIdError(f"{name}: id {again:#x} is given twice")
     return given

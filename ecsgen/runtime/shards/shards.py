@@ -17,6 +17,7 @@ from ..entities.arrays import as_entities
 from ..errors import HierarchyError
 from ..handles import NIL, EntityArray, RowArray
 from .arriving import absorb
+from .distinct import are_distinct
 from .errors import ShardError
 from .exact import odd_total, rounded, total_of
 from .leaving import leave
@@ -182,7 +183,7 @@ class ShardsBase(Generic[WorldT]):
             if rank != self.rank and (len(some) or any(map(len, chosen.values()))):
                 found[rank] = leaving(world, some, chosen)
         whole = np.concatenate([entities[:0], *(it.entities for it in found.values())])
-        if len(np.unique(whole)) < len(whole):
+        if not are_distinct(whole):
             raise HierarchyError("an entity has roots that go to different ranks")
         return found
 
