@@ -15,7 +15,7 @@ def library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name:
+        if error.name not in (name, name.partition(".")[0]):
             raise
         raise MissingError(f"{name} is not installed (pip install {name})") from None
 

@@ -8,6 +8,7 @@ Every call gives all fields. What is printed is our time by theirs: below 1, ecs
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import os
 import random
@@ -159,6 +160,62 @@ def death(packages: Packages, esper: Any) -> Case:
     return _case("an entity of six components goes", count, packages, generated, peer)
 
 
+def loops(packages: Packages, esper: Any) -> Iterator[Case]:
+    """Row objects, of which each changes a field, and a query, of which two cells are read."""
+    both = "for _, one, four in {}: {}"
+    ours = {
+        "a loop over row objects, += 1": "for row in get.rows(): row.a += 1.0",
+        "a loop over a query, two cells read": both.format("get", "b(one) + set_b(four)"),
+    }
+    theirs = {
+        "a loop over row objects, += 1": "for _, row in get(Peer): row.a += 1.0",
+        "a loop over a query, two cells read": "for _, (one, four) in get(Peer, Other): "
+        "one.a + four.b",
+    }
+
+    def generated(name: str, package: Any) -> Run:
+        if "query" not in name:
+            m, _ = _filled(package, 1_000)
+            return lambda: _loop(ours[name])(range(1), get=m)
+        world = package.Few()
+        world.spawn(1_000, one={}, four={})
+        readers = {"b": world.one.x, "set_b": world.four.y}
+        list(world.pairs)
+        return lambda: _loop(ours[name])(range(1), get=world.pairs, **readers)
+
+    def peer(name: str) -> Run:
+        esper.clear_database()
+        for _ in range(1_000):
+            esper.create_entity(Peer(1.0), Other(1.0, 2.0))
+        get = esper.get_components if "query" in name else esper.get_component
+        get(*(Peer, Other)[: 1 + ("query" in name)])
+        return lambda: _loop(theirs[name])(range(1), get=get, Peer=Peer, Other=Other)
+
+    for name in ours:
+        runs = partial(generated, name), partial(peer, name)
+        yield _case(f"{name}, a step", 1_000, packages, *runs)
+
+
+def noted(packages: Packages, esper: Any) -> Case:
+    """One comes with two components and is noted; a collection of ten that are."""
+    count = CALLS // 10
+    ours = _loop("destroy(e); remove() if e % 10 == 9 else None")
+    theirs = _loop("destroy(e); remove() if e % 10 == 9 else None")
+
+    def generated(package: Any) -> Run:
+        world = package.Few()
+        owners = world.spawn(count, one={}, four={}).tolist()
+        world.collect()
+        return lambda: ours(owners, destroy=world.destroy_later, remove=world.collect)
+
+    def peer() -> Run:
+        esper.clear_database()
+        owners = [esper.create_entity(Peer(), Other()) for _ in range(count)]
+        return lambda: theirs(owners, destroy=esper.delete_entity, remove=esper.clear_dead_entities)
+
+    return _case("an entity is noted, and ten are collected", count, packages, generated, peer)
+
+
 def entities(packages: Packages, esper: Any) -> Case:
     """One comes, one goes."""
     ours, theirs = _loop("destroy(create())"), _loop("destroy(create(), True)")
@@ -232,6 +289,8 @@ def cases(packages: Packages, esper: Any, counts: list[int]) -> Iterator[Case]:
     yield entities(packages, esper)
     yield spawn(packages, esper)
     yield death(packages, esper)
+    yield noted(packages, esper)
+    yield from loops(packages, esper)
     for count in counts:
         for is_mixed in (False, True):
             yield from live(packages, esper, count, is_mixed)
@@ -254,9 +313,9 @@ def main() -> None:
         for contender, wish in ((IN_C, "1"), (IN_PYTHON, "0")):
             os.environ["ECSGEN_FAST"] = wish
             built.cache_clear()
-            packages[contender] = built(
-                Path(name), "numpy", SCHEMAS / "fast.yaml", SCHEMAS / "few.yaml"
-            )
+            schemas = SCHEMAS / "fast.yaml", SCHEMAS / "few.yaml"
+            package = packages[contender] = built(Path(name), "numpy", *schemas)
+            importlib.import_module(f"{package.__name__}._runtime.fast")  # which asks for the wish
         print(f"{machine()}\n\n| | ns in C | / in Python | / esper |\n| --- | --- | --- | --- |")
         for case in cases(packages, esper, options.live):
             times = {who: min(found) for who, found in measure(case, options.rounds).items()}

@@ -3,19 +3,24 @@
     python benchmarks/programs.py [--sizes N …] [--rounds N] [--only shooter scene meadow]
 
 A shooter beside the library esper, a scene of nodes in nodes beside plain objects, and an
-agent-based model beside both. All get the same results, which is checked. Ratios of best times
-within one run, theirs / ours: above 1, ecsgen is faster.
+agent-based model beside both. All get the same results, which is checked. With ecsgen they run as
+generated, and with methods in C if these are installed. Ratios of best times within one run,
+theirs / ours: above 1, ecsgen is faster.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import os
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from unittest.mock import patch
 
 import _meadow
 import _scene
@@ -37,10 +42,17 @@ class Part:
     theirs: dict[str, Prepare]
 
 
-def shooters(package: Any, esper: Any, count: int) -> Iterator[Part]:
+Packages: TypeAlias = dict[str, Any]
+"""A generated package by how its methods run, which is told behind `ecsgen`."""
+
+
+def shooters(packages: Packages, esper: Any, count: int) -> Iterator[Part]:
     """A frame of the shooter."""
     makers: dict[str, Callable[[], _shooter.Shooter]]
-    makers = {"ecsgen": lambda: _shooter.OurShooter(package, count)}
+    makers = {
+        f"ecsgen{how}": partial(_shooter.OurShooter, package, count)
+        for how, package in packages.items()
+    }
     if esper:
         makers["esper"] = lambda: _shooter.EsperShooter(esper, count)
     alike(*(played(make, "frame", FRAMES * 2).state() for make in makers.values()))
@@ -48,14 +60,13 @@ def shooters(package: Any, esper: Any, count: int) -> Iterator[Part]:
     yield Part("shooter: a frame", *parted(runs))
 
 
-def scenes(package: Any, count: int) -> Iterator[Part]:
+def scenes(packages: Packages, count: int) -> Iterator[Part]:
     """Building a scene, steps, and killing a root."""
     made = _scene.plan(count)
-    kinds: dict[str, Callable[[], Any]] = {
-        "ecsgen": lambda: _scene.OurScene(package),
-        "ecsgen, in bulk": lambda: _scene.OurSceneInBulk(package),
-        "objects": _scene.ObjectScene,
-    }
+    kinds: dict[str, Callable[[], Any]] = {"objects": _scene.ObjectScene}
+    for how, package in packages.items():
+        kinds[f"ecsgen{how}"] = partial(_scene.OurScene, package)
+        kinds[f"ecsgen{how}, in bulk"] = partial(_scene.OurSceneInBulk, package)
     alike(*(acted(built_scene(make, made), count) for make in kinds.values()))
     names = ("building", "a step", "killing a root")
     runs = (
@@ -67,13 +78,13 @@ def scenes(package: Any, count: int) -> Iterator[Part]:
         yield Part(f"scene: {name}", *parted(found))
 
 
-def meadows(package: Any, esper: Any, count: int) -> Iterator[Part]:
+def meadows(packages: Packages, esper: Any, count: int) -> Iterator[Part]:
     """A turn of all agents."""
-    makers: dict[str, Callable[[], Any]] = {
-        "ecsgen, row objects": lambda: _meadow.OurMeadow(package, count),
-        "ecsgen, a kernel and lists": lambda: _meadow.OurMeadowInLists(package, count),
-        "objects": lambda: _meadow.ObjectMeadow(count),
-    }
+    makers: dict[str, Callable[[], Any]] = {"objects": partial(_meadow.ObjectMeadow, count)}
+    for how, package in packages.items():
+        makers[f"ecsgen{how}, row objects"] = partial(_meadow.OurMeadow, package, count)
+        lists = partial(_meadow.OurMeadowInLists, package, count)
+        makers[f"ecsgen{how}, a kernel and lists"] = lists
     if esper:
         makers["esper"] = lambda: _meadow.EsperMeadow(esper, count)
     alike(*(played(make, "turn", FRAMES * 2).state() for make in makers.values()))
@@ -200,6 +211,16 @@ def _microseconds(times: list[float]) -> str:
     return f"{min(times) / 1000:,.0f} ({statistics.median(times) / 1000:,.0f})"
 
 
+def as_generated_and_in_c(folder: Path, schema: Path) -> Packages:
+    """Build a schema, and import it as generated, and with methods in C."""
+    found = {"": built(folder, "numpy", schema)}
+    if library_or_none("ecsgen_fast"):
+        with patch.dict(os.environ, ECSGEN_FAST="1"):
+            package = found[" in C"] = built(folder / "in_c", "numpy", schema)
+            importlib.import_module(f"{package.__name__}._runtime.fast")
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1_000, 10_000])
@@ -213,17 +234,20 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
 
-        def package(name: str) -> Any:
-            return built(Path(folder), "numpy", SCHEMAS / f"{name}.yaml")
+        (Path(folder) / "in_c").mkdir()
+
+        @cache
+        def packages(name: str) -> Packages:
+            return as_generated_and_in_c(Path(folder), SCHEMAS / f"{name}.yaml")
 
         for count in options.sizes:
             parts: list[Iterator[Part]] = []
             if "shooter" in options.only:
-                parts.append(shooters(package("shooter"), esper, count))
+                parts.append(shooters(packages("shooter"), esper, count))
             if "scene" in options.only:
-                parts.append(scenes(package("scene"), count))
+                parts.append(scenes(packages("scene"), count))
             if "meadow" in options.only:
-                parts.append(meadows(package("meadow"), esper, count))
+                parts.append(meadows(packages("meadow"), esper, count))
             for some in parts:
                 for part in some:
                     show(part, count, options.rounds)

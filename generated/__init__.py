@@ -42,12 +42,14 @@ if TYPE_CHECKING:
     from .celestial_body import CelestialBody, CelestialBodyManager
     from .energy import Energy, EnergyManager
     from .entities import EntityManager
-    from .enums import Access, Animation, Effect, Element, Loot, Mode
+    from .enums import Access, Animation, Condition, Effect, Element, Loot, Mode
     from .every_type import EveryType, EveryTypeManager
     from .footprint import Footprint, FootprintManager
     from .health import Health
     from .kin import Kin, KinManager
+    from .meeting import Meeting, MeetingManager
     from .particle import Particle, ParticleManager
+    from .person import Person, PersonManager
     from .point_mass import PointMass, PointMassManager
     from .position import Position, PositionManager
     from .predator import Predator, PredatorManager
@@ -116,7 +118,9 @@ else:
             ".footprint": ("Footprint", "FootprintManager"),
             ".health": ("Health",),
             ".kin": ("Kin", "KinManager"),
+            ".meeting": ("Meeting", "MeetingManager"),
             ".particle": ("Particle", "ParticleManager"),
+            ".person": ("Person", "PersonManager"),
             ".point_mass": ("PointMass", "PointMassManager"),
             ".position": ("Position", "PositionManager"),
             ".predator": ("Predator", "PredatorManager"),
@@ -133,7 +137,15 @@ else:
             ".villager": ("Villager", "VillagerManager"),
             ".weapon": ("Weapon",),
             ".archetypes": ("ArchetypeChunk", "Archetypes"),
-            ".enums": ("Access", "Animation", "Effect", "Element", "Loot", "Mode"),
+            ".enums": (
+                "Access",
+                "Animation",
+                "Condition",
+                "Effect",
+                "Element",
+                "Loot",
+                "Mode",
+            ),
             "._runtime.snapshots.tables": ("Snapshot", "SnapshotTable"),
         },
     )
@@ -157,6 +169,7 @@ __all__ = [
     "CapacityError",
     "CelestialBody",
     "CelestialBodyManager",
+    "Condition",
     "Draws",
     "DuplicateInstanceError",
     "DuplicateValueError",
@@ -182,11 +195,15 @@ __all__ = [
     "Kin",
     "KinManager",
     "Loot",
+    "Meeting",
+    "MeetingManager",
     "MissingInstanceError",
     "Mode",
     "Neighbours",
     "Particle",
     "ParticleManager",
+    "Person",
+    "PersonManager",
     "PointMass",
     "PointMassManager",
     "Position",

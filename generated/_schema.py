@@ -8,6 +8,8 @@ SCHEMA: Final = (
     '"read":1,"write":2,"execute":4}},'
     '"Animation":{"type":"u8","flags":false,"members":{'
     '"idle":0,"walk":1,"attack":2,"die":3}},'
+    '"Condition":{"type":"u8","flags":false,"members":{'
+    '"susceptible":0,"infectious":1,"recovered":2}},'
     '"Effect":{"type":"u8","flags":false,"members":{'
     '"none":0,"poison":1,"slow":2,"haste":3,"shield":4}},'
     '"Element":{"type":"u8","flags":false,"members":{'
@@ -117,6 +119,11 @@ SCHEMA: Final = (
     '"lookup":"sparse","destroy":"gc","ids":false,"partition":"","hierarchy":"root",'
     '"cold":"inline","fields":{'
     '"born":{"type":"i32","default":0,"cold":false,"split":false,"unit":""}}},'
+    '"Meeting":{"module":"meeting","in":"managers","owner":"none","instances":"one",'
+    '"lookup":"sparse","destroy":"gc","ids":true,"partition":"","hierarchy":"",'
+    '"cold":"inline","fields":{'
+    '"one":{"type":"entity","default":0,"cold":false,"split":false,"unit":""},'
+    '"other":{"type":"entity","default":0,"cold":false,"split":false,"unit":""}}},'
     '"Particle":{"module":"particle","in":"managers","owner":"entity",'
     '"instances":"one","lookup":"sparse","destroy":"gc","ids":false,"partition":"",'
     '"hierarchy":"","cold":"inline","fields":{'
@@ -127,6 +134,12 @@ SCHEMA: Final = (
     '"life":{"type":"f32","default":1.0,"cold":false,"split":false,"unit":"s"},'
     '"colour":{"type":"u8[4]","default":[255,255,255,255],"cold":true,"split":false,'
     '"unit":""}}},'
+    '"Person":{"module":"person","in":"managers","owner":"entity","instances":"one",'
+    '"lookup":"sparse","destroy":"gc","ids":false,"partition":"","hierarchy":"",'
+    '"cold":"inline","fields":{'
+    '"condition":{"type":"Condition","default":0,"cold":false,"split":false,"unit":""},'
+    '"exposed":{"type":"bool","default":false,"cold":false,"split":false,"unit":""},'
+    '"days":{"type":"u16","default":0,"cold":false,"split":false,"unit":""}}},'
     '"PointMass":{"module":"point_mass","in":"managers","owner":"entity",'
     '"instances":"one","lookup":"hash","destroy":"gc","ids":false,"partition":"",'
     '"hierarchy":"","cold":"inline","fields":{'
@@ -259,7 +272,7 @@ SCHEMA: Final = (
 )
 """The `schema` of a snapshot: JSON."""
 
-FINGERPRINT: Final = "4253786fe444d29279d9bc47088d61040620b396fa62525b939854b78d1c5f6a"
+FINGERPRINT: Final = "073dbd5171a699d81626d941a877d101cdb572f7bb3fe381fa20ae9dc1b46426"
 """The SHA-256 of SCHEMA."""
 
 RENAMES: Final[dict[str, dict[str, str]]] = {

@@ -38,12 +38,18 @@ from ._runtime.destroy.gc import Gc
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
+from ._runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
+from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
 from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
+from ._runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
+from ._runtime.spaces.search import NearSearch
 from ._runtime.spaces.spaced import OwnedSpaced, SpaceLayout
 from ._runtime.typed import NamedTuple, TypedDict
 
@@ -74,6 +80,11 @@ FIELDS: Final = (
         doc="Where it flies, of length 1.",
     ),
 )
+STEER_VISION_ARGUMENT: Final = FloatField("Boid.steer.vision", "f32")
+STEER_APART_ARGUMENT: Final = FloatField("Boid.steer.apart", "f32")
+FLY_WAY_ARGUMENT: Final = FloatField("Boid.fly.way", "f32")
+FLY_WIDTH_ARGUMENT: Final = FloatField("Boid.fly.width", "f32")
+FLY_HEIGHT_ARGUMENT: Final = FloatField("Boid.fly.height", "f32")
 
 
 class Boid(NamedTuple):
@@ -100,7 +111,7 @@ class BoidHotColumns(NamedTuple):
     heading: NDArray[np.float32]
 
 
-class BoidData(OwnedRows):
+class BoidData(OwnedRows, KernelRows):
     """The columns of a BoidManager: views of the rows in use."""
 
     __slots__ = (
@@ -110,6 +121,7 @@ class BoidData(OwnedRows):
         "_heading_column",
         "_heading_items",
         "_heading_words",
+        "_kernels",
         "_position_cells",
         "_position_column",
         "_position_items",
@@ -119,6 +131,36 @@ class BoidData(OwnedRows):
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 24
     FIELDS: ClassVar = FIELDS
+
+    def _steer_blocks(self, search: NearSearch) -> NearBlocks:
+        """Cut the columns of `steer` into blocks; good for one call."""
+        columns = (NearColumn(rows_last(self._heading_column), True, True),)
+        others: tuple[OtherColumn, ...] = (
+            OtherColumn(rows_last(self._heading_column)),
+        )
+        working: tuple[Cells, ...] = (
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("i8", (), False),
+            ("f4", (), False),
+            ("f4", (), False),
+        )
+        paired: tuple[Cells, ...] = (("?", (), False), ("f4", (2,), False))
+        return NearBlocks(search, columns, others, working, paired)
+
+    def _fly_blocks(self) -> Blocks:
+        """Cut the columns of `fly` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            rows_last(self._position_column[:n]),
+            rows_last(self._heading_column[:n]),
+        )
+        working: tuple[Cells, ...] = (("f4", (2,), True),)
+        blocks = Blocks(n, columns, working, self._kernels.get("fly"))
+        self._kernels["fly"] = blocks
+        return blocks
 
     @property
     def position(self) -> NDArray[np.float32]:
@@ -418,6 +460,93 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
             self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
         for planned in moves:
             planned()
+
+    def steer(self, vision: float, apart: float) -> None:
+        """Turn towards the others, along with them, and away from those too near.
+
+        Reads heading; writes heading; asks neighbours within `vision`, of whom it reads
+        heading; `vision` is finite and above 0, or ValueError is raised; `vision` is in
+        m; `apart` is in m. O(n log n + pairs in reach), n rows; no structural change.
+        """
+        _vision = np.float32(STEER_VISION_ARGUMENT.one(vision))
+        _apart = np.float32(STEER_APART_ARGUMENT.one(apart))
+        data = self.data
+        _search = self._search("steer", _vision, data._n)
+        _blocks = data._steer_blocks(_search)
+        with np.errstate(all="ignore"):
+            for (
+                _pairs,
+                heading,
+                _other_heading,
+                push,
+                _tmp,
+                turn,
+                _tmp2,
+                _tmp3,
+                _tmp4,
+                _tmp5,
+                _each,
+                _each2,
+            ) in _blocks:
+                # push = sum(offset if distance < apart else offset * 0)
+                np.less(_pairs.distance, _apart, out=_each)
+                np.multiply(_pairs.offset, 0.0, out=_each2)
+                put_where(_each2, _each, _pairs.offset)
+                _pairs.sum(_each2, _tmp)
+                push[...] = _tmp
+                # turn = sum(offset) * 0.03 - push * 0.015 + sum(other.heading) * 0.05
+                _pairs.sum(_pairs.offset, _tmp)
+                _tmp *= 0.03
+                np.multiply(push, 0.015, out=_tmp2)
+                _tmp -= _tmp2
+                _pairs.sum(_other_heading, _tmp2)
+                _tmp2 *= 0.05
+                np.add(_tmp, _tmp2, out=turn)
+                # heading = normalize(heading + turn / f32(max(count(), 1)))
+                _pairs.count(True, _tmp3)
+                np.maximum(_tmp3, 1, out=_tmp3)
+                _tmp4[...] = _tmp3
+                np.divide(turn, _tmp4, out=_tmp)
+                np.add(heading, _tmp, out=_tmp)
+                np.multiply(_tmp[0], _tmp[0], out=_tmp4)
+                np.multiply(_tmp[1], _tmp[1], out=_tmp5)
+                _tmp4 += _tmp5
+                np.sqrt(_tmp4, out=_tmp4)
+                np.putmask(_tmp4, _tmp4 == 0, 1)
+                np.divide(_tmp, _tmp4, out=heading)
+
+    def fly(
+        self, way: float, width: float, height: float, *, rows: ArrayLike | None = None
+    ) -> None:
+        """Fly on, around the border.
+
+        Reads position [m], heading; writes position [m]; `way` is in m; `width` is in
+        m; `height` is in m. O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
+        """
+        _way = np.float32(FLY_WAY_ARGUMENT.one(way))
+        _width = np.float32(FLY_WIDTH_ARGUMENT.one(width))
+        _height = np.float32(FLY_HEIGHT_ARGUMENT.one(height))
+        data = self.data
+        _blocks = data._kernels.get("fly")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._fly_blocks()
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+        )
+        with np.errstate(all="ignore"):
+            for position, heading, _tmp in _views:
+                # position += heading * way
+                np.multiply(heading, _way, out=_tmp)
+                position += _tmp
+                # position.x = position.x % width
+                np.remainder(position[0], _width, out=position[0])
+                # position.y = position.y % height
+                np.remainder(position[1], _height, out=position[1])
 
 
 class BoidRef(EntityProxy):

@@ -36,7 +36,9 @@ from ._runtime.destroy.gc import Gc
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
-from ._runtime.kernels.blocks import Blocks, Cells, rows_last
+from ._runtime.kernels.blocks import Blocks, Cells, fused_views, rows_last
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
 from ._runtime.kernels.reductions import added
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
@@ -120,6 +122,7 @@ FIELDS: Final = (
 )
 KICK_DT_ARGUMENT: Final = FloatField("CelestialBody.kick.dt", "f64")
 DRIFT_DT_ARGUMENT: Final = FloatField("CelestialBody.drift.dt", "f64")
+ORBIT_1_DT_ARGUMENT: Final = FloatField("CelestialBody.orbit_1.dt", "f64")
 
 
 class CelestialBody(NamedTuple):
@@ -220,6 +223,20 @@ class CelestialBodyData(OwnedRows, KernelRows):
         working: tuple[Cells, ...] = (("f8", (3,), True),)
         blocks = Blocks(n, columns, working, self._kernels.get("drift"))
         self._kernels["drift"] = blocks
+        return blocks
+
+    def _orbit_1_blocks(self) -> Blocks:
+        """Cut the columns of `orbit_1` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            rows_last(self._velocity_column[:n]),
+            rows_last(self._acceleration_column[:n]),
+            rows_last(self._position_column[:n]),
+        )
+        working: tuple[Cells, ...] = (("f8", (3,), True),)
+        blocks = Blocks(n, columns, working, self._kernels.get("orbit_1"), 3)
+        blocks.views = fused_views(blocks.views, ((0, 1, 3), (2, 0, 3), (0, 1, 3)))
+        self._kernels["orbit_1"] = blocks
         return blocks
 
     def _kinetic_energy_blocks(self) -> Blocks:
@@ -722,37 +739,77 @@ class CelestialBodyManager(Sparse, One, Gc):
         for planned in moves:
             planned()
 
-    def kick(self, dt: float) -> None:
+    def kick(self, dt: float, *, rows: ArrayLike | None = None) -> None:
         """Change velocities by what gravity does in dt seconds.
 
         Reads velocity [m/s], acceleration [m/s^2]; writes velocity [m/s]; `dt` is in s.
         O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _dt = np.float64(KICK_DT_ARGUMENT.one(dt))
         data = self.data
         _blocks = data._kernels.get("kick")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._kick_blocks()
-        for velocity, acceleration, _tmp in _blocks.views:
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+        )
+        for velocity, acceleration, _tmp in _views:
             # velocity += acceleration * dt
             np.multiply(acceleration, _dt, out=_tmp)
             velocity += _tmp
 
-    def drift(self, dt: float) -> None:
+    def drift(self, dt: float, *, rows: ArrayLike | None = None) -> None:
         """Move every body for dt seconds.
 
         Reads position [m], velocity [m/s]; writes position [m]; `dt` is in s. O(n), n
         rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _dt = np.float64(DRIFT_DT_ARGUMENT.one(dt))
         data = self.data
         _blocks = data._kernels.get("drift")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._drift_blocks()
-        for position, velocity, _tmp in _blocks.views:
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+        )
+        for position, velocity, _tmp in _views:
             # position += velocity * dt
             np.multiply(velocity, _dt, out=_tmp)
             position += _tmp
+
+    def _orbit_1(self, dt: float) -> None:
+        """Run `kick` and `drift` block by block, as if one after the other.
+
+        Each block goes through all of them. O(n); no structural change.
+        """
+        _dt = np.float64(ORBIT_1_DT_ARGUMENT.one(dt))
+        data = self.data
+        _blocks = data._kernels.get("orbit_1")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._orbit_1_blocks()
+        for _parts in _blocks.views:
+            for velocity, acceleration, _tmp in _parts[0]:
+                # velocity += acceleration * dt
+                np.multiply(acceleration, _dt, out=_tmp)
+                velocity += _tmp
+            for position, velocity, _tmp in _parts[1]:
+                # position += velocity * dt
+                np.multiply(velocity, _dt, out=_tmp)
+                position += _tmp
+            for velocity, acceleration, _tmp in _parts[2]:
+                # velocity += acceleration * dt
+                np.multiply(acceleration, _dt, out=_tmp)
+                velocity += _tmp
 
     def kinetic_energy(self) -> float:
         """Return the energy of motion, times the constant of gravitation.

@@ -26,6 +26,14 @@ class Animation(IntEnum):
     die = 3
 
 
+class Condition(IntEnum):
+    """Stored as u8, susceptible by default."""
+
+    susceptible = 0
+    infectious = 1
+    recovered = 2
+
+
 class Effect(IntEnum):
     """What an effect does to its victim.
 

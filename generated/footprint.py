@@ -42,6 +42,8 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.kernels.blocks import Blocks, Cells
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map
 from ._runtime.placement.moves import Planned
@@ -513,11 +515,14 @@ class FootprintManager(Many, Sparse, Ring):
         for planned in moves:
             planned()
 
-    def fade(self, dt: float, wear: float) -> None:
+    def fade(self, dt: float, wear: float, *, rows: ArrayLike | None = None) -> None:
         """Let the weather wear all footprints down.
 
         Reads depth; writes depth; `dt` is in s; `wear` is in 1/s. O(n), n rows; no
         structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _dt = np.float32(FADE_DT_ARGUMENT.one(dt))
         _wear = np.float32(FADE_WEAR_ARGUMENT.one(wear))
@@ -525,8 +530,13 @@ class FootprintManager(Many, Sparse, Ring):
         _blocks = data._kernels.get("fade")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._fade_blocks()
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+        )
         _once = np.multiply(_wear, _dt)
-        for depth, _tmp in _blocks.views:
+        for depth, _tmp in _views:
             # depth = max(depth - wear * dt, 0)
             np.subtract(depth, _once, out=_tmp)
             np.maximum(_tmp, 0.0, out=depth)

@@ -41,6 +41,8 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, rows_last
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
 from ._runtime.kernels.reductions import added
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import Sparse, grown_map, indices
@@ -595,12 +597,17 @@ class ParticleManager(Sparse, One, Gc):
         for planned in moves:
             planned()
 
-    def simulate(self, dt: float, gravity: float) -> None:
+    def simulate(
+        self, dt: float, gravity: float, *, rows: ArrayLike | None = None
+    ) -> None:
         """Let all particles fly and age.
 
         Reads velocity [m/s], position [m], life [s]; writes velocity [m/s], position
         [m], life [s]; `dt` is in s; `gravity` is in m/s^2. O(n), n rows; no structural
         change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _dt = np.float32(SIMULATE_DT_ARGUMENT.one(dt))
         _gravity = np.float32(SIMULATE_GRAVITY_ARGUMENT.one(gravity))
@@ -608,8 +615,13 @@ class ParticleManager(Sparse, One, Gc):
         _blocks = data._kernels.get("simulate")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0, 1, 2))
+        )
         _once = np.multiply(_gravity, _dt)
-        for velocity, position, life, _tmp in _blocks.views:
+        for velocity, position, life, _tmp in _views:
             # velocity.y += gravity * dt
             np.add(velocity[1], _once, out=velocity[1])
             # position += velocity * dt

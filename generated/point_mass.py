@@ -36,6 +36,8 @@ from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, rows_last
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.hash import Hash, forget, remember
 from ._runtime.placement.moves import Planned
@@ -646,18 +648,26 @@ class PointMassManager(Hash, One, Gc):
         for planned in moves:
             planned()
 
-    def simulate(self, dt: float) -> None:
+    def simulate(self, dt: float, *, rows: ArrayLike | None = None) -> None:
         """Advance every instance by dt seconds.
 
         Reads velocity [m/s], acceleration [m/s^2], position [m]; writes velocity [m/s],
         position [m]; `dt` is in s. O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _dt = np.float32(SIMULATE_DT_ARGUMENT.one(dt))
         data = self.data
         _blocks = data._kernels.get("simulate")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
-        for velocity, acceleration, position, _tmp in _blocks.views:
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0, 2))
+        )
+        for velocity, acceleration, position, _tmp in _views:
             # velocity += acceleration * dt
             np.multiply(acceleration, _dt, out=_tmp)
             velocity += _tmp

@@ -35,6 +35,8 @@ from ._runtime.ids.ids import IdRows, Ids
 from ._runtime.ids.slots import SLOT_BITS, ids_of
 from ._runtime.kernels.blocks import Blocks, Cells, planes
 from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.kernels.seeded import Seeded
 from ._runtime.owners.unowned import Unowned
@@ -613,29 +615,30 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         self._move(spare, other)
         data._id_slot_cells[spare] = free
 
-    def flicker(self, strength: float) -> None:
+    def flicker(self, strength: float, *, rows: ArrayLike | None = None) -> None:
         """Let the air play with what flies; a spark burns down more or less quickly.
 
         Reads velocity [m/s], heat; writes velocity [m/s], heat; draws random numbers;
         `strength` is in m/s. O(n), n active rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _strength = np.float32(FLICKER_STRENGTH_ARGUMENT.one(strength))
         data = self.data
         _blocks = data._kernels.get("flicker")
         if _blocks is None or _blocks.stamp != data._n_active:
             _blocks = data._flicker_blocks()
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(
+                _blocks, ChosenRows(self, rows, data._n_active).rows, (1, 2)
+            )
+        )
         _key = self._draw_key("flicker")
         with np.errstate(all="ignore"):
-            for (
-                id_slot,
-                velocity,
-                heat,
-                _stem,
-                _word,
-                _bits,
-                _tmp,
-                _tmp2,
-            ) in _blocks.views:
+            for id_slot, velocity, heat, _stem, _word, _bits, _tmp, _tmp2 in _views:
                 draw_stems(
                     ids_of(id_slot, data._id_generation_column), _key, _stem, _bits
                 )

@@ -39,6 +39,8 @@ from ._runtime.handles import (
     RowArray,
 )
 from ._runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
 from ._runtime.kernels.reductions import averaged
 from ._runtime.kernels.rows import KernelRows
 from ._runtime.maps.sparse import indices, rows_spanned
@@ -492,17 +494,25 @@ class TransformManager(Direct, Gc):
             raise
         return len(gone)
 
-    def straighten(self) -> None:
+    def straighten(self, *, rows: ArrayLike | None = None) -> None:
         """Let rotations be of length 1 again.
 
         Reads rotation; writes rotation. O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         data = self.data
         _blocks = data._kernels.get("straighten")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._straighten_blocks()
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+        )
         with np.errstate(all="ignore"):
-            for rotation, _where, _tmp, _tmp2, _tmp3 in _blocks.views:
+            for rotation, _where, _tmp, _tmp2, _tmp3 in _views:
                 # where abs(1 - dot(rotation, rotation)) > 1e-6
                 np.multiply(rotation[0], rotation[0], out=_tmp)
                 np.multiply(rotation[1], rotation[1], out=_tmp2)

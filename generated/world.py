@@ -15,8 +15,13 @@ from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.handles import Entity, EntityArray, Instance, RowArray
+from ._runtime.ids.slots import ids_of
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
-from ._runtime.kernels.chance import draw_normal, draw_stems
+from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
+from ._runtime.kernels.chosen import check_unchanged, each_value
+from ._runtime.kernels.chosen_blocks import beside
+from ._runtime.kernels.messages import Messages
+from ._runtime.kernels.references import living_rows, take_others
 from ._runtime.kernels.seeded import Chance
 from ._runtime.queries.chunks import QueriedChunks
 from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
@@ -51,7 +56,9 @@ from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeR
 from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
 from .health import Health, HealthFields, HealthRef
 from .kin import Kin, KinColumns, KinFields, KinManager, KinRef
+from .meeting import MeetingManager
 from .particle import Particle, ParticleFields, ParticleManager, ParticleRef
+from .person import Person, PersonFields, PersonManager, PersonRef
 from .point_mass import (
     PointMass,
     PointMassColumns,
@@ -126,10 +133,24 @@ from .weapon import Weapon, WeaponFields, WeaponRef
 CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
 STRAY_STRENGTH_ARGUMENT: Final = FloatField("Game.stray.strength", "f32")
+SHOVE_PUSH_ARGUMENT: Final = FloatField("Game.shove.push", "f32", (3,))
+HAUL_SHARE_ARGUMENT: Final = FloatField("Game.haul.share", "f32")
+HAUL_DT_ARGUMENT: Final = FloatField("Game.haul.dt", "f32")
 SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
 SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
+STRAIN_TURN_ARGUMENT: Final = FloatField("Game.strain.turn", "f32", (3,))
+STRAIN_SHARE_ARGUMENT: Final = FloatField("Game.strain.share", "f32")
 PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
 PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
+INFECT_CHANCE_ARGUMENT: Final = FloatField("Game.infect.chance", "f64")
+FRAME_1_STRENGTH_ARGUMENT: Final = FloatField("Game.frame_1.strength", "f32")
+FRAME_1_DT_ARGUMENT: Final = FloatField("Game.frame_1.dt", "f32")
+
+FRAME_STRENGTH_GIVEN: Final = FloatField("Game.frame.strength", "f32")
+FRAME_DT_GIVEN: Final = FloatField("Game.frame.dt", "f32")
+FRAME_GRAVITY_GIVEN: Final = FloatField("Game.frame.gravity", "f32")
+FRAME_HEAT_GIVEN: Final = FloatField("Game.frame.heat", "f32")
+ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
 
 
 class Signature(ComponentFlags):
@@ -143,22 +164,23 @@ class Signature(ComponentFlags):
     FOOTPRINT = 1 << 5
     KIN = 1 << 6
     PARTICLE = 1 << 7
-    POINT_MASS = 1 << 8
-    POSITION = 1 << 9
-    PREDATOR = 1 << 10
-    SCENE_NODE = 1 << 11
-    SKINNED_MESH = 1 << 12
-    SOUND_SOURCE = 1 << 13
-    STATIC = 1 << 14
-    STATUS_EFFECT = 1 << 15
-    TILE = 1 << 16
-    TRANSFORM = 1 << 17
-    VELOCITY = 1 << 18
-    VILLAGER = 1 << 19
-    ARMOR = 1 << 20
-    BURNING = 1 << 21
-    HEALTH = 1 << 22
-    WEAPON = 1 << 23
+    PERSON = 1 << 8
+    POINT_MASS = 1 << 9
+    POSITION = 1 << 10
+    PREDATOR = 1 << 11
+    SCENE_NODE = 1 << 12
+    SKINNED_MESH = 1 << 13
+    SOUND_SOURCE = 1 << 14
+    STATIC = 1 << 15
+    STATUS_EFFECT = 1 << 16
+    TILE = 1 << 17
+    TRANSFORM = 1 << 18
+    VELOCITY = 1 << 19
+    VILLAGER = 1 << 20
+    ARMOR = 1 << 21
+    BURNING = 1 << 22
+    HEALTH = 1 << 23
+    WEAPON = 1 << 24
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = (
@@ -188,6 +210,7 @@ class EntityView(EntityViewBase):
     footprint = ManagedPart(FootprintRef)
     kin = ManagedPart(KinRef)
     particle = ManagedPart(ParticleRef)
+    person = ManagedPart(PersonRef)
     point_mass = ManagedPart(PointMassRef)
     position = ManagedPart(PositionRef)
     predator = ManagedPart(PredatorRef)
@@ -605,6 +628,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "footprint",
         "kin",
         "particle",
+        "person",
         "point_mass",
         "position",
         "predator",
@@ -617,6 +641,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "transform",
         "velocity",
         "villager",
+        "meeting",
         "spark",
         "texture",
     )
@@ -642,6 +667,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "footprint",
         "kin",
         "particle",
+        "person",
         "point_mass",
         "position",
         "predator",
@@ -654,6 +680,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "transform",
         "velocity",
         "villager",
+        "meeting",
         "spark",
         "texture",
         "_chance",
@@ -678,6 +705,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "footprint": FootprintManager,
         "kin": KinManager,
         "particle": ParticleManager,
+        "person": PersonManager,
         "point_mass": PointMassManager,
         "position": PositionManager,
         "predator": PredatorManager,
@@ -690,15 +718,17 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "transform": TransformManager,
         "velocity": VelocityManager,
         "villager": VillagerManager,
+        "meeting": MeetingManager,
         "spark": SparkManager,
         "texture": TextureManager,
     }
     _DRAWING: ClassVar = {
         "stray": 0x5E51B3AD84E68E2E,
+        "infect": 0xFF7992E5B48CDED8,
     }
     _FLAGS = Signature
     FINGERPRINT: ClassVar = (
-        "4253786fe444d29279d9bc47088d61040620b396fa62525b939854b78d1c5f6a"
+        "073dbd5171a699d81626d941a877d101cdb572f7bb3fe381fa20ae9dc1b46426"
     )
 
     def __init__(self) -> None:
@@ -711,6 +741,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         self.footprint = self._kind(FootprintManager)(self.entities)
         self.kin = self._kind(KinManager)(self.entities)
         self.particle = self._kind(ParticleManager)(self.entities)
+        self.person = self._kind(PersonManager)(self.entities)
         self.point_mass = self._kind(PointMassManager)(self.entities)
         self.position = self._kind(PositionManager)(self.entities)
         self.predator = self._kind(PredatorManager)(self.entities)
@@ -723,6 +754,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         self.transform = self._kind(TransformManager)(self.entities)
         self.velocity = self._kind(VelocityManager)(self.entities)
         self.villager = self._kind(VillagerManager)(self.entities)
+        self.meeting = self._kind(MeetingManager)()
         self.spark = self._kind(SparkManager)()
         self.texture = self._kind(TextureManager)()
         self._managers = {
@@ -734,6 +766,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             Footprint: self.footprint,
             Kin: self.kin,
             Particle: self.particle,
+            Person: self.person,
             PointMass: self.point_mass,
             Position: self.position,
             Predator: self.predator,
@@ -755,6 +788,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             self.every_type,
             self.kin,
             self.particle,
+            self.person,
             self.point_mass,
             self.position,
             self.predator,
@@ -834,6 +868,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         footprint: FootprintFields | Footprint | None = None,
         kin: KinFields | Kin | None = None,
         particle: ParticleFields | Particle | None = None,
+        person: PersonFields | Person | None = None,
         point_mass: PointMassFields | PointMass | None = None,
         position: PositionFields | Position | None = None,
         predator: PredatorFields | Predator | None = None,
@@ -873,6 +908,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 Footprint: footprint,
                 Kin: kin,
                 Particle: particle,
+                Person: person,
                 PointMass: point_mass,
                 Position: position,
                 Predator: predator,
@@ -890,6 +926,51 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 Weapon: weapon,
             },
         )
+
+    def frame(self, strength: float, dt: float, gravity: float, heat: float) -> None:
+        """Run kernels one after the other.
+
+        As if called in this order; all arguments are checked before the first one runs.
+        `strength` is in m/s; `dt` is in s; `gravity` is in m/s^2; `heat` is in 1/s.
+
+        pass 1: stray reads Velocity.value, random numbers; writes Velocity.value.
+        pass 1: drift reads Position.value, Velocity.value; writes Position.value.
+        pass 2: carry reads Transform.translation, PointMass.velocity; writes
+        Transform.translation.
+        pass 3: PointMass.simulate reads PointMass.velocity, PointMass.acceleration,
+        PointMass.position; writes PointMass.velocity, PointMass.position.
+        pass 4: Particle.simulate reads Particle.velocity, Particle.position,
+        Particle.life; writes Particle.velocity, Particle.position, Particle.life.
+        pass 5: Spark.flicker reads Spark.velocity, Spark.heat, random numbers; writes
+        Spark.velocity, Spark.heat.
+        pass 6: scorch reads Health.points; writes Health.points.
+        """
+        FRAME_STRENGTH_GIVEN.one(strength)
+        FRAME_DT_GIVEN.one(dt)
+        FRAME_GRAVITY_GIVEN.one(gravity)
+        FRAME_HEAT_GIVEN.one(heat)
+        self._frame_1(strength, dt)
+        self.carry(dt)
+        self.point_mass.simulate(dt)
+        self.particle.simulate(dt, gravity)
+        self.spark.flicker(strength)
+        self.scorch(dt, heat)
+
+    def orbit(self, dt: float) -> None:
+        """Run CelestialBody.kick, CelestialBody.drift.
+
+        As if called in this order; all arguments are checked before the first one runs.
+        `dt` is in s.
+
+        pass 1: CelestialBody.kick reads CelestialBody.velocity,
+        CelestialBody.acceleration; writes CelestialBody.velocity.
+        pass 1: CelestialBody.drift reads CelestialBody.position,
+        CelestialBody.velocity; writes CelestialBody.position.
+        pass 1: CelestialBody.kick reads CelestialBody.velocity,
+        CelestialBody.acceleration; writes CelestialBody.velocity.
+        """
+        ORBIT_DT_GIVEN.one(dt)
+        self.celestial_body._orbit_1(dt)
 
     def carry(self, dt: float) -> None:
         """Take the place of what moves along with its point mass.
@@ -1000,6 +1081,100 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("stray", holders)
 
+    def shove(self, push: ArrayLike) -> None:
+        """Push each of the bodies as it is told.
+
+        Reads Velocity.value [m/s]; writes Velocity.value [m/s]; `push` is in m/s. O(n),
+        n rows; no structural change.
+
+        A value for each row: `push` (n, 3), broadcast; n of as many entities.
+        """
+        _n = self.bodies.n
+        _each_push = each_value(
+            SHOVE_PUSH_ARGUMENT, push, _n, self.velocity.data._buffer
+        )
+        check_unchanged(_n, self.bodies.n)
+        _blocks = self.velocity.data._joined.get("shove")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._shove_blocks(_n)
+        for velocity_value, _push in beside(_blocks, rows_last(_each_push)):
+            # Velocity.value += push
+            velocity_value += _push
+
+    def _shove_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `shove` into blocks; good until they move or the group's
+        length changes."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.velocity.data._value_column), slice(0, n), True, True
+            ),
+        ]
+        working: tuple[Cells, ...] = ()
+        holders = (self.velocity.data,)
+        blocks = JoinedBlocks(n, n, columns, working)
+        return blocks.keep("shove", holders)
+
+    def haul(self, share: ArrayLike, dt: float) -> None:
+        """Carry what moves along, each as far as it is told.
+
+        Reads Transform.translation [m], PointMass.velocity [m/s]; writes
+        Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
+
+        A value for each row: `share` (n), broadcast; n of as many entities.
+        """
+        _dt = np.float32(HAUL_DT_ARGUMENT.one(dt))
+        _found = self.movers._join.match()
+        _each_share = each_value(
+            HAUL_SHARE_ARGUMENT, share, _found.count, self.transform.data._buffer
+        )
+        check_unchanged(_found, self.movers._join.match())
+        _blocks = self.transform.data._joined.get("haul")
+        if _blocks is None or _blocks.stamp != _found:
+            _blocks = self._haul_blocks(_found)
+        for (
+            transform_translation,
+            point_mass_velocity,
+            _where,
+            _tmp,
+            _tmp2,
+            _share,
+        ) in beside(_blocks, rows_last(_each_share)):
+            # where share > 0
+            np.greater(_share, 0.0, out=_where)
+            if not _where.any():
+                continue
+            # Transform.translation += PointMass.velocity * (dt * share)
+            np.multiply(_dt, _share, out=_tmp)
+            np.multiply(point_mass_velocity, _tmp, out=_tmp2)
+            np.add(transform_translation, _tmp2, out=_tmp2)
+            put_where(transform_translation, _where, _tmp2)
+
+    def _haul_blocks(self, found: QueryMatch) -> JoinedBlocks:
+        """Cut the columns of `haul` into blocks; good until they move or the query
+        matches anew."""
+        columns = [
+            JoinedColumn(
+                rows_last(self.transform.data._translation_column),
+                found.members[0],
+                True,
+                True,
+            ),
+            JoinedColumn(
+                rows_last(self.point_mass.data._velocity_column),
+                found.members[1],
+                True,
+                False,
+            ),
+        ]
+        working: tuple[Cells, ...] = (
+            ("?", (), False),
+            ("f4", (), False),
+            ("f4", (3,), False),
+        )
+        holders = (self.transform.data, self.point_mass.data)
+        blocks = JoinedBlocks(found, found.count, columns, working)
+        return blocks.keep("haul", holders)
+
     def scorch(self, dt: float, heat: float) -> None:
         """Let fire take its toll of the unprotected.
 
@@ -1021,6 +1196,39 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         working: tuple[Cells, ...] = (("f4", (), False),)
         blocks = ChunkBlocks(self.ablaze, fields, working)
         return blocks.keep("scorch")
+
+    def strain(self, turn: ArrayLike, share: ArrayLike) -> None:
+        """Turn each weapon as it is told.
+
+        Reads Weapon.direction; writes Weapon.direction. O(n), n rows; no structural
+        change.
+
+        A value for each row: `turn` (n, 3), `share` (n), broadcast; n of as many
+        entities.
+        """
+        _before = len(self.fighters)
+        _each_turn = each_value(STRAIN_TURN_ARGUMENT, turn, _before)
+        _each_turn = _each_turn.copy()
+        _each_share = each_value(STRAIN_SHARE_ARGUMENT, share, _before)
+        _each_share = _each_share.copy()
+        check_unchanged(_before, len(self.fighters))
+        _blocks = self.archetypes._kept.get("strain") or self._strain_blocks()
+        for (
+            weapon_direction,
+            _tmp,
+            _turn,
+            _share,
+        ) in beside(_blocks.current(), rows_last(_each_turn), rows_last(_each_share)):
+            # Weapon.direction += turn * share
+            np.multiply(_turn, _share, out=_tmp)
+            weapon_direction += _tmp
+
+    def _strain_blocks(self) -> ChunkBlocks:
+        """Have chunks cut into blocks for `strain`; these are kept."""
+        fields = (ChunkField(3, 2, (3,)),)
+        working: tuple[Cells, ...] = (("f4", (3,), False),)
+        blocks = ChunkBlocks(self.fighters, fields, working)
+        return blocks.keep("strain")
 
     def parry(self, blow: ArrayLike, far: float) -> None:
         """Turn the weapons towards a blow; those that are out of reach keep their
@@ -1067,6 +1275,140 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         )
         blocks = ChunkBlocks(self.fighters, fields, working)
         return blocks.keep("parry")
+
+    def infect(self, chance: float) -> None:
+        """Let each meeting carry the illness from one to the other, and back, by
+        chance.
+
+        Reads Meeting.other, Meeting.one; of others Person.condition; sends to
+        Person.exposed; draws random numbers. O(n), n rows; no structural change.
+        """
+        _chance = np.float64(INFECT_CHANCE_ARGUMENT.one(chance))
+        _n = self.meeting.data._n
+        _blocks = self.meeting.data._joined.get("infect")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._infect_blocks(_n)
+        _key = self._draw_key("infect")
+        _to_person_exposed = Messages(
+            self.person.data._exposed_column, np.logical_or, 2
+        )
+        _all_person_condition = self.person.data._condition_column
+        for (
+            meeting_id_slot,
+            meeting_other,
+            meeting_one,
+            _stem,
+            _word,
+            _bits,
+            _where,
+            _tmp,
+            there,
+            _tmp2,
+            here,
+        ) in _blocks:
+            draw_stems(
+                ids_of(meeting_id_slot, self.meeting.data._id_generation_column),
+                _key,
+                _stem,
+                _bits,
+            )
+            # where random() < chance
+            draw_random(_stem, 0, _tmp, _word, _bits)
+            np.less(_tmp, _chance, out=_where)
+            if not _where.any():
+                continue
+            # there = Meeting.other.Person.condition == Condition.infectious
+            _theirs = living_rows(self.person, meeting_other, self.entities._is_clean)
+            take_others(_all_person_condition, _theirs, 0, _tmp2)
+            np.equal(_tmp2, 1, out=there)
+            # here = Meeting.one.Person.condition == Condition.infectious
+            _theirs2 = living_rows(self.person, meeting_one, self.entities._is_clean)
+            take_others(_all_person_condition, _theirs2, 0, _tmp2)
+            np.equal(_tmp2, 1, out=here)
+            # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there
+            _to_person_exposed.put(0, _theirs2, there)
+            # Meeting.other.Person.exposed = Meeting.other.Person.exposed or here
+            _to_person_exposed.put(1, _theirs, here)
+            _to_person_exposed.send_all(_where)
+
+    def _infect_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `infect` into blocks; good until they move or their number
+        changes."""
+        columns = [
+            JoinedColumn(self.meeting.data._id_slot_column, slice(0, n), True, False),
+            JoinedColumn(self.meeting.data._other_column, slice(0, n), True, False),
+            JoinedColumn(self.meeting.data._one_column, slice(0, n), True, False),
+        ]
+        working: tuple[Cells, ...] = (
+            ("u8", (), False),
+            ("u8", (), False),
+            ("u8", (), False),
+            ("?", (), False),
+            ("f8", (), False),
+            ("?", (), False),
+            ("u1", (), False),
+            ("?", (), False),
+        )
+        holders = (self.meeting.data,)
+        blocks = JoinedBlocks(n, n, columns, working)
+        return blocks.keep("infect", holders)
+
+    def _frame_1(self, strength: float, dt: float) -> None:
+        """Run `stray` and `drift` block by block, as if one after the other.
+
+        Each block goes through all of them. O(n); no structural change.
+        """
+        _strength = np.float32(FRAME_1_STRENGTH_ARGUMENT.one(strength))
+        _dt = np.float32(FRAME_1_DT_ARGUMENT.one(dt))
+        _n = self.bodies.n
+        _blocks = self.position.data._joined.get("frame_1")
+        if _blocks is None or _blocks.stamp != _n:
+            _blocks = self._frame_1_blocks(_n)
+        _key_0 = self._draw_key("stray")
+        for _parts in _blocks:
+            _key = _key_0
+            with np.errstate(all="ignore"):
+                for (
+                    position_entity,
+                    velocity_value,
+                    _stem,
+                    _word,
+                    _bits,
+                    _tmp,
+                ) in _parts[0]:
+                    draw_stems(position_entity, _key, _stem, _bits)
+                    # Velocity.value += normal(3) * strength
+                    draw_normal(_stem, 0, _tmp, _word, _bits)
+                    _tmp *= _strength
+                    velocity_value += _tmp
+            for position_value, velocity_value, _tmp in _parts[1]:
+                # Position.value += Velocity.value * dt
+                np.multiply(velocity_value, _dt, out=_tmp)
+                position_value += _tmp
+
+    def _frame_1_blocks(self, n: int) -> JoinedBlocks:
+        """Cut the columns of `frame_1` into blocks; good until they move or the group's
+        length changes."""
+        columns = [
+            JoinedColumn(self.position.data._entity_column, slice(0, n), True, False),
+            JoinedColumn(
+                rows_last(self.velocity.data._value_column), slice(0, n), True, True
+            ),
+            JoinedColumn(
+                rows_last(self.position.data._value_column), slice(0, n), True, True
+            ),
+        ]
+        working: tuple[Cells, ...] = (
+            ("u8", (), False),
+            ("u8", (), False),
+            ("u8", (), False),
+            ("f8", (3,), False),
+            ("f4", (3,), True),
+        )
+        holders = (self.position.data, self.velocity.data)
+        blocks = JoinedBlocks(n, n, columns, working, 2)
+        blocks.fuse(((0, 1, 3, 4, 5, 6), (2, 1, 7)))
+        return blocks.keep("frame_1", holders)
 
     def __getitem__(self, entity: Entity, /) -> EntityView:
         """Return an entity with its components as attributes; O(1).

@@ -20,13 +20,17 @@ from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Distance,
     Draw,
     Element,
     Expression,
     FieldValue,
     Local,
+    Offset,
     Operation,
+    OtherField,
     Program,
+    Question,
     Step,
 )
 from ecsgen.model.types import Type
@@ -217,6 +221,8 @@ class Reference:
                 return [convert(one, node.type.scalar) for one in self.value(node.operand)]
             case Operation():
                 return self._operation(node)
+            case OtherField() | Offset() | Distance() | Question():
+                raise TypeError(node)  # generated tests have neighbours
             case Draw():
                 bounds = [self.value(operand) for operand in node.operands]
                 stem, count = self.stems[self.row], node.type.elements

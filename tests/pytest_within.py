@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.garbage import set_aside
+
 OPTIONS = ("-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist")
 
 
@@ -31,6 +33,7 @@ class _Reports:
 def failures(home: Path, *arguments: str | Path) -> list[str]:
     """Run tests of a folder and return what is said of those that fail; forget their modules."""
     reports, path = _Reports(), list(sys.path)
+    set_aside()
     try:
         status = pytest.main([*OPTIONS, *map(str, arguments)], plugins=[reports])
     finally:

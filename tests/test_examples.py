@@ -102,7 +102,35 @@ def test_ecosystem(checkout: Path) -> None:
     assert len(svg.findall("{http://www.w3.org/2000/svg}polyline")) == 2
 
 
-@pytest.mark.parametrize("script", ["solar_system.py", "particles.py", "ecosystem.py"])
+def test_flock(checkout: Path) -> None:
+    done = run(checkout, "flock.py", "--count", "500", "--steps", "60")
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^ *(\d+) +(-?[\d.]+) +([\d.]+)$", done.stdout, re.MULTILINE)
+    assert [int(step) for step, *_ in rows] == [0, 12, 24, 36, 48, 60]
+    agreement = [float(number) for _, number, _ in rows]
+    company = [float(number) for *_, number in rows]
+    assert agreement[0] < 0.1 < 0.2 < agreement[-1]  # they turn along with each other
+    assert company[0] < 4 < 6 < company[-1]  # and flock together
+
+
+def test_epidemic(checkout: Path) -> None:
+    """The illness goes round, and the same seed gives the same days."""
+    arguments = ("epidemic.py", "--count", "2000", "--days", "160", "--ill", "10")
+    first, second = (run(checkout, *arguments) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    rows = [line.split()[:3] for line in first.stdout.splitlines()[1:]]
+    ill = [int(row[1]) for row in rows]
+    assert ill[0] == 10
+    assert max(ill) > 100
+    assert int(rows[-1][2]) > 1000
+    assert run(checkout, *arguments, "--seed", "2").stdout != first.stdout
+
+
+SCRIPTS = ("solar_system.py", "particles.py", "ecosystem.py", "flock.py", "epidemic.py")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_without_a_package(script: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     done = run(tmp_path, script)

@@ -119,6 +119,11 @@ class Steps:
                 self.locks.pop().__exit__(None, None, None)
             return self.subscriptions.pop().cancel() if self.subscriptions else None
         chance = self.random.random()
+        if chance > 0.9 and self.entities and len(self.kinds) == 4:
+            manager = self.random.choice((self.world.miner, self.world.gem))
+            if self.random.random() < 0.5:
+                return manager.remove_many([e for e in self.entities if manager.has(e)])
+            return manager.create(self.random.choice(self.entities))
         if chance < 0.2 and self.entities:
             return self.world.destroy(self.random.choice(self.entities))
         if chance < 0.4:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecsgen.runtime.spaces import cells, search
-from ecsgen.runtime.spaces.search import Search
+from ecsgen.runtime.spaces.search import NearSearch as Search
 from ecsgen.testing._support.spaces import Space, neighbours
 
 Case = tuple[NDArray[Any], float, list[float]]
-ODD = (float("nan"), float("inf"), float("-inf"), 1e9, -1e9, 3e9, -0.0)
+ODD = (float("nan"), float("inf"), float("-inf"), 1e9, -1e9, 3e9, 1e19, 3e38, -0.0)
 
 
 @st.composite
@@ -67,7 +67,9 @@ def is_exact(case: Case) -> bool:
     places, radius, wrap = case
     finite = np.where(np.isfinite(places), places, 0)
     wrapped = [abs(finite[:, axis]).max(initial=0) for axis, size in enumerate(wrap) if size]
-    return all(4 * far * np.finfo(places.dtype).eps < 0.0005 * radius for far in wrapped)
+    return all(
+        4 * float(far) * float(np.finfo(places.dtype).eps) < 0.0005 * radius for far in wrapped
+    )
 
 
 @settings(max_examples=100, deadline=None)

@@ -58,7 +58,13 @@ class Code:
 
 
 def _kernels(kernels: Iterable[Kernel]) -> dict[str, Arguments]:
-    return {kernel.name: tuple((name, text) for name, text, _ in kernel.args) for kernel in kernels}
+    return {
+        kernel.name: tuple(
+            (name, f"{text} of each row" if name in kernel.each else text)
+            for name, text, _ in kernel.args
+        )
+        for kernel in kernels
+    }
 
 
 def _returned(reduction: Reduction) -> str:

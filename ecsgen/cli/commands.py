@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -280,19 +280,30 @@ def _complete_component(context: click.Context, parameter: click.Parameter, word
 )
 @click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture into this file.")
+@click.option("--schedule", metavar="NAME", help="Show a schedule of the world instead.")
 @click.pass_context
 def layout(
-    context: click.Context, components: tuple[str, ...], schemas: Path | None, svg: Path | None
+    context: click.Context,
+    components: tuple[str, ...],
+    schemas: Path | None,
+    svg: Path | None,
+    schedule: str | None,
 ) -> None:
     """Print, or draw, how the columns of components lie in memory; without names, of all.
 
-    Those that live in archetypes are shown in one chunk, which has rows with all of them.
+    Those that live in archetypes are shown in one chunk, which has rows with all of them. With
+    --schedule: its kernels, what they read and write, and which run in one pass.
     """
     diagnostics = Diagnostics()
     project = _load(load_options(schemas=schemas), diagnostics)
     report.print_diagnostics(diagnostics, "text")
     if project is None:
         context.exit(USAGE)
+    if schedule is not None:
+        if components:
+            raise UsageError("--schedule shows no components: leave out their names")
+        _show_schedule(project, schedule, svg)
+        return
     chosen = _chosen(project, components)
     if svg is None:
         _print_layout(chosen, project.world)
@@ -305,10 +316,14 @@ def _chosen(project: Project, names: tuple[str, ...]) -> list[Component]:
     known = {name: c for c in project.components for name in (c.name, c.module)}
     for name in names:
         if name not in known:
-            hint = did_you_mean(name, [c.name for c in project.components])
-            raise UsageError(f"no component {name!r}" + (f"; {hint}" if hint else ""))
+            raise _unknown("component", name, [c.name for c in project.components])
     wanted = {known[name].name for name in names or known}
     return [component for component in project.components if component.name in wanted]
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
+    hint = did_you_mean(name, known)
+    return UsageError(f"no {what} {name!r}" + (f"; {hint}" if hint else ""))
 
 
 def _print_layout(components: list[Component], world: World) -> None:
@@ -330,6 +345,22 @@ def _draw_layout(components: list[Component], file: Path) -> None:
     from ecsgen.pictures.picture import picture
 
     _write(file, picture(components))
+
+
+def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
+    from ecsgen.layout.schedules import schedule_table
+    from ecsgen.model.schedules import called
+    from ecsgen.pictures.schedule_picture import schedule_picture
+
+    known = dict(project.world.schedules)
+    if name not in known:
+        raise _unknown("schedule", name, known)
+    components = {component.name: component for component in project.components}
+    calls = called(known[name], components, project.world)
+    if svg is None:
+        click.echo(schedule_table(name, calls, project.world), nl=False)
+    else:
+        _write(svg, schedule_picture(name, calls, project.world))
 
 
 @ecsgen.command()

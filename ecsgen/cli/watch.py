@@ -40,9 +40,7 @@ def watch(build: Callable[[], int], options: Callable[[], Options]) -> None:
 def _attempt(build: Callable[[], int]) -> None:
     try:
         build()
-    except UsageError as error:
-        click.echo(f"Error: {error}", err=True)
-    except OSError as error:  # a full disk, or a file that went as it was read
+    except (UsageError, OSError) as error:  # also a full disk, or a file that went as it was read
         click.echo(f"Error: {error}", err=True)
 
 

@@ -202,10 +202,12 @@ CODES: Final[dict[str, Code]] = {
         "[3], and that all rows have; `wrap` has a finite number from 0 for each axis.",
     ),
     "E514": Code(
-        "former name of something else",
+        "former name of something else, or bad schedule",
         "A name in `renamed_from` is one that nothing has any more and that nothing else had: it "
         "is not in use, not in `removed`, and stands in one list only. Otherwise nobody could tell "
-        "whose the saved values are.",
+        "whose the saved values are. An entry of a `schedule` is a kernel, `Body.steer` or the "
+        "world's own `drift`, and arguments of one name are of one type in all of them: call the "
+        "one `dt: f32` and the other `ticks: i32`, for a schedule has one parameter for each name.",
     ),
     "E515": Code(
         "component or field cannot be among the ghosts",
@@ -311,12 +313,23 @@ CODES: Final[dict[str, Code]] = {
         "Random numbers belong to a row, which is told from others by its entity, with "
         "`instances: many` or `owner: none` by its id, or by a `u64` field that the kernel names "
         "as its `key`. So give the component `ids: true`, or the kernel `key: name`. Reductions "
-        "draw none: let a kernel draw into a field first.",
+        "draw none, and neighbours are asked for none: let a kernel draw into a field first.",
+    ),
+    "E813": Code(
+        "misuse of neighbours",
+        "A kernel with `near` asks its neighbours: `count()`, `sum(e)`, `mean(e)`, `min(e)`, "
+        "`max(e)`, `nearest(e)`. In e, and nowhere else, are `other.field`, `other.entity`, "
+        "`offset` and `distance`; no question stands in another. The radius is a number above 0 or "
+        "an argument, and the component has a `space`; in the world, that whose rows ask and those "
+        "who are asked have one in common.",
     ),
     "E815": Code(
         "no turns or rows here",
         "`turns` lets rows act one after the other. Rows in chunks do not, nor do those of kernels "
-        "that read `parent`, which go level by level.",
+        "that read `parent`, which go level by level, whatever the order of rows. So those take no "
+        "`rows=` and no argument with `each: true` either: let a kernel before them write what "
+        "differs from row to row into a field, or a bool for the rows that are meant, and read "
+        "that. Kernels that send messages, take turns or ask neighbours run over all rows as well.",
     ),
     # --- what a change of the schemas breaks
     "E901": Code(

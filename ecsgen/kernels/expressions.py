@@ -11,9 +11,10 @@ from ecsgen.kernels import hints
 from ecsgen.kernels.draws import drawn
 from ecsgen.kernels.literals import Literal, settled
 from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, EXISTS, FUNCTIONS, UNARY
+from ecsgen.kernels.questions import NO_DRAWS, asked, begins_with_other, is_question
 from ecsgen.kernels.references import Reach, References
 from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
-from ecsgen.kernels.scope import Scope
+from ecsgen.kernels.scope import Scope, follows
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model.programs import Constant, Element, Expression
 from ecsgen.model.scalars import FLOATS, SCALARS
@@ -124,10 +125,16 @@ class Typist:
         name = node.func.id
         if name == EXISTS:
             return self._references.exists(node)
+        near = self._scope.near
+        if is_question(node, name):
+            if near is None and self._scope.wrong_near:
+                raise follows(node)
+            return asked(node, name, near, self.infer)
         is_known = name in FUNCTIONS or name in DRAWS or name in SCALARS
         operands = [self.infer(argument) for argument in node.args] if is_known else []
         if name in DRAWS:
-            return drawn(name, operands, node, self._scope.no_draws)
+            is_asking = near is not None and near.is_asking
+            return drawn(name, operands, node, NO_DRAWS if is_asking else self._scope.no_draws)
         if name in SCALARS:
             _check_count(name, operands, 1, 1, node)
             return _converted(operands[0], name, node)
@@ -145,10 +152,16 @@ class Typist:
         return reduce(lambda left, right: applied(name, [left, right], node), operands)
 
     def _attribute(self, node: ast.Attribute) -> Expression:
-        found = self._scope.member(node) or self._references.field(node)
+        found = self._scope.member(node)
+        is_of_other = self._scope.near is not None and begins_with_other(node)
+        if found is None and not is_of_other:
+            found = self._references.field(node)
         if found is not None:
             return found
         base = self._holder(node)
+        if base.type.is_handle and is_of_other:
+            message = "references from 'other' lead nowhere: each row asks what neighbours have"
+            raise KernelError("E813", message, node)
         referred = self._references.of_value(base, node)
         if referred is not None:
             return referred

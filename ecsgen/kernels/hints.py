@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels.operations import CONSTANTS, DRAWS, EXISTS, FUNCTIONS
+from ecsgen.kernels.operations import CONSTANTS, DRAWS, EXISTS, FUNCTIONS, QUESTIONS
 from ecsgen.model.scalars import SCALARS
 
 MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
@@ -96,7 +96,7 @@ def of_call(node: ast.Call) -> str:
         return f"write `{left} {known} {right}`"
     if name in ("logical_and", "logical_or", "logical_not"):
         return f"write '{name.removeprefix('logical_')}' for conditions"
-    return did_you_mean(name, (*FUNCTIONS, *DRAWS, *SCALARS, EXISTS))
+    return did_you_mean(name, (*FUNCTIONS, *DRAWS, *QUESTIONS, *SCALARS, EXISTS))
 
 
 def of_holder(node: ast.Attribute, known: Iterable[str], home: str, others: Collection[str]) -> str:

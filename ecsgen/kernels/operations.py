@@ -28,6 +28,7 @@ class Rule(Enum):
     CROSS = "two vectors of three numbers of one type; the same type"
     NORM = "a vector of floats (integers become f64); a scalar of that type"
     NORMALIZE = "a vector of floats (integers become f64); the same type"
+    QUESTION = "what is asked of each neighbour; the same type, sums of integers in 64 bits"
     DRAW = "how many numbers, or bounds; f64, whole numbers i64"
     MATRIX = "a matrix and a matrix or vector, or a vector and a matrix; numbers of one type"
 
@@ -128,6 +129,16 @@ TRUTHS: Final = {"true": True, "false": False}
 """Bools as YAML writes them; Python's own are part of its syntax."""
 EXISTS: Final = "exists"
 """The function that tells whether a handle leads to something."""
+
+QUESTIONS: Final = _table(
+    Operator("count", 0, Rule.QUESTION, "how many neighbours; of a condition, for how many"),
+    Operator("sum", 1, Rule.QUESTION, "the sum, of floats in f64; 0 without neighbours"),
+    Operator("mean", 1, Rule.QUESTION, "the mean, of integers in f64; NaN without neighbours"),
+    Operator("min", 1, Rule.QUESTION, "the smallest; NaN if one is, or without neighbours (0)"),
+    Operator("max", 1, Rule.QUESTION, "the largest; NaN if one is, or without neighbours (0)"),
+    Operator("nearest", 1, Rule.QUESTION, "that of the nearest; 0, false, null without neighbours"),
+)
+"""What is asked of neighbours, in kernels with `near`."""
 
 BINARY: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+",

@@ -11,6 +11,7 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
+from ecsgen.kernels.questions import NAMES, Neighbourhood
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model import Base, Component, Enum, Field, FieldType
 from ecsgen.model.programs import (
@@ -51,6 +52,8 @@ class Scope:
     sender: FieldValue | None = None  # a column that every row has
     takes_turns: bool = False  # whether each row sees what those before it have left
     may_be_dead: bool = False  # whether a row's entity may be dead
+    near: Neighbourhood | None = None
+    wrong_near: bool = False  # whether there would be neighbours, but for an error before
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
     wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well
@@ -61,6 +64,8 @@ class Scope:
         name = node.id
         if name in self.wrong:
             raise follows(node)
+        if self.near is not None and name in NAMES:
+            return self.near.name(node)
         if name in self.locals_:
             return self.locals_[name]
         if name in self.arguments:
@@ -94,6 +99,11 @@ class Scope:
             return KernelError("E802", f"{quote(name)} is an enum", node, hint)
         if OWN in self.may_lack:
             return follows(node)
+        if name in NAMES:
+            if self.wrong_near:
+                return follows(node)
+            message = f"{quote(name)} is about neighbours, and there are none here"
+            return KernelError("E813", message, node, "give the kernel near: a radius")
         hint = self._owner_of(name) or did_you_mean(name, self.names())
         return KernelError("E802", f"unknown name {quote(name)}", node, hint)
 
@@ -105,7 +115,10 @@ class Scope:
         return ""
 
     def member(self, node: ast.Attribute) -> Expression | None:
-        """What `parent.field`, `Component.field` or `Enum.member` stands for; None for others."""
+        """What `parent.field`, `Component.field`, `other.field` or `Enum.member` stands for; None
+        for others."""
+        if self.near is not None and (found := self.near.member(node)) is not None:
+            return found
         if not isinstance(node.value, ast.Name):
             return None
         holder = node.value.id

@@ -11,6 +11,7 @@ from ecsgen.kernels.fitting import fitted
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.messages import is_message, sent
 from ecsgen.kernels.operations import BINARY
+from ecsgen.kernels.questions import begins_with_other
 from ecsgen.kernels.references import Reach
 from ecsgen.kernels.rules import Operand, applied, typed
 from ecsgen.kernels.scope import LINKS, Scope, follows
@@ -19,6 +20,7 @@ from ecsgen.model import Field
 from ecsgen.model.programs import (
     ENTITY,
     PARENT,
+    Argument,
     Constant,
     Element,
     Expression,
@@ -53,6 +55,9 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
     typist = Typist(scope, reach)
     node = target_of(step)
+    if scope.near is not None and begins_with_other(node) and not isinstance(node, ast.Name):
+        hint = "let each row ask, or send to nearest(other.entity)"
+        raise KernelError("E811", "a kernel assigns nothing to neighbours", node, hint)
     if isinstance(node, ast.Name) and node.id in scope.wrong:
         typist.value(step.value)  # may be wrong in its own right
         raise follows(node)
@@ -150,6 +155,8 @@ def _what(found: Expression) -> str:
             return f"an element of the local {quote(found.name)}"
         case Element():
             return _what(found.base)
+        case Argument(each=True):
+            return "an argument: its values are only read"
     return "an argument: it is the same for every row"
 
 

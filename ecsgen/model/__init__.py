@@ -80,14 +80,25 @@ class Kernel:
     steps: tuple[str, ...]
     doc: str = ""
     args: tuple[tuple[str, str, str], ...] = ()  # name, type text, unit
+    each: tuple[str, ...] = ()  # arguments with a value per row
     where: str = ""
     rows: str = ""
     over: str = ""
     key: str = ""
     turns: str = ""  # "rows" or "random": the order in which rows act, one after the other
     parallel: bool = False
+    radius: float | str | None = None  # of neighbours: a number or an argument
+    among: str = ""  # whose rows these are, if not its own
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Kernels of a schedule that go through the same rows in one pass, and the method for them."""
+
+    name: str
+    kernels: tuple[Kernel, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,8 @@ class Reduction:
     name: str
     how: Literal["sum", "min", "max", "mean", "count"]
     expression: str
+    where: str = ""
+    rows: str = ""
     doc: str = ""
     program: Folding = NO_FOLDING
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
@@ -135,6 +148,7 @@ class Component:
     reductions: tuple[Reduction, ...] = ()
     queried: bool = False  # a query of the world tells where its instances are
     joined: tuple[str, ...] = ()  # the columns that kernels of the world use
+    fused: tuple[Fused, ...] = ()  # passes of the world's schedules
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
     ghosts: tuple[str, ...] | None = None  # the fields that other shards may have copies of
@@ -194,6 +208,8 @@ class World:
     queries: tuple[Query, ...] = ()
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     kernels: tuple[Kernel, ...] = ()
+    schedules: tuple[tuple[str, tuple[str, ...]], ...] = ()  # name, entries as written
+    fused: tuple[Fused, ...] = ()  # their passes over groups and queries
     chunk: int = 262144
     archetypes: tuple[str, ...] = ()
     shards: Shards | None = None

@@ -33,10 +33,11 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of the kernel: the same for every row."""
+    """An argument of the kernel: the same for every row, or with a value for each."""
 
     type: Type
     name: str
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +132,74 @@ class Exists:
     handle: Expression
 
 
+@dataclass(frozen=True, slots=True)
+class OtherField:
+    """A field of a neighbour, as it was before the kernel."""
+
+    type: Type
+    name: str
+    owner: str = OWN  # OWN, or a component
+
+    @property
+    def text(self) -> str:
+        """As the schema spells it."""
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """A neighbour's place less the row's, the short way around; both as before the kernel."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """`sqrt(dot(offset, offset))`."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of all neighbours of the row, in their order.
+
+    Sums are of floats in f64, of integers in 64 bits; of none: 0, NaN for `mean`, and for `min` and
+    `max` of floats.
+    """
+
+    type: Type
+    how: Literal["count", "sum", "mean", "min", "max", "nearest"]
+    value: Expression | None = None  # None: of all neighbours
+
+
 Expression = (
-    Constant | Argument | FieldValue | Local | Element | Cast | Operation | Draw | Referred | Exists
+    Constant
+    | Argument
+    | FieldValue
+    | Local
+    | Element
+    | Cast
+    | Operation
+    | Draw
+    | Referred
+    | Exists
+    | OtherField
+    | Offset
+    | Distance
+    | Question
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Whom the rows of a kernel can ask."""
+
+    radius: Argument | float
+    place: FieldValue
+    """The field with the places."""
+    among: str = ""
+    """Whose rows are found: a group, a query or a component; its own if it names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +276,21 @@ class Program:
         return bool(self.sends or references_in(*self.expressions))
 
     @property
+    def sees_in_order(self) -> bool:
+        """Whether the order in which rows run counts, beside that of the rows themselves."""
+        return bool(self.sends or self.takes_turns or self.near is not None)
+
+    near: Near | None = None
+    """Its neighbours, if it asks them."""
+
+    @property
+    def others(self) -> tuple[OtherField, ...]:
+        """The neighbours' fields that it reads, each once, in order."""
+        texts = [*([self.where] if self.where is not None else ()), *(s.value for s in self.steps)]
+        nodes = (node for text in texts for node in walk(text))
+        return tuple(dict.fromkeys(node for node in nodes if isinstance(node, OtherField)))
+
+    @property
     def climbs(self) -> bool:
         """Whether it reads parents, and so runs level by level."""
         return bool(self.above_roots)
@@ -217,9 +298,10 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """A whole reduction: the value of one row."""
+    """A whole reduction: the value of one row, and of which rows."""
 
     value: Expression = Constant(BOOL, True)
+    where: Expression | None = None
     reads: tuple[str, ...] = ()
 
 
@@ -234,6 +316,8 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
             return (expression.base,)
         case Referred() | Exists():
             return (expression.handle,)
+        case Question():
+            return () if expression.value is None else (expression.value,)
     return ()
 
 
@@ -248,6 +332,8 @@ def changed(node: Expression, change: Callable[[Expression], Expression]) -> Exp
             node = replace(node, base=changed(node.base, change))
         case Referred() | Exists():
             node = replace(node, handle=changed(node.handle, change))
+        case Question() if node.value is not None:
+            node = replace(node, value=changed(node.value, change))
     return change(node)
 
 

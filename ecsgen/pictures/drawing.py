@@ -50,6 +50,24 @@ class Drawing:
         self._reach(max(x, to_x), max(y, to_y))
         self._parts.append(f'<path class="line" d="M{x:.1f},{y:.1f} L{to_x:.1f},{to_y:.1f}"/>')
 
+    def panel(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        """A box without a border, with round corners."""
+        self._reach(x + width, y + height)
+        self._parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+            f' rx="6" fill="{colour}"/>'
+        )
+
+    def arrow(self, points: list[tuple[float, float]], to_x: float) -> None:
+        """Draw lines from point to point, and from the last one to the left, to a head."""
+        _, y = points[-1]
+        for x, one in points:
+            self._reach(x, one)
+        path = " L".join(f"{x:.1f},{one:.1f}" for x, one in [*points, (to_x + 6, y)])
+        self._parts.append(f'<path class="line" d="M{path}"/>')
+        head = f"{to_x:.1f},{y:.1f} {to_x + 7:.1f},{y - 4:.1f} {to_x + 7:.1f},{y + 4:.1f}"
+        self._parts.append(f'<polygon points="{head}" fill="#7a8398"/>')
+
     def svg(self, margin: int = 24) -> str:
         """Return the picture on a white card."""
         width, height = round(self.right) + margin, round(self.bottom) + margin

@@ -10,8 +10,8 @@ from typing import Final
 
 from ecsgen.model import Component
 from ecsgen.render.kernels.drawing import Drawing
+from ecsgen.render.numba.component import CompiledKernels
 from ecsgen.render.numba.flat import FlatColumns
-from ecsgen.render.numba.kernel import CompiledKernels
 from ecsgen.render.numba.reduction import CompiledReductions
 from ecsgen.render.numpy.component import Kernels
 from ecsgen.render.numpy.reduction import Reductions

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from ecsgen.model.scalars import FLOATS, INTEGERS
+from ecsgen.schema.names import CAMEL
 
 MAX_TEXT: Final = 16_384
 
@@ -14,7 +15,7 @@ Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
 _NUMBERS: Final = ("bool", *INTEGERS, *FLOATS, "entity")
 _SHAPE: Final = r"(\[[1-9][0-9]*(,[1-9][0-9]*)*\])?"
 _SIZED: Final = r"(str|bytes)\[[1-9][0-9]*\]|object"
-_CAMEL: Final = "[A-Z][A-Za-z0-9]*"
+_CAMEL: Final = CAMEL.pattern
 
 
 def _patterns(simple: tuple[str, ...], *others: str) -> dict[str, Any]:
@@ -40,7 +41,20 @@ class Strict(BaseModel):
 # Tags of unions stand in pydantic's error locations, but not in the text; no key looks like them.
 SHORT: Final = "<short>"
 LONG: Final = "<long>"
+NUMBER: Final = "<number>"
+WORD: Final = "<word>"
 
 
 def form(value: object) -> str:
     return LONG if isinstance(value, (dict, BaseModel)) else SHORT
+
+
+def form_of_number(value: object) -> str:
+    """The same where the short form is a number or a name."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return NUMBER if is_number else LONG if form(value) == LONG else WORD
+
+
+def number_or_name(value: object) -> str:
+    """The same where there is no long form."""
+    return NUMBER if form_of_number(value) == NUMBER else WORD

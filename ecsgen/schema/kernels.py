@@ -12,6 +12,7 @@ from ecsgen.schema.language import (
     BaseKernel,
     ComponentSpec,
     KernelSpec,
+    NearSpec,
     ReductionSpec,
     WorldKernelSpec,
 )
@@ -25,7 +26,7 @@ _VALUES = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 def build_kernel(
     draft: Draft[Any],
     name: str,
-    spec: BaseKernel,
+    spec: KernelSpec | WorldKernelSpec,
     fields: frozenset[str],
     known: Known,
     diagnostics: Diagnostics,
@@ -41,14 +42,25 @@ def build_kernel(
         steps=tuple(spec.steps),
         doc=spec.doc,
         args=arguments,
+        each=tuple(
+            argument
+            for argument, form in spec.args.items()
+            if isinstance(form, ArgumentSpec) and form.each
+        ),
         where=spec.where,
         rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.partition != "off" else "",
         over=spec.over if isinstance(spec, WorldKernelSpec) else "",
         key=spec.key,
         turns=spec.turns or "",
         parallel=spec.parallel,
+        radius=_radius(spec),
+        among=spec.near.among if isinstance(spec.near, NearSpec) else "",
         marks=_marks(draft, name, spec),
     )
+
+
+def _radius(spec: KernelSpec | WorldKernelSpec) -> float | str | None:
+    return spec.near.radius if isinstance(spec.near, NearSpec) else spec.near
 
 
 def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
@@ -56,9 +68,16 @@ def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
     node = draft.node.at("kernels", name)
     marks: dict[str, Mark] = {} if node is None else dict(node.keys)
     marks[""] = draft.key("kernels", name)
+    if node is not None and not node.complete:
+        marks["…"] = marks[""]  # some of it was refused
     for key in ("where", "over", "key", "turns"):
         if key in marks:
             marks[key] = draft.value("kernels", name, key)
+    if "near" in marks:
+        is_long = draft.node.at("kernels", name, "near", "radius") is not None
+        path = ("kernels", name, "near", *(("radius",) if is_long else ()))
+        marks["radius"] = draft.value(*path)
+        marks["among"] = draft.value(*path[:-1], "among") if is_long else marks["radius"]
     for index in range(len(spec.steps)):
         marks[f"steps.{index}"] = draft.value("kernels", name, "steps", index)
     for argument in spec.args:
@@ -116,11 +135,19 @@ def build_reduction(
     how = given[0]
     expression: str = getattr(spec, how)
     place = draft.value(*path, how)
-    marks = {**(node.keys if node is not None else {}), "": draft.key(*path), "expression": place}
+    where = {"where": draft.value(*path, "where")} if spec.where else {}
+    marks = {
+        **(node.keys if node is not None else {}),
+        "": draft.key(*path),
+        "expression": place,
+        **where,
+    }
     return Reduction(
         name=name,
         how=how,  # type: ignore[arg-type]  # one of _HOWS
         expression=expression,
+        where=spec.where,
+        rows=spec.rows if draft.spec.partition != "off" else "",
         doc=spec.doc,
         marks=marks,
     )

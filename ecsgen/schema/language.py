@@ -9,14 +9,19 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from ecsgen.schema.forms import (
     LONG,
+    NUMBER,
     SHORT,
+    WORD,
     ArgumentText,
     ClassName,
     Strict,
     Text,
     TypeText,
     form,
+    form_of_number,
+    number_or_name,
 )
+from ecsgen.schema.names import IDENTIFIER
 
 MAX_CAPACITY: Final = 0xFFFF_FFC0  # the last multiple of 64 rows below NIL
 Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
@@ -60,6 +65,11 @@ class ArgumentSpec(Strict):
         description="A type of numbers, `entity` or `id<Component>`, with a shape or without."
     )
     unit: Text = Field(default="", description="The unit of measurement.")
+    each: bool = Field(
+        default=False,
+        description="Take one value per row that the kernel runs over, as `create_many` does, "
+        "instead of one for all.",
+    )
 
 
 FieldForm: TypeAlias = Annotated[
@@ -70,12 +80,34 @@ ArgumentForm: TypeAlias = Annotated[
 ]
 
 
+RadiusForm: TypeAlias = Annotated[
+    Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)], Discriminator(number_or_name)
+]
+
+
+class NearSpec(Strict):
+    """Whose rows a kernel of the world asks."""
+
+    radius: RadiusForm = Field(description="How far neighbours are: a number, or an argument.")
+    among: Text = Field(
+        default="",
+        description="The group, query or component whose rows are asked; by default the kernel's "
+        "own.",
+    )
+
+
+NearForm: TypeAlias = Annotated[
+    Annotated[NearSpec, Tag(LONG)] | Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
+    Discriminator(form_of_number),
+]
+
+
 class BaseKernel(Strict):
     """What kernels of components and of the world have in common."""
 
     doc: Text = Field(default="", description="What it does; the method's docstring.")
     args: dict[str, ArgumentForm] = Field(
-        default={}, description="Name → type, or a mapping of `type` and `unit`."
+        default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
     )
     steps: list[Text] = Field(
         min_length=1, description="Assignments, run in order, row by row in meaning."
@@ -104,6 +136,11 @@ class KernelSpec(BaseKernel):
     rows: Literal["active", "all"] = Field(
         default="active", description="Which rows, for a component with a `partition`."
     )
+    near: RadiusForm | None = Field(
+        default=None,
+        description="The radius, a number or an argument, in which rows have neighbours that "
+        "steps and `where` can ask.",
+    )
 
 
 class WorldKernelSpec(BaseKernel):
@@ -112,6 +149,11 @@ class WorldKernelSpec(BaseKernel):
     over: Text = Field(
         description="The group, query or component whose rows it runs over; of a component every "
         "instance, with a `partition` the active ones."
+    )
+    near: NearForm | None = Field(
+        default=None,
+        description="The radius in which rows have neighbours, or a mapping of `radius` and "
+        "`among`.",
     )
 
 
@@ -129,6 +171,10 @@ class ReductionSpec(Strict):
     max: Text = Field(default="", description="The largest value; NaN without rows.")
     mean: Text = Field(default="", description="The mean; NaN without rows.")
     count: Text = Field(default="", description="In how many rows the condition is true.")
+    where: Text = Field(default="", description="A condition: only rows for which it is true.")
+    rows: Literal["active", "all"] = Field(
+        default="active", description="Which rows, for a component with a `partition`."
+    )
     doc: Text = Field(default="", description="What it tells; the method's docstring.")
 
 
@@ -388,6 +434,11 @@ class WorldSpec(Strict):
     kernels: dict[str, WorldKernelSpec] = Field(
         default={}, description="Name → kernel over a group, a query or a component."
     )
+    schedule: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
+        default={},
+        description="Name → kernels, `Component.kernel` or the world's own by name: a method that "
+        "calls them in this order.",
+    )
     archetypes: ArchetypesSpec | None = Field(
         default=None, description="Components that live in archetype chunks."
     )
@@ -435,5 +486,5 @@ def _with_names(schema: Any) -> Any:
         return schema
     found = {key: _with_names(part) for key, part in schema.items()}
     if isinstance(schema.get("additionalProperties"), dict):
-        found["propertyNames"] = {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"}
+        found["propertyNames"] = {"pattern": f"^{IDENTIFIER.pattern}$"}
     return found

@@ -131,9 +131,9 @@ RESERVED_MEMBER_NAMES: Final = (
     | KEYWORDS
 )
 
-_IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LOWER: Final = re.compile(r"[a-z][a-z0-9_]*")
-_CAMEL: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+CAMEL: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -157,7 +157,7 @@ def check_identifier(
     name: str, what: str, mark: Mark, diagnostics: Diagnostics, *, lower: bool = False
 ) -> bool:
     """Whether `name` can be an attribute; reports E101. `lower` wants it in lower case."""
-    pattern, rule = (_LOWER, "lower-case letters") if lower else (_IDENTIFIER, "letters")
+    pattern, rule = (_LOWER, "lower-case letters") if lower else (IDENTIFIER, "letters")
     if pattern.fullmatch(name):
         return _check_length(name, what, mark, diagnostics)
     rule = f"must be {rule}, digits and underscores"
@@ -175,7 +175,7 @@ def check_class(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> b
 
 def check_camel(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
     """Whether `name` is, or could once have been, the name of a class; reports E101."""
-    if not _CAMEL.fullmatch(name):
+    if not CAMEL.fullmatch(name):
         hint = _camel_case(name)
         _report_name(name, what, "must be CamelCase letters and digits", mark, diagnostics, hint)
         return False
@@ -260,7 +260,7 @@ def _report_name(
         rule = "begins with an underscore"
         suggestion = name.strip("_")
     message = f"{quote(name)} cannot be the name of {what}: it {rule}"
-    usable = suggestion != name and _IDENTIFIER.fullmatch(suggestion) is not None
+    usable = suggestion != name and IDENTIFIER.fullmatch(suggestion) is not None
     hint = f"did you mean {quote(suggestion)}?" if usable else ""
     diagnostics.add("E101", message, mark, hint=hint)
 

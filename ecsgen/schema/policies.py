@@ -60,10 +60,12 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
     if spec.owner == "none" and not spec.fields_ and (fields is None or fields.complete):
         message = "'owner: none' without fields: there would be nothing in a row"
         diagnostics.add("E402", message, draft.key("owner"))
-    for name, kernel in spec.kernels.items():
-        if "rows" in kernel.model_fields_set and spec.partition == "off":
+    given = {("kernels", name): kernel.model_fields_set for name, kernel in spec.kernels.items()}
+    given |= {("reductions", name): one.model_fields_set for name, one in spec.reductions.items()}
+    for path, keys in given.items():
+        if "rows" in keys and spec.partition == "off":
             message = "'rows' without a 'partition': all rows are the same"
-            diagnostics.add("E402", message, draft.key("kernels", name, "rows"))
+            diagnostics.add("E402", message, draft.key(*path, "rows"))
 
 
 def _check_mortals(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:

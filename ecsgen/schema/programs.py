@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
@@ -34,6 +35,7 @@ from ecsgen.model.programs import (
     Expression,
     FieldValue,
     Folding,
+    Near,
     Program,
     Referred,
     Step,
@@ -43,6 +45,13 @@ from ecsgen.model.programs import (
 from ecsgen.model.types import Number, Type
 from ecsgen.schema.keys import key_of, told_apart
 from ecsgen.schema.names import check_member
+from ecsgen.schema.neighbours import (
+    check_alone,
+    check_locals,
+    check_parents,
+    own_neighbours,
+    world_neighbours,
+)
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
 Enums = Mapping[str, Enum]
@@ -91,7 +100,15 @@ def with_programs(
     reach = Reach({home: component}, known.components, home)
     none = replace(reach, refused="reductions refer to no other rows", hint=_BY_A_KERNEL)
     kernels = (
-        _kernel(one, scope(False), reach, told_apart(component), known, diagnostics)
+        _kernel(
+            one,
+            scope(False),
+            reach,
+            told_apart(component),
+            partial(own_neighbours, component),
+            known,
+            diagnostics,
+        )
         for one in component.kernels
     )
     reductions = (_reduction(one, scope(True), none, diagnostics) for one in component.reductions)
@@ -132,7 +149,8 @@ def with_world_programs(
         )
         apart = _told_apart(kernel.over, members)
         reach = _reach(world, kernel, components, known)
-        kernels.append(_kernel(kernel, scope, reach, apart, known, diagnostics))
+        asked = partial(world_neighbours, world, components, sources)
+        kernels.append(_kernel(kernel, scope, reach, apart, asked, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
 
 
@@ -218,12 +236,13 @@ def _kernel(
     scope: Scope,
     reach: Reach,
     apart: FieldValue | NoDraws,
+    asked: Callable[[Kernel, Scope, Diagnostics], Near | None],
     known: Known,
     diagnostics: Diagnostics,
 ) -> Kernel:
     """The kernel with its program; one error per text at most.
 
-    `apart`: what tells rows apart where it names no key.
+    `apart`: what tells rows apart where it names no key. `asked`: whom rows ask.
     """
     scope.takes_turns = _takes_turns(kernel, reach, scope, diagnostics)
     who: FieldValue | NoDraws | None = apart
@@ -237,12 +256,14 @@ def _kernel(
             diagnostics.add("E812", refused.message, mark, hint=refused.hint)
     scope.arguments = _arguments(kernel, known)
     scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
+    near = asked(kernel, scope, diagnostics)
     if scope.has_parent and any(map(_PARENTS.search, (kernel.where, *kernel.steps))):
         reach = replace(reach, refused="a kernel that reads 'parent' refers to no other rows")
     first = 1 if kernel.turns == "random" else 0  # the first one tells whose turn it is
     where, number = numbered(_condition(kernel, scope, reach, diagnostics), first)
     parsed, ways = _parsed(kernel, diagnostics), Ways()
     scope.later = local_names([step for _, step in parsed], scope)
+    check_locals(parsed, scope, diagnostics)
     _check_locals(parsed, scope, diagnostics)
     steps: list[Step] = []
     for text, step in parsed:
@@ -278,7 +299,12 @@ def _kernel(
         may_be_dead=scope.may_be_dead,
         who=who,
         takes_turns=scope.takes_turns,
+        near=near,
     )
+    check_parents(kernel, program, diagnostics)
+    check_alone(kernel, program, diagnostics)
+    if program.climbs or program.sees_in_order:
+        _refuse_each(kernel, diagnostics)
     return replace(kernel, program=program)
 
 
@@ -294,6 +320,14 @@ def _takes_turns(kernel: Kernel, reach: Reach, scope: Scope, diagnostics: Diagno
     if message:
         diagnostics.add("E815", message, kernel.marks["turns"])
     return not message
+
+
+def _refuse_each(kernel: Kernel, diagnostics: Diagnostics) -> None:
+    """Report arguments with a value per row in a kernel that goes level by level (E815)."""
+    for name in kernel.each:
+        message = f"{quote(name)} has a value for each row, which {quote(kernel.name)} cannot take"
+        hint = "let a kernel before it write the values to a field"
+        diagnostics.add("E815", message, kernel.marks[f"args.{name}"], hint=hint)
 
 
 def _above_roots(
@@ -313,12 +347,12 @@ def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
         except BadTypeError:
             continue
         if type_ is not None:
-            found[name] = Argument(type_, name)
+            found[name] = Argument(type_, name, name in kernel.each)
     return found
 
 
 def _condition(
-    kernel: Kernel, scope: Scope, reach: Reach, diagnostics: Diagnostics
+    kernel: Kernel | Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
 ) -> Expression | None:
     if "where" not in kernel.marks:
         return None
@@ -365,6 +399,7 @@ def _reduction(
     reduction: Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
 ) -> Reduction:
     """The reduction with the expression of one row's value."""
+    where = _condition(reduction, scope, reach, diagnostics)
     text = Text(reduction.expression, reduction.marks["expression"])
     try:
         node = text.expression()
@@ -377,7 +412,7 @@ def _reduction(
     except KernelError as error:
         text.report(error, diagnostics)
         return reduction
-    return replace(reduction, program=Folding(value, _texts(value)))
+    return replace(reduction, program=Folding(value, where, _texts(where, value)))
 
 
 def _texts(*expressions: Expression | None) -> tuple[str, ...]:

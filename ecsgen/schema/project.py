@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, Mark, Project, World
 from ecsgen.model.columns import KEPT_FIELDS
+from ecsgen.model.schedules import fused_passes
 from ecsgen.schema.archetypes import check_chunk
 from ecsgen.schema.components import build_component, has_ids, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
@@ -25,6 +26,7 @@ from ecsgen.schema.names import (
     query_classes,
 )
 from ecsgen.schema.programs import with_world_programs
+from ecsgen.schema.schedules import check_schedules
 from ecsgen.schema.types import Known
 from ecsgen.schema.world import build_world, sources_read
 
@@ -51,6 +53,10 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
         )
         for draft, world in zip(drafts.worlds, worlds, strict=True)
     ]
+    whole = {name for name, draft in components.items() if _is_read(draft)}
+    for draft, world in zip(drafts.worlds, worlds, strict=True):
+        own = {""} if _is_read(draft) else set()
+        check_schedules(world, members, whole | own, diagnostics)
     history = build_history(drafts, diagnostics)
     if diagnostics:
         return None
@@ -59,13 +65,24 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     if diagnostics:
         return None
     world = worlds[0] if worlds else World()
-    by_name = sorted(built, key=lambda component: component.name)
+    fused = tuple(fused_passes(members, world).values())
+    world = replace(world, fused=tuple(one for holder, one in fused if not holder))
+    by_name = [
+        replace(one, fused=tuple(each for holder, each in fused if holder == one.name))
+        for one in sorted(built, key=lambda component: component.name)
+    ]
     return Project(
         components=tuple(_in_world(component, world) for component in by_name),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
         world=world,
         history=history,
     )
+
+
+def _is_read(draft: Draft[Any]) -> bool:
+    """Whether all kernels could be read, so that none is missed that is in error already."""
+    kernels = draft.node.at("kernels")
+    return draft.node.complete and (kernels is None or kernels.complete)
 
 
 def _in_world(component: Component, world: World) -> Component:
@@ -92,6 +109,8 @@ def _joined(component: Component, world: World) -> tuple[str, ...]:
     }
     used |= {name for program in programs for name in program.sends}
     used |= {program.bearer.text for program in programs if program.bearer is not None}
+    used |= {other.text for program in programs for other in program.others}
+    used |= {program.near.place.text for program in programs if program.near is not None}
     used |= {program.who.text for program in programs if program.who is not None}
     names = (*KEPT_FIELDS, *(field.name for field in component.fields))
     return tuple(name for name in names if f"{component.name}.{name}" in used)

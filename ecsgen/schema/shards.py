@@ -61,7 +61,7 @@ class _Check:
             self._name(name, CLASS_NAMES, f"the component {quote(name)}", whose, mark)
             self._name(module_name(name), WORLD_NAMES, f"the component {quote(name)}", whose, mark)
         self._name(draft.name, CLASS_NAMES, "the world", whose, draft.value("world"))
-        for key in ("queries", "groups", "kernels"):
+        for key in ("queries", "groups", "kernels", "schedule"):
             for name in getattr(draft.spec, key):
                 what = f"the name {quote(name)}"
                 self._name(name, WORLD_NAMES, what, whose, draft.key(key, name))

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
-from ecsgen.schema.forms import LONG, SHORT, Strict
+from ecsgen.schema.forms import LONG, NUMBER, SHORT, WORD, Strict
 from ecsgen.schema.newcomers import hint_of_key, hint_of_value
 from ecsgen.source import Node
 
@@ -81,7 +81,7 @@ def describe(node: Node) -> str:
 
 
 def _location(error: ErrorDetails) -> Path:
-    return tuple(step for step in error["loc"] if step not in (SHORT, LONG))
+    return tuple(step for step in error["loc"] if step not in (SHORT, LONG, NUMBER, WORD))
 
 
 def _path(document: Node, error: ErrorDetails) -> Path:
@@ -161,6 +161,8 @@ def _report_type(error: ErrorDetails, location: Path, node: Node, diagnostics: D
     hint = hint_of_value(location, node) if location else ""
     if error["loc"][-1] == SHORT:
         wanted = f"{wanted} or a mapping"
+    elif error["loc"][-1] == WORD:
+        wanted = "a number or the name of an argument"
     elif not hint and error["type"] == "string_type" and isinstance(node.value, (bool, int, float)):
         hint = "put it in quotes"
     message = f"{_thing(location)} must be {wanted}, not {describe(node)}"

@@ -26,6 +26,13 @@ from ecsgen.schema.types import Known
 Components = Mapping[str, Draft[ComponentSpec]]
 
 _WORLD_RESERVED: Final = WORLD_NAMES | FIELD_GROUPS["builtins that generated code uses"]
+_NAMED: Final = {
+    "queries": "a query",
+    "groups": "a group",
+    "kernels": "a kernel",
+    "schedule": "a schedule",
+}
+"""Keys whose names become attributes of the world."""
 _BITS: Final = ("index_bits", "generation_bits", "shard_bits")
 _CLAUSES: Final = ("all", "any", "none", "optional")
 # Key → the value that keeps a component out; empty: any value but the default.
@@ -72,6 +79,7 @@ def build_world(
         queries=builder.queries(),
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),
         kernels=builder.kernels(known),
+        schedules=tuple((name, tuple(entries)) for name, entries in spec.schedule.items()),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
         archetypes=tuple(spec.archetypes.components) if spec.archetypes else (),
         shards=build_shards(draft, components, diagnostics),
@@ -113,9 +121,14 @@ class _Builder:
     def marks(self) -> dict[str, Mark]:
         """Of the top-level keys, and of entries as in "groups.bodies" and "entity.index_bits"."""
         marks = dict(self._draft.marks("world"))
-        for key in ("bundles", "queries", "groups", "kernels"):
+        for key in ("bundles", "queries", "groups", "kernels", "schedule"):
             for name in getattr(self._draft.spec, key):
                 marks[f"{key}.{name}"] = self._draft.key(key, name)
+        marks |= {
+            f"schedule.{name}.{place}": self._draft.value("schedule", name, place)
+            for name, entries in self._draft.spec.schedule.items()
+            for place in range(len(entries))
+        }
         marks |= {
             f"entity.{key}": self._draft.key("entity", key) for key in _BITS if self._written(key)
         }
@@ -161,7 +174,7 @@ class _Builder:
             what, mark = f"the component {quote(name)}", component.value("component")
             attributes.claim(module_name(name), what, mark)
             signature.claim(module_name(name), what, mark)
-        for key, what in (("queries", "a query"), ("groups", "a group"), ("kernels", "a kernel")):
+        for key, what in _NAMED.items():
             for name in getattr(self._draft.spec, key):
                 mark = self._draft.key(key, name)
                 if check_member(

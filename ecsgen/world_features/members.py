@@ -37,6 +37,7 @@ def checkable_kernels(project: Project, *, chunked: bool) -> list[Kernel]:
         for kernel in project.world.kernels
         if over_chunks(kernel) == chunked
         and kernel.over not in several
+        and kernel.program.near is None  # others' rows count, too
         and not any(argument.type.enum for argument in kernel.program.arguments)
     ]
 

@@ -67,16 +67,30 @@ plan_deaths(Collection *it, PyObject *noted)
     return 1;
 }
 
+/* Whether a manager has no rows; a locked one has something to say. */
+static int
+is_empty(const Plan *world, PyObject *manager)
+{
+    Component *plan = plan_of_manager(world, manager);
+    Rows rows;
+    return plan != NULL && open_rows(plan, manager, &rows) && rows.n == 0 &&
+           is_unlocked(plan, manager);
+}
+
 /* Find the managers that collect, and memory for the rows that go. */
 static int
 open_managers(Collection *it, const World *plan, PyObject *managers, PyObject *entities)
 {
     size_t needed = 0;
     it->n_managers = it->n_families = 0;
+    it->orphans = NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(managers); i++) {
-        Leaving *leaving = &it->managers[i];
-        if (!open_leaving(leaving, &plan->plan, PyTuple_GET_ITEM(managers, i), it->plan,
-                          entities) ||
+        Leaving *leaving = &it->managers[it->n_managers];
+        PyObject *manager = PyTuple_GET_ITEM(managers, i);
+        if (is_empty(&plan->plan, manager)) {
+            continue;
+        }
+        if (!open_leaving(leaving, &plan->plan, manager, it->plan, entities) ||
             leaving->rows.n > MAX_ROWS_SEEN) {
             return 0;
         }
@@ -232,13 +246,13 @@ finish(Collection *it)
     make_changes(&it->changes);
 }
 
-/* Whether nobody waits for callbacks, or is told of deaths. */
+/* Whether nobody waits for callbacks, or is told of deaths and has rows to remove. */
 static int
 is_quiet(const Entities *plan, PyObject *entities)
 {
     PyObject *dispatch = SLOT(entities, plan->dispatch);
     PyObject *entries = told_of_deaths(plan, entities);
-    return entries != NULL && PyTuple_GET_SIZE(entries) == 0 &&
+    return entries != NULL && tells_nobody(plan, entries) &&
            PyObject_Length(SLOT(dispatch, plan->errors)) == 0 &&
            PyObject_Length(SLOT(dispatch, plan->waiting)) == 0;
 }

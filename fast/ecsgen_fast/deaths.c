@@ -49,6 +49,24 @@ open_entry(const Entities *plan, PyObject *entry, PyObject **manager)
     return 1;
 }
 
+int
+tells_nobody(const Entities *plan, PyObject *entries)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries); i++) {
+        PyObject *manager;
+        Rows rows;
+        if (!open_entry(plan, PyTuple_GET_ITEM(entries, i), &manager)) {
+            return 0;
+        }
+        Component *its = manager == NULL ? NULL : plan_of_manager(&plan->plan, manager);
+        if (manager != NULL && (its == NULL || !open_rows(its, manager, &rows) || rows.n > 0 ||
+                                !is_unlocked(its, manager))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Plan to remove what an entity has in a manager by `remove`; 2 if it has nothing there. */
 static int
 plan_follower(Removal *it, const Entities *plan, PyObject *remove, PyObject *manager,

@@ -28,6 +28,9 @@ int destroy_entity(Entities *plan, PyObject *self, PyObject *number);
 /* Find those that are to be told of deaths; NULL if callbacks are running. */
 PyObject *told_of_deaths(const Entities *plan, PyObject *self);
 
+/* Whether those are managers without rows. */
+int tells_nobody(const Entities *plan, PyObject *entries);
+
 /* A manager and its queue of free indices, as long as no Python code runs. */
 typedef struct {
     char *cells; /* the handles */

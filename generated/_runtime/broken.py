@@ -33,6 +33,10 @@ def is_broken(whole: object) -> bool:
     return _MARK in vars(type(whole))
 
 
+def _nothing() -> None:
+    """Break what is broken."""
+
+
 def _broken(kind: type[Any]) -> type[Any]:
     """Return the class of what is broken; breaking is rare, so each gets its own."""
 
@@ -45,6 +49,8 @@ def _broken(kind: type[Any]) -> type[Any]:
     def attribute(self: Any, name: str) -> Any:
         if name in ("__class__", "__doc__", "__repr__"):
             return object.__getattribute__(self, name)
+        if name == "_break":  # somebody further out breaks what is broken already
+            return _nothing
         return refuse(self)
 
     def text(self: Any) -> str:

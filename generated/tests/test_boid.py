@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError
 from ..boid import Boid, BoidManager
-from ._support import cases, fields, machine, subject
+from ._support import cases, fields, kernels, machine, subject
 from ._support.policies import doubling, gc, one, owned, packed, spaced, sparse
 
 under_test = subject.Subject(
@@ -73,3 +74,101 @@ def test_one_instance() -> None:
     assert entity not in manager
     with pytest.raises(StaleInstanceError):
         manager.row(row)
+
+
+def steer_of_one(
+    row: kernels.Row, _vision: kernels.Value, _apart: kernels.Value
+) -> None:
+    """The steps of `steer` for one row."""
+    # push = sum(offset if distance < apart else offset * 0)
+    _1: list[kernels.Value] = []
+    for other in row.neighbours:
+        _2 = kernels.apply("<", other.distance, _apart)
+        _3 = kernels.number("f4", 0.0)
+        _4 = kernels.apply("*", other.offset, _3)
+        _5 = kernels.apply("if", _2, other.offset, _4)
+        _1.append(_5)
+    _6 = row.answer("sum", "f4", (2,), _1)
+    # turn = sum(offset) * 0.03 - push * 0.015 + sum(other.heading) * 0.05
+    _7: list[kernels.Value] = []
+    for other in row.neighbours:
+        _7.append(other.offset)
+    _8 = row.answer("sum", "f4", (2,), _7)
+    _9 = kernels.number("f4", 0.03)
+    _10 = kernels.apply("*", _8, _9)
+    _11 = kernels.number("f4", 0.015)
+    _12 = kernels.apply("*", _6, _11)
+    _13 = kernels.apply("-", _10, _12)
+    _14: list[kernels.Value] = []
+    for other in row.neighbours:
+        _14.append(other["heading"])
+    _15 = row.answer("sum", "f4", (2,), _14)
+    _16 = kernels.number("f4", 0.05)
+    _17 = kernels.apply("*", _15, _16)
+    _18 = kernels.apply("+", _13, _17)
+    # heading = normalize(heading + turn / f32(max(count(), 1)))
+    _19 = row["heading"]
+    _20: list[kernels.Value] = []
+    for _ in row.neighbours:
+        _20.append([True])
+    _21 = row.answer("count", "i8", (), _20)
+    _22 = kernels.number("i8", 1)
+    _23 = kernels.apply("max", _21, _22)
+    _24 = kernels.cast(_23, "f4")
+    _25 = kernels.apply("/", _18, _24)
+    _26 = kernels.apply("+", _19, _25)
+    _27 = kernels.normalize(_26)
+    row.put("heading", _27)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_steer(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test,
+        "steer",
+        steer_of_one,
+        {"vision": ("f4", ()), "apart": ("f4", ())},
+        rows,
+        seed,
+        is_exact=True,
+        near="vision",
+    )
+
+
+def fly_of_one(
+    row: kernels.Row, _way: kernels.Value, _width: kernels.Value, _height: kernels.Value
+) -> None:
+    """The steps of `fly` for one row."""
+    # position += heading * way
+    _1 = row["position"]
+    _2 = kernels.apply("*", row["heading"], _way)
+    _3 = kernels.apply("+", _1, _2)
+    row.put("position", _3)
+    # position.x = position.x % width
+    _4 = row["position"]
+    _5 = kernels.element(_4, (2,), 0)
+    _6 = kernels.apply("%", _5, _width)
+    row.put("position", _6, 0)
+    # position.y = position.y % height
+    _7 = row["position"]
+    _8 = kernels.element(_7, (2,), 1)
+    _9 = kernels.apply("%", _8, _height)
+    row.put("position", _9, 1)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_fly(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test,
+        "fly",
+        fly_of_one,
+        {"way": ("f4", ()), "width": ("f4", ()), "height": ("f4", ())},
+        rows,
+        seed,
+        is_exact=True,
+        takes_rows=True,
+    )

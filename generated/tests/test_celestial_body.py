@@ -110,7 +110,14 @@ def kick_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
 def test_kernel_kick(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
     kernels.check(
-        under_test, "kick", kick_of_one, {"dt": ("f8", ())}, rows, seed, is_exact=True
+        under_test,
+        "kick",
+        kick_of_one,
+        {"dt": ("f8", ())},
+        rows,
+        seed,
+        is_exact=True,
+        takes_rows=True,
     )
 
 
@@ -128,7 +135,14 @@ def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
 def test_kernel_drift(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
     kernels.check(
-        under_test, "drift", drift_of_one, {"dt": ("f8", ())}, rows, seed, is_exact=True
+        under_test,
+        "drift",
+        drift_of_one,
+        {"dt": ("f8", ())},
+        rows,
+        seed,
+        is_exact=True,
+        takes_rows=True,
     )
 
 
@@ -146,5 +160,11 @@ def kinetic_energy_of_one(row: kernels.Row) -> kernels.Value:
 def test_kernel_kinetic_energy(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
     kernels.check_reduction(
-        under_test, "kinetic_energy", kinetic_energy_of_one, "sum", rows, seed
+        under_test,
+        "kinetic_energy",
+        kinetic_energy_of_one,
+        "sum",
+        rows,
+        seed,
+        all_rows=True,
     )

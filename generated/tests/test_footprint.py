@@ -108,4 +108,5 @@ def test_kernel_fade(rows: int, seed: int) -> None:
         rows,
         seed,
         is_exact=True,
+        takes_rows=True,
     )

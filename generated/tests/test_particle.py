@@ -117,6 +117,7 @@ def test_kernel_simulate(rows: int, seed: int) -> None:
         rows,
         seed,
         is_exact=True,
+        takes_rows=True,
     )
 
 
@@ -131,4 +132,6 @@ def expired_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_expired(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(under_test, "expired", expired_of_one, "count", rows, seed)
+    kernels.check_reduction(
+        under_test, "expired", expired_of_one, "count", rows, seed, all_rows=True
+    )

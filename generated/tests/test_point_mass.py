@@ -118,4 +118,5 @@ def test_kernel_simulate(rows: int, seed: int) -> None:
         rows,
         seed,
         is_exact=True,
+        takes_rows=True,
     )

@@ -108,4 +108,5 @@ def test_kernel_flicker(rows: int, seed: int) -> None:
         seed,
         is_exact=False,
         drawing=kernels.Drawing("Spark.flicker"),
+        takes_rows=True,
     )

@@ -100,6 +100,7 @@ def test_kernel_straighten(rows: int, seed: int) -> None:
         seed,
         is_exact=True,
         has_border=True,
+        takes_rows=True,
     )
 
 
@@ -113,4 +114,6 @@ def center_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_center(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(under_test, "center", center_of_one, "mean", rows, seed)
+    kernels.check_reduction(
+        under_test, "center", center_of_one, "mean", rows, seed, all_rows=True
+    )

@@ -15,7 +15,9 @@ from . import (
     test_every_type,
     test_footprint,
     test_kin,
+    test_meeting,
     test_particle,
+    test_person,
     test_point_mass,
     test_position,
     test_predator,
@@ -41,6 +43,7 @@ from ._support.world import (
     groups,
     queries,
     saving,
+    schedules,
     seeded,
     signature,
     spawning,
@@ -57,6 +60,7 @@ SUBJECTS = {
     "footprint": test_footprint.under_test,
     "kin": test_kin.under_test,
     "particle": test_particle.under_test,
+    "person": test_person.under_test,
     "point_mass": test_point_mass.under_test,
     "position": test_position.under_test,
     "predator": test_predator.under_test,
@@ -72,6 +76,7 @@ SUBJECTS = {
 }
 
 UNOWNED = {
+    "meeting": test_meeting.under_test,
     "spark": test_spark.under_test,
     "texture": test_texture.under_test,
 }
@@ -87,6 +92,42 @@ class TestGame(spawning.Cases):
 
 class TestSeeds(seeded.Cases):
     world = Game
+
+
+class TestSchedules(schedules.Cases):
+    world = Game
+    subjects: ClassVar = SUBJECTS
+    schedules: ClassVar = {
+        "frame": schedules.Schedule(
+            {
+                "strength": 0.5,
+                "dt": 0.5,
+                "gravity": 0.5,
+                "heat": 0.5,
+            },
+            [
+                schedules.Call("", "stray", ("strength",), ("position", "velocity")),
+                schedules.Call("", "drift", ("dt",), ("position", "velocity")),
+                schedules.Call("", "carry", ("dt",), ("transform", "point_mass")),
+                schedules.Call("point_mass", "simulate", ("dt",), ("point_mass",)),
+                schedules.Call(
+                    "particle", "simulate", ("dt", "gravity"), ("particle",)
+                ),
+                schedules.Call("spark", "flicker", ("strength",), ()),
+                schedules.Call("", "scorch", ("dt", "heat"), ("health", "burning")),
+            ],
+        ),
+        "orbit": schedules.Schedule(
+            {
+                "dt": 0.25,
+            },
+            [
+                schedules.Call("celestial_body", "kick", ("dt",), ("celestial_body",)),
+                schedules.Call("celestial_body", "drift", ("dt",), ("celestial_body",)),
+                schedules.Call("celestial_body", "kick", ("dt",), ("celestial_body",)),
+            ],
+        ),
+    }
 
 
 def carry_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
@@ -118,6 +159,29 @@ def stray_of_one(row: kernels.Row, _strength: kernels.Value) -> None:
     _6 = kernels.apply("+", _2, _5)
     _7 = kernels.cast(_6, "f4")
     row.put("Velocity.value", _7)
+
+
+def shove_of_one(row: kernels.Row, _push: kernels.Value) -> None:
+    """The steps of `shove` for one row."""
+    # Velocity.value += push
+    _1 = row["Velocity.value"]
+    _2 = kernels.apply("+", _1, _push)
+    row.put("Velocity.value", _2)
+
+
+def haul_of_one(row: kernels.Row, _share: kernels.Value, _dt: kernels.Value) -> bool:
+    """The steps of `haul` for one row; whether it matches."""
+    _1 = kernels.number("f4", 0.0)
+    _2 = kernels.apply(">", _share, _1)
+    if not _2[0]:
+        return False
+    # Transform.translation += PointMass.velocity * (dt * share)
+    _3 = row["Transform.translation"]
+    _4 = kernels.apply("*", _dt, _share)
+    _5 = kernels.apply("*", row["PointMass.velocity"], _4)
+    _6 = kernels.apply("+", _3, _5)
+    row.put("Transform.translation", _6)
+    return True
 
 
 class TestStepsOfWorldKernels(world_kernel_steps.Cases):
@@ -167,6 +231,34 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             has_border=False,
             drawing=kernels.Drawing("stray"),
         ),
+        "shove": world_kernel_steps.Case(
+            over="bodies",
+            steps=shove_of_one,
+            modules=("position", "velocity"),
+            fields={
+                "Velocity.value": ("velocity", "value"),
+            },
+            arguments={
+                "push": kernels.Each("f4", (3,)),
+            },
+            is_exact=True,
+            has_border=False,
+        ),
+        "haul": world_kernel_steps.Case(
+            over="movers",
+            steps=haul_of_one,
+            modules=("transform", "point_mass"),
+            fields={
+                "Transform.translation": ("transform", "translation"),
+                "PointMass.velocity": ("point_mass", "velocity"),
+            },
+            arguments={
+                "share": kernels.Each("f4", ()),
+                "dt": ("f4", ()),
+            },
+            is_exact=True,
+            has_border=True,
+        ),
     }
 
 
@@ -188,6 +280,16 @@ class TestWorldKernels(world_kernels.Cases):
             "bodies",
             ("position", "velocity"),
             (0.5,),
+        ),
+        "shove": (
+            "bodies",
+            ("position", "velocity"),
+            ((0.5, 0.5, 0.5),),
+        ),
+        "haul": (
+            "movers",
+            ("transform", "point_mass"),
+            (0.5, 0.5),
         ),
     }
 
@@ -276,6 +378,11 @@ class TestChunkKernels(chunk_kernels.Cases):
             ("health", "burning"),
             (0.5, 0.5),
         ),
+        "strain": (
+            "fighters",
+            ("weapon", "health", "armor"),
+            ((0.5, 0.5, 0.5), 0.5),
+        ),
         "parry": (
             "fighters",
             ("weapon", "health", "armor"),
@@ -284,6 +391,7 @@ class TestChunkKernels(chunk_kernels.Cases):
     }
     written: ClassVar = {
         "scorch": (("Health", "points"),),
+        "strain": (("Weapon", "direction"),),
         "parry": (("Weapon", "direction"),),
     }
 

@@ -14,7 +14,7 @@ GROUPS = (
             r"return raw\[start : start \+ size\]",
             "return raw[1 : 1 + size]",
         ),
-        Mutant("buffers are no whole pages", r"^    size = -\(-(.*) // PAGE.*", r"    size = \1"),
+        Mutant("buffers are no whole pages", r"-\(-size // PAGE\) \* PAGE", "size"),
         Mutant(
             "capacity is not rounded up", r"-\(-rows // CACHE_LINE\) \* CACHE_LINE", "max(rows, 1)"
         ),
@@ -64,7 +64,7 @@ GROUPS = (
             "saving loses how many rows are in use", r'= \("_n", "_version"\)', '= ("_version",)'
         ),
         Mutant("clearing spares the last row", r"return np\.arange\(self\._n\)$", r"\g<0>[:-1]"),
-        Mutant("saved rows are not loaded", r"\[: len\(saved\)\] = saved", "[:0] = saved[:0]"),
+        Mutant("saved rows are not loaded", r"\[: len\(cells\)\] = cells", "[:0] = cells[:0]"),
         Mutant("saving loses the capacity", r'state\["allocated"\]\)', "64)"),
         Mutant("owners can be overwritten", r"column\.flags\.writeable = False", "pass"),
         Mutant("the buffer takes no memory", r"self\._buffer\.nbytes \+ ", ""),

@@ -11,7 +11,7 @@ GROUPS = (
         ALL,
         Mutant("notes are not saved", r"if len\(noted\):", "if False:"),
         Mutant("generators and maps are not saved", r"manager\._extras\(\)\.items\(\)", "()"),
-        Mutant("columns lie in no buffer", r"-rows\.ROW_BYTES \* capacity", "0"),
+        Mutant("columns lie in no buffer", r"rows\.ROW_BYTES \* capacity", "0"),
     ),
     module(
         "_runtime/snapshots/loading.py",

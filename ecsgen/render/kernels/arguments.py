@@ -15,7 +15,8 @@ from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
-    r"(tmp|once|theirs|exists|heard)\d*|where|blocks|rows|parents|found|chunks|addresses|(all|parent|to)_.*"
+    r"(tmp|once|theirs|exists|heard|each)\d*|where|blocks|rows|parents|found|chunks|addresses"
+    r"|kept|order|search|pairs|views|chosen|count|before|cells|n|(all|parent|other|to|each)_.*"
 )
 _DRAWING: Final = ("key", "stem", "word", "bits")
 """Arguments whose converted values would have the names of something else in the method; the
@@ -35,6 +36,8 @@ class ArgumentSpelling:
         self.name = argument.name
         self.type = type_
         self.unit = unit
+        self.each = argument.each
+        self.whole = f"_each_{self.name}"  # the values of all rows, if it has one for each
         self.text = f"_{self.name}"  # the converted value in the method
         self.constant = f"{kernel.name.upper()}_{argument.name.upper()}_ARGUMENT"
 
@@ -46,7 +49,8 @@ class ArgumentSpelling:
 
     @property
     def parameter(self) -> str:
-        return f"{self.name}: {self.spelling.write_type}"
+        kind = self.spelling.many_type if self.each else self.spelling.write_type
+        return f"{self.name}: {kind}"
 
     @property
     def conversion(self) -> str:
@@ -55,6 +59,11 @@ class ArgumentSpelling:
         if not self.type.shape:
             return f"{dtype}({checked})"
         return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
+
+    def each_line(self, count: str, buffers: list[str]) -> str:
+        """The statement that checks the values of all rows; they share no memory with buffers."""
+        given = [self.constant, self.name, count, *buffers]
+        return call(f"{self.whole} = each_value", given, 8).lstrip().replace("\n    ", "\n")
 
 
 def _base(type_: Type) -> Base:

@@ -12,20 +12,23 @@ from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Distance,
     Draw,
     Element,
     Exists,
     Expression,
     FieldValue,
     Local,
+    Offset,
     Operation,
+    OtherField,
     Program,
+    Question,
     Referred,
     Step,
     walk,
 )
 from ecsgen.model.scalars import SCALARS
-from ecsgen.model.types import Type
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import comment_text, literal
 
@@ -34,10 +37,12 @@ def _code(scalar: str) -> str:
     return literal(SCALARS[scalar].code)
 
 
-def _kind(type_: Type) -> str:
+def _kind(argument: Argument) -> str:
     """What `kernels.check` must know of an argument."""
+    type_ = argument.type
     parts = [_code(type_.scalar), literal(type_.shape)]
-    return ", ".join([*parts, *([f"enums.{type_.enum}"] if type_.enum else [])])
+    parts += [f"enums.{type_.enum}"] if type_.enum else []
+    return f"{'kernels.Each' if argument.each else ''}({', '.join(parts)})"
 
 
 class RowCode:
@@ -82,12 +87,37 @@ class RowCode:
                 )
             case Operation():
                 return self._operation(node)
+            case Question():
+                return self._question(node)
+            case OtherField():
+                return f'other["{node.text}"]'
+            case Offset():
+                return "other.offset"
+            case Distance():
+                return "other.distance"
             case Draw():
                 bounds = [self._value(operand) for operand in node.operands]
                 places = [str(node.number), str(node.type.elements)]
                 return self._made("row.draw", [literal(node.how), *places, *bounds])
             case Referred() | Exists():
                 raise TypeError(node)  # no check is made of such kernels
+
+    def _question(self, node: Question) -> str:
+        """Statements that ask each neighbour, and the one that makes something of the answers."""
+        self._count += 1
+        answers, outer = f"_{self._count}", self._lines
+        self._lines = []
+        found = "[True]" if node.value is None else self._value(node.value)
+        inner = "\n".join([*self._lines, f"    {answers}.append({found})"]).splitlines()
+        other = "other" if any("other" in line for line in inner) else "_"
+        self._lines = [
+            *outer,
+            f"    {answers}: list[kernels.Value] = []",
+            f"    for {other} in row.neighbours:",
+            *(f"    {line}" for line in inner),
+        ]
+        given = [literal(node.how), _code(node.type.scalar), literal(node.type.shape)]
+        return self._made("row.answer", [*given, answers])
 
     def _field(self, node: FieldValue) -> str:
         if node.owner == PARENT:
@@ -138,9 +168,10 @@ class KernelCheck(RowCode):
         """Whether tests can look for rows for which the condition just holds.
 
         Where functions differ in the last bits it may hold in one of two ways to compute it.
+        Neighbours come and go with places.
         """
-        draws = self._program.who is not None
-        return self._program.where is not None and self.is_exact and not draws
+        told_otherwise = self._program.who is not None or self._program.near is not None
+        return self._program.where is not None and self.is_exact and not told_otherwise
 
     @property
     def is_exact(self) -> bool:
@@ -153,7 +184,7 @@ class KernelCheck(RowCode):
     @property
     def arguments(self) -> list[str]:
         """What each argument is, as the items of a dict."""
-        return [f'"{a.name}": ({_kind(a.type)})' for a in self._program.arguments]
+        return [f'"{a.name}": {_kind(a)}' for a in self._program.arguments]
 
     @property
     def function(self) -> str:
@@ -169,6 +200,7 @@ class KernelCheck(RowCode):
     @property
     def comparison(self) -> str:
         """The call that compares the kernel with it."""
+        program = self._program
         arguments = [
             "under_test",
             literal(self.name),
@@ -179,7 +211,9 @@ class KernelCheck(RowCode):
             f"is_exact={self.is_exact}",
             *(["has_border=True"] if self.has_border else []),
             *([f"drawing={self.drawing}"] if self.drawing else []),
+            *([f"near={self.near}"] if self.near else []),
             *self._all_rows,
+            *([] if program.climbs or program.sees_in_order else ["takes_rows=True"]),
         ]
         return call("kernels.check", arguments, 4)
 
@@ -192,6 +226,14 @@ class KernelCheck(RowCode):
         name = f"{self._component}.{self.name}" if self._component else self.name
         key = [] if who.name in KEPT_FIELDS else [literal(who.text)]
         return f"kernels.Drawing({', '.join([literal(name), *key])})"
+
+    @property
+    def near(self) -> str:
+        """The radius in which rows have neighbours: an argument's name, or a number."""
+        near = self._program.near
+        if near is None:
+            return ""
+        return literal(near.radius.name if isinstance(near.radius, Argument) else near.radius)
 
     def _step(self, step: Step) -> None:
         value = self._value(step.value)
@@ -217,8 +259,13 @@ class ReductionCheck(RowCode):
     def __init__(self, reduction: Reduction) -> None:
         super().__init__(reduction.name, Program())
         self._how = reduction.how
+        self._all_rows = ["all_rows=True"] if reduction.rows != "active" else []
+        where = reduction.program.where
+        if where is not None:
+            self._write(f"if not {self._value(where)}[0]:")
+            self._write("    return []")
         made = self._value(reduction.program.value)
-        if self._lines:  # the last one gives the value its name
+        if f"    {made} =" in "\n".join(self._lines[-1:]):  # gives the value its name
             self._lines[-1] = self._lines[-1].replace(f"{made} =", "return", 1)
         else:
             self._write(f"return {made}")
@@ -233,7 +280,8 @@ class ReductionCheck(RowCode):
     def comparison(self) -> str:
         """The call that compares the reduction with it."""
         arguments = [literal(self.name), f"{self.name}_of_one", literal(self._how)]
-        return call("kernels.check_reduction", ["under_test", *arguments, "rows", "seed"], 4)
+        given = ["under_test", *arguments, "rows", "seed", *self._all_rows]
+        return call("kernels.check_reduction", given, 4)
 
 
 def checks(component: Component) -> list[KernelCheck | ReductionCheck]:

@@ -34,6 +34,12 @@ class OtherManagers:
         """The expression for the manager of entities."""
         return "self.entities" if self.is_world else "self._entities"
 
+    def clean(self, component: str) -> str:
+        """The expression for whether no rows of dead entities are left in a manager, if the world
+        knows that."""
+        is_collected = self.is_world and self.components[component].destroy != "manual"
+        return "self.entities._is_clean" if is_collected else ""
+
     def stem(self, component: str) -> str:
         """What names of its columns begin with, where they are not a row's own."""
         return f"other_{self.components[component].module}" if self.is_world else "other"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ecsgen.model import Component, Kernel
+from ecsgen.model.programs import Argument, Near
 from ecsgen.render.calls import call
-from ecsgen.render.kernels.arguments import argument_spellings
+from ecsgen.render.kernels.arguments import ArgumentSpelling, argument_spellings
 from ecsgen.render.quoting import WIDTH, docstring_text
 from ecsgen.render.wording import sentence
 
@@ -25,7 +26,20 @@ class Method:
     @property
     def signature(self) -> str:
         parameters = ["self", *(argument.parameter for argument in self.arguments)]
-        return call(f"def {self.name}", parameters, 4, " -> None:").lstrip()
+        if self.takes_rows:
+            parameters += ["*", "rows: ArrayLike | None = None"]
+        return for_macro(call(f"def {self.name}", parameters, 4, " -> None:"))
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether a call can name rows: those of one component, in whatever order."""
+        program = self._program
+        return not (self.kernel.over or program.climbs or program.sees_in_order)
+
+    @property
+    def each(self) -> list[ArgumentSpelling]:
+        """The arguments with a value for each row."""
+        return [argument for argument in self.arguments if argument.each]
 
     @property
     def summary(self) -> str:
@@ -39,7 +53,8 @@ class Method:
     @property
     def docstring(self) -> str:
         """What it does, then fields, units and cost."""
-        texts = (docstring_text(self.summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8))
+        texts = [docstring_text(self.summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8)]
+        texts += [docstring_text(text, WIDTH - 8) for text in self._inputs]
         return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
 
     @property
@@ -47,6 +62,8 @@ class Method:
         reads, writes = self._program.reads, self._program.writes
         which = "active rows" if self.rows == "_n_active" else "rows"
         given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        if self._program.near is not None:
+            given = [*self._neighbours(self._program.near), *given]
         if self._program.draws:
             given = ["draws random numbers", *given]
         if self.kernel.turns:
@@ -58,7 +75,34 @@ class Method:
         done = [f"writes {self._with_units(writes)}"] if writes else []
         done += [f"sends to {', '.join(self._program.sends)}"] if self._program.sends else []
         said = "; ".join([*read, *done, *given])
-        return f"{said[0].upper()}{said[1:]}. O(n), n {which}; no structural change."
+        cost = "O(n)" if self._program.near is None else "O(n log n + pairs in reach)"
+        return f"{said[0].upper()}{said[1:]}. {cost}, n {which}; no structural change."
+
+    def _neighbours(self, near: Near) -> list[str]:
+        """What is said of neighbours, and of the radius, which may be refused."""
+        others = tuple(one.text for one in self._program.others)
+        read = f", of whom it reads {self._with_units(others)}" if others else ""
+        if not isinstance(near.radius, Argument):
+            return [f"asks neighbours within {near.radius:g}{read}"]
+        name = near.radius.name
+        wanted = f"`{name}` is finite and above 0, or ValueError is raised"
+        return [f"asks neighbours within `{name}`{read}", wanted]
+
+    @property
+    def _inputs(self) -> list[str]:
+        """What is to be said of arguments with a value per row, and of `rows`."""
+        said = []
+        each = self.each
+        if each:
+            shapes = [f"`{a.name}` ({', '.join(['n', *map(str, a.type.shape)])})" for a in each]
+            whole = "of as many entities" if self.kernel.over else "of all rows, or of those given"
+            said.append(f"A value for each row: {', '.join(shapes)}, broadcast; n {whole}.")
+        if self.takes_rows:
+            said.append(
+                "`rows`: only these, distinct and in this order, or a mask; StaleInstanceError for "
+                "one that is not in use or given twice."
+            )
+        return said
 
     def _with_units(self, names: tuple[str, ...]) -> str:
         units = {field.name: field.unit for field in self._component.fields}
@@ -75,7 +119,33 @@ class Method:
     @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
-        return [f"{a.text} = {a.conversion}" for a in self.arguments]
+        return [f"{a.text} = {a.conversion}" for a in self.arguments if not a.each]
+
+    @property
+    def chosen(self) -> str:
+        """The expression for the rows that a call names."""
+        bound = ", data._n_active" if self.rows == "_n_active" else ""
+        return f"ChosenRows(self, rows{bound})"
+
+    @property
+    def choosing(self) -> list[str]:
+        """The statements that check the rows that a call names, and the values for each row."""
+        if not self.takes_rows:
+            return []
+        chosen = [f"_chosen = None if rows is None else {self.chosen}"]
+        if not self.each:
+            return chosen
+        count = "_count = data._n if _chosen is None else _chosen.count"
+        picked = [f"    {a.whole} = _chosen.of_each({a.whole})" for a in self.each]
+        return [
+            "_before = data._version",
+            *chosen,
+            count,
+            *(a.each_line("_count", ["data._buffer"]) for a in self.each),
+            "check_unchanged(_before, data._version)",
+            "if _chosen is not None:",
+            *picked,
+        ]
 
 
 def for_macro(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from ecsgen.model import Component, Kernel, Reduction
@@ -27,9 +28,11 @@ class ReducingMethod(Method):
         self._value = reduction.program.value
         self._has_holes = component.lookup == "direct"
         joined = "" if reduction.how == "count" else " of"
-        doc = reduction.doc or f"{_SAYS[reduction.how]}{joined} `{reduction.expression}`"
-        program = Program(reads=reduction.program.reads)
-        super().__init__(component, Kernel(reduction.name, (), doc=doc, program=program))
+        where = f" where `{reduction.where}`" if reduction.where else ""
+        doc = reduction.doc or f"{_SAYS[reduction.how]}{joined} `{reduction.expression}`{where}"
+        program = Program(where=reduction.program.where, reads=reduction.program.reads)
+        kernel = Kernel(reduction.name, (), doc=doc, where=reduction.where, program=program)
+        super().__init__(component, replace(kernel, rows=reduction.rows))
 
     @property
     def accumulator(self) -> str:
@@ -47,6 +50,11 @@ class ReducingMethod(Method):
         return tuple_type("int" if is_whole else "float", type_.shape)
 
     @property
+    def takes_rows(self) -> bool:
+        """Not: it is of all rows, or of the active ones."""
+        return False
+
+    @property
     def signature(self) -> str:
         return f"def {self.name}(self) -> {self.returns}:"
 
@@ -55,7 +63,13 @@ class ReducingMethod(Method):
         reads = self._program.reads
         read = f"Reads {self._with_units(reads)}. " if reads else ""
         without = "0" if self.reduction.how in ("sum", "count") else "NaN"
-        return f"{read}{self._how_added}Without rows it is {without}. O(n)."
+        which = ", n active rows" if self.rows == "_n_active" else ""
+        return f"{read}{self._how_added}Without rows it is {without}. O(n){which}."
+
+    @property
+    def running(self) -> str:
+        """The expression for the number of rows that it looks at."""
+        return "data._n_active" if self.rows == "_n_active" else "len(self)"
 
     @property
     def _how_added(self) -> str:

@@ -4,7 +4,7 @@ until when that is good; or in which chunks they are. One class per kind."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from ecsgen.layout import layout
 from ecsgen.model import Component, Field, World
 from ecsgen.model.columns import field_columns
 from ecsgen.model.programs import ENTITY, FieldValue
+from ecsgen.render.kernels.arguments import ArgumentSpelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,13 @@ class JoinedSource(Source, ABC):
     @abstractmethod
     def count(self) -> str:
         """The expression for the number of entities."""
+
+    def each_lines(self, each: Sequence[ArgumentSpelling], writes: Sequence[str]) -> list[str]:
+        """The statements that check the values of arguments that have one for each entity."""
+        written = dict.fromkeys(text.partition(".")[0] for text in writes)
+        buffers = [f"self.{self.components[name].module}.data._buffer" for name in written]
+        lines = [one.each_line(f"_{self.count}", buffers) for one in each]
+        return [*lines, *([f"check_unchanged(_{self.variable}, {self.current})"] if each else [])]
 
     @abstractmethod
     def rows(self, component: str) -> str:
@@ -165,6 +173,15 @@ class ChunkSource(Source):
 
     numbers: Mapping[str, int] = field(default_factory=dict)
     """By component, which of those in archetypes it is."""
+
+    def each_lines(self, each: Sequence[ArgumentSpelling]) -> list[str]:
+        """The statements that check the values of arguments that have one for each entity."""
+        if not each:
+            return []
+        lines = [f"_before = len(self.{self.name})"]
+        for one in each:
+            lines += [one.each_line("_before", []), f"{one.whole} = {one.whole}.copy()"]
+        return [*lines, f"check_unchanged(_before, len(self.{self.name}))"]
 
     def place(self, node: FieldValue) -> tuple[int, int]:
         """Which component and which of its columns a field is, or begins with.

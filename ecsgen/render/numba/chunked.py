@@ -47,7 +47,7 @@ class ChunkKernel(CompiledKernel):
         self.source = source
         super().__init__(all_fields(world, source.components.values()), kernel)
         take = self.loop.names.take
-        self._chunk = take("k", "_k")
+        self._chunk, self._starts = take("k", "_k"), take("starts", "_starts")
         array = "NDArray[np.intp]"
         self._rows = Parameter(take("rows", "_rows"), array, "_rows")
         self._addresses = Parameter(take("addresses", "_addresses"), array, "_addresses")
@@ -90,12 +90,25 @@ class ChunkKernel(CompiledKernel):
     def chunks_body(self) -> list[str]:
         """The statements that run the loop over rows in each chunk."""
         n, each = self.loop.rows, "prange" if self.kernel.parallel else "range"
-        arguments = [parameter.name for parameter in self._given[2:]]
+        starts = f"    {self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
+        arguments = [self._of_chunk(parameter) for parameter in self._given[2:]]
         return [
+            *([starts] if self.each else []),
             f"    for {self._chunk} in {each}(len({self._rows.name})):",
             f"        {n} = {self._rows.name}[{self._chunk}]",
             call(self.function, [n, *arguments, *self._cells], 8),
         ]
+
+    def _of_chunk(self, parameter: Parameter) -> str:
+        """What a chunk takes of a parameter: all of it, or the values for its rows."""
+        if not parameter.passed.startswith("flat_cells("):
+            return parameter.name
+        found = {name: argument for argument, name in self.loop.arguments.items()}
+        elements = found[parameter.name].type.elements
+        start, n = f"{self._starts}[{self._chunk}]", self.loop.rows
+        if elements == 1:
+            return f"{parameter.name}[{start} : {start} + {n}]"
+        return f"{parameter.name}[{elements} * {start} : {elements} * ({start} + {n})]"
 
     @property
     def _given(self) -> list[Parameter]:
@@ -121,6 +134,7 @@ class ChunkKernel(CompiledKernel):
         """The statements that get the chunks."""
         kept = f"self.archetypes._kept.get({literal(self.name)})"
         return [
+            *self.source.each_lines(self.each),
             f"_chunks = {kept} or self._{self.name}_cells()",
             "_rows, _addresses = _chunks.current()",
         ]

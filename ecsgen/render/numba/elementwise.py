@@ -207,6 +207,11 @@ def _greatest(type_: Type, operands: list[Code]) -> Code:
     return _extreme("max", type_, operands)
 
 
+def extreme_of(name: str, type_: Type, left: Code, right: Code) -> Code:
+    """The smaller or larger of two; NaN if one is."""
+    return _extreme(name, type_, [left, right])
+
+
 def _extreme(name: str, type_: Type, operands: list[Code]) -> Code:
     if type_.is_float:
         return called(f"{name}imum", *operands)

@@ -73,6 +73,9 @@ class Fields:
         self.parameters: dict[str, Parameter] = {}  # by what the method passes
         self.constants: dict[str, tuple[str, tuple[bool | Number, ...]]] = {}
         """Large values above roots, which are arrays: scalar type and elements."""
+        self.columns: dict[str, tuple[FieldValue, int]] = {}
+        """The field of each parameter with something for every row, and how many of its elements
+        make a row; by what the method passes."""
         self.preamble: list[str] = []
         """Statements at the beginning of each row."""
         self._names = names
@@ -106,19 +109,45 @@ class Fields:
         before, columns = self._origin.prefix(node), f"{self._origin.holder(node)}._"
         name = before + found.name
         if found.split:
+            parts = [f"{columns}{part.name}_column" for part in split_parts(found)]
+            self.columns |= dict.fromkeys(parts, (node, 1))
             arrays = [
-                self.array(before + part.name, type_.scalar, f"{columns}{part.name}_column")
-                for part in split_parts(found)
+                self.array(before + part.name, type_.scalar, passed)
+                for part, passed in zip(split_parts(found), parts, strict=True)
             ]
             return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
+        passed = f"{columns}{found.name}_{'flat' if type_.shape else 'column'}"
+        self.columns[passed] = node, type_.elements
+        array = self.array(name, type_.scalar, passed)
         if not type_.shape:
-            array = self.array(name, type_.scalar, f"{columns}{found.name}_column")
             return Value(type_, lambda place: Code(f"{array}[{row}]"))
-        array = self.array(name, type_.scalar, f"{columns}{found.name}_flat")
         if self.is_flat:
             return Value(type_, lambda place: Code(f"{array}[{row}]"))
         start = self.start(row, type_.elements)
         return Value(type_, lambda place: Code(f"{array}[{sum_text(start, place)}]"))
+
+    def passed_columns(self, node: FieldValue) -> list[tuple[str, int, str]]:
+        """The parameters of a field's columns, how many elements of each make a row, and their
+        type."""
+        type_, found = node.type, self._origin.field(node)
+        before, columns = self._origin.prefix(node), f"{self._origin.holder(node)}._"
+        if found.split:
+            names = [(part.name, f"{part.name}_column", 1) for part in split_parts(found)]
+        elif type_.shape:
+            names = [(found.name, f"{found.name}_flat", type_.elements)]
+        else:
+            names = [(found.name, f"{found.name}_column", 1)]
+        return [
+            (self.array(before + name, type_.scalar, f"{columns}{passed}"), count, type_.scalar)
+            for name, passed, count in names
+        ]
+
+    def of_each(self, name: str, type_: Type) -> Value:
+        """The elements of an argument that has a value for each row, one behind the other."""
+        if self.is_flat or not type_.shape:
+            return Value(type_, lambda place: Code(f"{name}[{self.row}]"))
+        start = self.start(self.row, type_.elements)
+        return Value(type_, lambda place: Code(f"{name}[{sum_text(start, place)}]"))
 
     def start(self, row: str, elements: int) -> str:
         """The variable that says where a row of so many elements begins."""

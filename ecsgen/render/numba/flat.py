@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ecsgen.model import Component
 from ecsgen.model.scalars import SCALARS
+from ecsgen.render.numba.component import CompiledKernels
 from ecsgen.render.numba.fields import Parameter
-from ecsgen.render.numba.kernel import CompiledKernels
 from ecsgen.render.numba.reduction import CompiledReductions
 
 
@@ -13,7 +13,7 @@ class FlatColumns:
     """The shaped columns of a component's kernels and reductions, and of the world's kernels."""
 
     def __init__(self, component: Component) -> None:
-        loops = [method.loop for method in CompiledKernels(component).methods]
+        loops = [method.loop for method in CompiledKernels(component).kernels]
         loops += [method.loop for method in CompiledReductions(component).methods]
         given = ((loop.fields.parameters, loop.others.parameters) for loop in loops)
         parameters = [one for pair in given for each in pair for one in each.values()]

@@ -77,7 +77,7 @@ class ScatteredFields(Fields):
         return self._rows[node.owner]
 
     def _letter(self, row: str) -> str:
-        return self._letters[row]
+        return self._letters.get(row) or super()._letter(row)
 
 
 class ScatteredLoop:
@@ -140,6 +140,19 @@ class JoinedKernel(CompiledKernel):
         loop = Loop(self._origin, self._own_name, self._program, managers=managers)
         loop.write_steps()
         return loop
+
+    @property
+    def before(self) -> list[str]:
+        return [f"_{self.source.variable} = {self.source.current}"]
+
+    @property
+    def is_scattered(self) -> bool:
+        return self._scattered is not None
+
+    @property
+    def each_lines(self) -> list[str]:
+        """The statements that check the values of arguments that have one for each entity."""
+        return self.source.each_lines(self.each, self._program.writes)
 
     @property
     def _own_name(self) -> str:

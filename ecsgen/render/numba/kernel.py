@@ -8,7 +8,7 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.finding import OtherManagers
-from ecsgen.render.kernels.method import Method, number_constants
+from ecsgen.render.kernels.method import Method, for_macro
 from ecsgen.render.kernels.turns import order_text
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
@@ -28,6 +28,11 @@ class CompiledKernel(Method):
         loop = Loop(OneComponent(self._component), self.name, self._program, managers=managers)
         loop.write_steps()
         return loop
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether it is told rows one by one."""
+        return False
 
     @property
     def climbs(self) -> bool:
@@ -93,7 +98,11 @@ class CompiledKernel(Method):
             annotation = SCALARS[type_.scalar].numpy
         if type_.shape:
             annotation = f"NDArray[{annotation}]"
-        text = next(one.text for one in self.arguments if one.name == argument.name)
+        spelling = next(one for one in self.arguments if one.name == argument.name)
+        text = spelling.whole if argument.each else spelling.text
+        if argument.each:
+            annotation = f"NDArray[{SCALARS[type_.scalar].numpy}]"
+            return Parameter(name, annotation, f"flat_cells({text})")
         return Parameter(name, annotation, text)
 
     @property
@@ -119,13 +128,29 @@ class CompiledKernel(Method):
     # --- the method ------------------------------------------------------------------------------
 
     @property
+    def before(self) -> list[str]:
+        """The statements before a call is counted."""
+        return ["self.levels()"] if self.climbs else []
+
+    @property
+    def each_lines(self) -> list[str]:
+        """The statements that check values for each row, where `choosing` does not."""
+        return []
+
+    @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
-        used = {argument.name for argument in self.loop.arguments}
+        used = self._used
         return [
-            f"{one.text} = {_passed(one)}" if one.name in used else _checked(one)
+            f"{one.text} = {passed_as(one)}" if one.name in used else checked(one)
             for one in self.arguments
+            if not one.each
         ]
+
+    @property
+    def _used(self) -> set[str]:
+        """The arguments that the method needs by name."""
+        return {argument.name for argument in self.loop.arguments}
 
     @property
     def orders(self) -> list[str]:
@@ -148,9 +173,33 @@ class CompiledKernel(Method):
 
     @property
     def run(self) -> str:
-        """The statement that calls the function."""
+        """The statements that call the function."""
         passed = [parameter.passed for parameter in self.parameters]
-        return call(self.function, passed, 8)[4:].replace("\n    ", "\n")
+        if not self.takes_rows:
+            return for_macro(call(self.function, passed, 8))
+        return "\n".join(
+            [
+                "    if _chosen is None:",
+                for_macro(call(self.function, passed, 12)),
+                "        return",
+                "    _cells = ChosenCells(_chosen.rows)",
+                for_macro(call(self.function, list(map(self._of_some, self.parameters)), 8)),
+                "    _cells.put()",
+            ]
+        )
+
+    def _of_some(self, parameter: Parameter) -> str:
+        """The expression for a parameter where a call names rows."""
+        passed = parameter.passed
+        if parameter.name == self.loop.rows:
+            return "_cells.count"
+        if self.loop.fields.parameters.get(passed) is not parameter:  # of other rows, or all
+            return passed
+        if passed not in self.loop.fields.columns:
+            return passed
+        field, elements = self.loop.fields.columns[passed]
+        how = "written" if field.text in self._program.writes else "read"
+        return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
 
     @property
     def constants(self) -> list[str]:
@@ -168,26 +217,17 @@ def decorator(is_parallel: bool) -> str:
     return f"@njit({', '.join(options)})"
 
 
-def _checked(argument: ArgumentSpelling) -> str:
+def checked(argument: ArgumentSpelling) -> str:
+    """Return the expression that checks an argument."""
     return f"{argument.constant}.one({argument.name})"
 
 
-def _passed(argument: ArgumentSpelling) -> str:
+def passed_as(argument: ArgumentSpelling) -> str:
     """The expression for an argument as the function takes it.
 
     Large Python integers would be of another type than small ones.
     """
-    checked, dtype = _checked(argument), SCALARS[argument.type.scalar].numpy
+    text, dtype = checked(argument), SCALARS[argument.type.scalar].numpy
     if argument.type.shape:
-        return f"np.array({checked}, {dtype}).reshape(-1)"
-    return f"{dtype}({checked})" if argument.type.scalar == "u64" else checked
-
-
-class CompiledKernels:
-    """The kernels of a component."""
-
-    def __init__(self, component: Component) -> None:
-        self.methods = [CompiledKernel(component, kernel) for kernel in component.kernels]
-        number_constants(self.methods)
-        found = dict.fromkeys(line for method in self.methods for line in method.constants)
-        self.constants = list(found)
+        return f"np.array({text}, {dtype}).reshape(-1)"
+    return f"{dtype}({text})" if argument.type.scalar == "u64" else text

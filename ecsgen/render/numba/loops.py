@@ -66,7 +66,7 @@ class Loop:
         is_ordered = program.climbs or program.takes_turns
         self.order = self.names.take("order", "_order") if is_ordered else ""
         self.fields = fields(origin, program, self.names, self.is_flat)
-        self.others = OtherRows(managers, program, self.names)
+        self.others = OtherRows(managers, program, self.names, self.setup)
         self.emit = Emitter(
             self.names,
             self._field,
@@ -95,7 +95,10 @@ class Loop:
     def _argument(self, argument: Argument) -> Value:
         if argument not in self._values:
             self.arguments[argument] = name = self.names.claim(argument.name)
-            self._values[argument] = self._elements(argument, name)
+            if argument.each:
+                self._values[argument] = self.fields.of_each(name, argument.type)
+            else:
+                self._values[argument] = self._elements(argument, name)
         return self._values[argument]
 
     def _elements(self, argument: Argument, name: str) -> Value:
@@ -183,11 +186,12 @@ def is_flat(origin: Origin, program: Program) -> bool:
     targets = [step.target for step in program.steps if isinstance(step.target, FieldValue)]
     used = {*fields_in(program.where, *expressions), *targets}
     shapes = {one.type.shape for one in used}
+    shapes |= {argument.type.shape for argument in program.arguments if argument.each}
     if len(shapes) != 1 or shapes == {()} or program.where is not None or program.who is not None:
         return False
-    if program.sees_others or program.takes_turns:
+    if program.sees_others or program.takes_turns or program.near is not None:
         return False
-    if any(argument.type.shape for argument in program.arguments):
+    if any(argument.type.shape for argument in program.arguments if not argument.each):
         return False
     for one in used:
         if one.owner == PARENT or origin.field(one).split:
@@ -231,7 +235,8 @@ def _names_of(origin: Origin, program: Program) -> set[str]:
     found = {argument.name for argument in program.arguments}
     found |= {target.name for target in targets if isinstance(target, Local)}
     assigned = [target for target in targets if isinstance(target, FieldValue)]
-    for one in (*fields_in(*program.expressions), *assigned):
+    others = [FieldValue(one.type, one.name, one.owner) for one in program.others]
+    for one in (*fields_in(*program.expressions), *assigned, *others):
         field = origin.field(one)
         parts_ = split_parts(field) if field.split else []
         found |= {origin.prefix(one) + part.name for part in (field, *parts_)}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ecsgen.model.programs import FieldValue, Operation, Program, Referred, Step
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.kernels.finding import is_touched
-from ecsgen.render.numba.code import Code, Names, called, cut
+from ecsgen.render.numba.code import Code, Level, Names, cut
 from ecsgen.render.numba.elementwise import element_of
 from ecsgen.render.numba.fields import sum_text
 from ecsgen.render.numba.referred import OtherRows
@@ -53,9 +53,14 @@ class LoopMessages:
         """The variable that tells whether the row's own entity is alive."""
         if not self._heard:
             assert self._program.bearer is not None
-            given = [Code(one) for one in self._others.alive()]
-            owner = self._field(self._program.bearer).at(0)
-            self._heard = emit.assign(called("is_living", *given, owner), "is_heard").text
+            bearer = self._program.bearer
+            owner, component = self._field(bearer).at(0).text, bearer.owner
+            living = self._others.living(owner)
+            if component:
+                living = Code(self._others.living_in(component, f"{owner}"), Level.ATOM)
+                if self._others.has_holes(component):
+                    living = Code(f"{owner} != 0 and {living.text}", Level.AND)
+            self._heard = emit.assign(living, "is_heard").text
         return self._heard
 
     def _place(self, step: Step, target: Referred, row: str) -> Value:

@@ -9,7 +9,7 @@ from ecsgen.model.programs import Local, Program, Step
 from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.reducing import ReducingMethod
-from ecsgen.render.numba.code import Code, Level, cut, number
+from ecsgen.render.numba.code import Code, Level, cut, infix, number
 from ecsgen.render.numba.fields import OneComponent, Parameter
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
@@ -31,13 +31,18 @@ class CompiledReduction(ReducingMethod):
         value = reduction.program.value
         step = Step(Local(value.type, "value"), value)
         self.loop = Loop(
-            OneComponent(component), self.name, Program(steps=(step,)), may_be_flat=False
+            OneComponent(component),
+            self.name,
+            Program(where=reduction.program.where, steps=(step,)),
+            may_be_flat=False,
         )
         take = self.loop.names.take
         self.folded, self.values = take("folded", "_folded"), take("values", "_values")
         self.block, self.start = take("block", "_block"), take("start", "_start")
         self.count, self.place = take("count", "_count"), take("k", "_k")
         self.line = take("line", "_line")
+        self.is_choosy = reduction.program.where is not None
+        self.parts, self.matching = take("parts", "_parts"), take("matching", "_matching")
         self.fold, self.lines = FOLDS[reduction.how], value.type.elements
         self._write()
 
@@ -64,22 +69,39 @@ class CompiledReduction(ReducingMethod):
 
     def _write(self) -> None:
         """The values of one row, in a column of the block."""
+        where = self._program.where
+        if where is None:
+            self._write_values(self.place)
+            return
+        test = self.loop.emit.value(where).at(0)
+        if self._has_holes:
+            test = infix("and", Level.AND, self._present, test)
+        with self.loop.emit.block(f"if {test.text}"):
+            self._write_values(self.count)
+            self.loop.emit.write(f"{self.count} += 1")
+
+    def _write_values(self, column: str) -> None:
         emit = self.loop.emit
         value = emit.value(self._value)
         with emit.looped(self.lines, value.is_split) as places:
             for place in places:
                 code = cut(value.at(place), self._value.type.scalar)
                 line = f"{place}, " if self.has_lines else ""
-                target = f"{self.values}[{line}{self.place}]"
-                emit.write(f"{target} = {self._unless_absent(code).text}")
+                stored = code if self.is_choosy else self._unless_absent(code)
+                emit.write(f"{self.values}[{line}{column}] = {stored.text}")
 
     def _unless_absent(self, code: Code) -> Code:
         """What does not change the result, where a row is not in use."""
         if not self._has_holes:
             return code
+        sides = f"{code.within(Level.OR)} if {self._present.text} else {self._neutral}"
+        return Code(sides, Level.CHOICE)
+
+    @property
+    def _present(self) -> Code:
+        """Whether the row is in use."""
         owners = self.loop.fields.array("entity", "u64", "data._entity_column")
-        present = f"{owners}[{self.loop.fields.row}] != 0"
-        return Code(f"{code.within(Level.OR)} if {present} else {self._neutral}", Level.CHOICE)
+        return Code(f"{owners}[{self.loop.fields.row}] != 0", Level.COMPARISON)
 
     @property
     def _neutral(self) -> str:
@@ -99,11 +121,12 @@ class CompiledReduction(ReducingMethod):
     def header(self) -> str:
         declared = [parameter.declared for parameter in self.parameters]
         returned = f"NDArray[{SCALARS[self._returned].numpy}]" if self.has_lines else self.returns
+        returned = f"tuple[int, {returned}]" if self._tells_how_many else returned
         return call(f"def _{self.name}", declared, 0, f" -> {returned}:")
 
     @property
     def parameters(self) -> list[Parameter]:
-        rows = Parameter(self.loop.rows, "int", "data._n")
+        rows = Parameter(self.loop.rows, "int", f"data.{self.rows}")
         return [rows, *self.loop.fields.parameters.values()]
 
     @property
@@ -115,40 +138,70 @@ class CompiledReduction(ReducingMethod):
         if self.has_lines:
             sizes = [f"({self.lines}, {size})" for size in sizes]
         folded, values = (f"{name}{line}" for name in (self.folded, self.values))
-        fold_block = f"{self._cell} = {self.fold}({values}, {self.count})"
         each_line = [f"for {self.line} in range({self.lines}):"] if self.has_lines else []
+        inside = " " * 4 * len(each_line)
+        fold = [*each_line, f"{inside}{self._cell} = {self.fold}({values}, {self.count})"]
+        row = [*loop.fields.preamble, *loop.emit.lines]
+        inner = self._of_matching(row, fold) if self.is_choosy else self._of_all(row, fold)
         text = [
             f"{self.folded} = np.empty({sizes[0]}, {dtype})",
             f"{self.values} = np.empty({sizes[1]}, {dtype})",
             *loop.emit.arrays,
+            *([f"{self.parts} = 0", f"{self.matching} = 0"] if self.is_choosy else []),
             f"for {self.block} in range(blocks_of({loop.rows})):",
             f"{pad}{self.start} = BLOCK * {self.block}",
-            f"{pad}{self.count} = min(BLOCK, {loop.rows} - {self.start})",
-            f"{pad}for {self.place} in range({self.count}):",
-            f"{pad * 2}{loop.fields.row} = {self.start} + {self.place}",
-            *(pad * 2 + one for one in (*loop.fields.preamble, *loop.emit.lines)),
-            *(pad + one for one in each_line),
-            f"{pad * (1 + len(each_line))}{fold_block}",
+            *(pad + one for one in inner),
         ]
         return "\n".join(pad + one for one in [*text, *self._ending(folded)])
+
+    def _of_all(self, row: list[str], fold: list[str]) -> list[str]:
+        """The statements of a block: the values of all rows, which are folded."""
+        return [
+            f"{self.count} = min(BLOCK, {self.loop.rows} - {self.start})",
+            f"for {self.place} in range({self.count}):",
+            f"    {self.loop.fields.row} = {self.start} + {self.place}",
+            *(f"    {one}" for one in row),
+            *fold,
+        ]
+
+    def _of_matching(self, row: list[str], fold: list[str]) -> list[str]:
+        """The statements of a block: the values of rows that match, which are folded if any do."""
+        beyond = f"min({self.start} + BLOCK, {self.loop.rows})"
+        return [
+            f"{self.count} = 0",
+            f"for {self.loop.fields.row} in range({self.start}, {beyond}):",
+            *(f"    {one}" for one in row),
+            f"if {self.count} > 0:",
+            f"    {self.matching} += {self.count}",
+            *(f"    {one}" for one in fold),
+            f"    {self.parts} += 1",
+        ]
 
     @property
     def _cell(self) -> str:
         """Where the result of a block goes."""
-        return f"{self.folded}[{f'{self.line}, ' if self.has_lines else ''}{self.block}]"
+        part = self.parts if self.is_choosy else self.block
+        return f"{self.folded}[{f'{self.line}, ' if self.has_lines else ''}{part}]"
+
+    @property
+    def _tells_how_many(self) -> bool:
+        """Whether the function says how many rows match, beside the result."""
+        return self.is_choosy and self.reduction.how not in ("sum", "count")
 
     def _ending(self, folded: str) -> list[str]:
         """The statements that fold what the blocks gave."""
-        last = f"{self.fold}({folded}, blocks_of({self.loop.rows}))"
+        parts = self.parts if self.is_choosy else f"blocks_of({self.loop.rows})"
+        how_many = f"{self.matching}, " if self._tells_how_many else ""
+        last = f"{self.fold}({folded}, {parts})"
         last = f"int(np.int64({last}))" if self._is_wrapping and not self.has_lines else last
         result = self.loop.names.take("result", "_result")
         if not self.has_lines:
-            return [f"{result}: {self.returns} = {last}", f"return {result}"]
+            return [f"{result}: {self.returns} = {last}", f"return {how_many}{result}"]
         return [
             f"{result} = np.empty({self.lines}, {SCALARS[self._returned].numpy})",
             f"for {self.line} in range({self.lines}):",
             f"    {result}[{self.line}] = {last}",
-            f"return {result}",
+            f"return {how_many}{result}",
         ]
 
     # --- the method ------------------------------------------------------------------------------
@@ -158,17 +211,35 @@ class CompiledReduction(ReducingMethod):
         """The statements that call the function."""
         how, shape = self.reduction.how, literal(self._value.type.shape)
         is_zero = how in ("sum", "count")
-        divided = " / len(self)" if how == "mean" else ""
+        divided = f" / {self.running}" if how == "mean" else ""
         passed = [parameter.passed for parameter in self.parameters]
         called = call(f"_{self.name}", passed, 12).lstrip()
+        if self._tells_how_many:
+            return self._run_choosy(called)
         if not self.has_lines:
-            empty = [] if is_zero else ["if len(self) == 0:", '    return float("nan")']
+            empty = [] if is_zero else [f"if {self.running} == 0:", '    return float("nan")']
             return "\n".join([*empty, f"return {called}{divided}"])
         result = f"as_cell({called}{divided}, {shape})"
         if is_zero:
             return f"result: {self.returns} = {result}\nreturn result"
         head = f"result: {self.returns} = nothing({shape})"
-        return f"{head}\nif len(self) > 0:\n    result = {result}\nreturn result"
+        return f"{head}\nif {self.running} > 0:\n    result = {result}\nreturn result"
+
+    def _run_choosy(self, called: str) -> str:
+        shape = literal(self._value.type.shape)
+        found = "_found / _matching" if self.reduction.how == "mean" else "_found"
+        lines = [f"_matching, _found = {called}"]
+        if not self.has_lines:
+            return "\n".join([*lines, f'return {found} if _matching else float("nan")'])
+        return "\n".join(
+            [
+                *lines,
+                f"result: {self.returns} = nothing({shape})",
+                "if _matching > 0:",
+                f"    result = as_cell({found}, {shape})",
+                "return result",
+            ]
+        )
 
 
 class CompiledReductions:

@@ -3,38 +3,31 @@ alone."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import Exists, Expression, FieldValue, Local, Program, Referred, walk
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.kernels.finding import OtherManagers, Way, is_before
-from ecsgen.render.numba.code import Code, Level, Names, called, infix, number
+from ecsgen.render.kernels.finding import OtherManagers, is_before
+from ecsgen.render.numba.code import Code, Level, Names, infix, number
 from ecsgen.render.numba.fields import Parameter, sum_text
+from ecsgen.render.numba.lookup import Lookup
 from ecsgen.render.numba.values import UNROLLED, Emitter, Value
 from ecsgen.render.quoting import literal
-
-_FUNCTIONS: Final[dict[Way, str]] = {
-    "alive": "is_living",
-    "sparse": "sparse_row",
-    "direct": "direct_row",
-    "hash": "hash_row",
-    "id": "id_row",
-    "living_id": "living_id_row",
-    "direct_id": "direct_id_row",
-}
 
 
 class OtherRows:
     """What a loop reads of other rows, and the parameters that it needs for that."""
 
-    def __init__(self, managers: OtherManagers, program: Program, names: Names) -> None:
+    def __init__(
+        self, managers: OtherManagers, program: Program, names: Names, setup: list[str]
+    ) -> None:
         self.parameters: dict[str, Parameter] = {}  # by what the method passes
         self.tables: dict[str, str] = {}
         """Components whose rows are found in a table, and what the method calls it."""
         self.managers = managers
         self._program = program
         self._names = names
+        self._setup = setup
+        self._last_handle = ""
         self._rows: dict[tuple[str, Expression], Code] = {}
 
     def value(self, emit: Emitter, node: Referred | Exists) -> Value:
@@ -57,11 +50,13 @@ class OtherRows:
         """The variable with the row that a handle leads to; whether an entity is alive."""
         key = node.component, node.handle
         if key not in self._rows:
-            handle = emit.kept(emit.value(node.handle)).at(0)
-            way = self.managers.way(node)
-            given = [Code(one) for one in self._tables_of(node.component, way)]
-            name = f"{self.managers.stem(node.component)}_row" if node.component else "is_alive"
-            self._rows[key] = emit.assign(called(_FUNCTIONS[way], *given, handle), *_wishes(name))
+            handle = emit.kept(emit.value(node.handle)).at(0).text
+            if node.component:
+                name = self._names.take(*_wishes(f"{self.managers.stem(node.component)}_row"))
+                self._rows[key] = Code(name)
+                Lookup(self, emit, node.component, name, handle).write(self.managers.way(node))
+            else:
+                self._rows[key] = emit.assign(self.living(handle), *_wishes("is_alive"))
         return self._rows[key]
 
     def forget(self, target: FieldValue | Local) -> None:
@@ -76,42 +71,35 @@ class OtherRows:
 
     # --- parameters ------------------------------------------------------------------------------
 
-    def alive(self) -> tuple[str, str]:
-        """The parameters with the handles of the living, and the bits that are an index."""
-        handles = self._array("handles", "u64", f"{self.managers.entities}._handles")
-        return handles, self._parameter("handle_mask", "np.uint64", "HANDLE_MASK")
+    def living(self, entity: str) -> Code:
+        """Whether an entity is alive; the last cell of handles stands for those behind it."""
+        handles = self.array("handles", "u64", f"{self.managers.entities}._handles")
+        if not self._last_handle:
+            self._last_handle = self._names.take("last_handle")
+            self._setup.append(f"{self._last_handle} = np.uint64(len({handles}) - 1)")
+        place = f"min({entity} & {self.mask}, {self._last_handle})"
+        return Code(f"{handles}[{place}] == {entity}", Level.COMPARISON)
 
-    def _tables_of(self, component: str, way: Way) -> tuple[str, ...]:
-        """The parameters by which rows of a component are found."""
-        if way == "alive":
-            return self.alive()
-        managers = self.managers
-        stem, manager, data = (
-            each(component) for each in (managers.stem, managers.manager, managers.data)
-        )
-        if way == "hash":
-            table = self.tables.setdefault(component, f"_{stem}_table")
-            keys = self._array(f"{stem}_keys", "u64", f"{table}[0]")
-            return keys, self._array(f"{stem}_rows", "i64", f"{table}[1]")
-        found: list[str] = []
-        if way == "sparse":
-            found.append(self._array(f"{stem}_rows", "u32", f"{manager}._sparse"))
-        elif way in ("id", "living_id"):
-            rows = f"{data}._id_row_column[:{data}._peak]"
-            found.append(self._array(f"{stem}_rows", "u32", rows))
-        if way in ("id", "living_id", "direct_id"):
-            generations = f"{data}._id_generation_column"
-            found.append(self._array(f"{stem}_generations", "u32", generations))
-        if way == "id":
-            return tuple(found)
-        owners = f"{data}._entity_column[:{data}._n]"
-        found.append(self._array(f"{stem}_owners", "u64", owners))
-        return (*found, *self.alive())
+    def has_holes(self, component: str) -> bool:
+        """Whether rows may be nobody's."""
+        return self.managers.components[component].lookup == "direct"
 
-    def _array(self, name: str, scalar: str, passed: str) -> str:
-        return self._parameter(name, f"NDArray[{SCALARS[scalar].numpy}]", passed)
+    def living_in(self, component: str, owner: str) -> str:
+        """Whether the owner of a component's row is alive."""
+        clean, living = self.managers.clean(component), self.living(owner).text
+        return f"({self.parameter('is_clean', 'bool', clean)} or {living})" if clean else living
 
-    def _parameter(self, name: str, annotation: str, passed: str) -> str:
+    @property
+    def mask(self) -> str:
+        """The parameter with the bits of an entity that are its index."""
+        return self.parameter("handle_mask", "np.uint64", "HANDLE_MASK")
+
+    def array(self, name: str, scalar: str, passed: str) -> str:
+        """The parameter for an array."""
+        return self.parameter(name, f"NDArray[{SCALARS[scalar].numpy}]", passed)
+
+    def parameter(self, name: str, annotation: str, passed: str) -> str:
+        """The parameter for what the method passes."""
         if passed not in self.parameters:
             self.parameters[passed] = Parameter(self._names.take(name), annotation, passed)
         return self.parameters[passed].name
@@ -146,7 +134,7 @@ class OtherRows:
             if passed.endswith("_flat"):
                 count = f"{node.type.elements} * {count}"
             name, passed = f"{name}_before", f"{passed}[: {count}].copy()"
-        return self._array(name, node.type.scalar, passed)
+        return self.array(name, node.type.scalar, passed)
 
     def _default(self, emit: Emitter, node: Referred) -> Value:
         """What stands for a row that is not there."""

@@ -11,13 +11,17 @@ from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Distance,
     Draw,
     Element,
     Exists,
     Expression,
     FieldValue,
     Local,
+    Offset,
     Operation,
+    OtherField,
+    Question,
     Referred,
 )
 from ecsgen.model.scalars import SCALARS
@@ -89,6 +93,10 @@ class Emitter:
         self._others = others
         self._composers = composers
         self._is_flat = is_flat
+        self.answer: Callable[[Question], Value] | None = None
+        """Of questions to neighbours."""
+        self.of_other: Callable[[OtherField | Offset | Distance], Value] | None = None
+        """What a neighbour is or has."""
         self.stem = ""
         """The variable with what all random numbers of a row have in common."""
 
@@ -146,6 +154,12 @@ class Emitter:
                 return self._drawn(node)
             case Referred() | Exists():
                 return self._others(self, node)
+            case Question():
+                assert self.answer is not None
+                return self.answer(node)
+            case OtherField() | Offset() | Distance():
+                assert self.of_other is not None
+                return self.of_other(node)
 
     def _part(self, node: Element) -> Value:
         return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)

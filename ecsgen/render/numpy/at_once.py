@@ -41,5 +41,5 @@ class TurnPosts:
         emit.working.give_back(value)
         self._others.forget_all()
 
-    def end(self, emit: Emitter, bearer: Value, where: str) -> None:
+    def end(self, emit: Emitter, bearer: Value) -> None:
         """Nothing is left at the end of a row's turn."""

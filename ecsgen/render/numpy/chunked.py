@@ -18,13 +18,14 @@ class ChunkMethod(WorldMethod):
 
     @property
     def blocks(self) -> str:
-        return "_blocks.current()"
+        return self.with_each("_blocks.current()")
 
     @property
     def lookup(self) -> list[str]:
         """The statements that get the blocks: they see by themselves whether they are good."""
         kept = f"self.archetypes._kept.get({literal(self.name)})"
-        return [f"_blocks = {kept} or self._{self.name}_blocks()"]
+        each = self.source.each_lines(self.each)
+        return [*each, f"_blocks = {kept} or self._{self.name}_blocks()"]
 
     # --- the method that makes the blocks --------------------------------------------------------
 

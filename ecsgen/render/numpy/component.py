@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from ecsgen.model import Component, Kernel
 from ecsgen.render.kernels.method import number_constants
+from ecsgen.render.numpy.fused import FusedMethod
 from ecsgen.render.numpy.levels import LevelMethod
 from ecsgen.render.numpy.method import KernelMethod
+from ecsgen.render.numpy.near import NearMethod
 from ecsgen.render.numpy.turns import TurnMethod
 
 
 def _method(component: Component, kernel: Kernel) -> KernelMethod:
     if kernel.program.takes_turns:
         return TurnMethod(component, kernel)
+    if kernel.program.near is not None:
+        return NearMethod(component, kernel)
     return (LevelMethod if kernel.program.climbs else KernelMethod)(component, kernel)
 
 
@@ -20,6 +24,7 @@ class Kernels:
 
     def __init__(self, component: Component) -> None:
         self.methods = [_method(component, kernel) for kernel in component.kernels]
+        self.methods += [FusedMethod(component, fused) for fused in component.fused]
         number_constants(self.methods)
 
     @property

@@ -12,13 +12,17 @@ from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Distance,
     Draw,
     Element,
     Exists,
     Expression,
     FieldValue,
     Local,
+    Offset,
     Operation,
+    OtherField,
+    Question,
     Referred,
 )
 from ecsgen.model.scalars import FLOATS, SCALARS
@@ -59,6 +63,7 @@ class Emitter:
     locals_: dict[str, Value] = field(default_factory=dict)
     _uniforms: int = 0
     _made: dict[str, int] = field(default_factory=dict)
+    answer: Callable[[Question], Value] | None = None  # of questions to neighbours
 
     def value(self, node: Expression, target: Value | None = None) -> Value:
         """Statements that compute an expression, and where its value is then.
@@ -71,7 +76,7 @@ class Emitter:
                 return Value(text, node.type.scalar, (), Layout.UNIFORM, is_literal=True)
             case Argument():
                 text = self.arguments[node.name]
-                return Value(text, node.type.scalar, node.type.shape, Layout.UNIFORM)
+                return Value(text, node.type.scalar, node.type.shape, self.layout(node))
             case FieldValue():
                 return self.view(node)
             case Local():
@@ -86,10 +91,17 @@ class Emitter:
                 return self._draw(node, target)
             case Referred() | Exists():
                 return self.others.value(self, node, target)
+            case Question():
+                assert self.answer is not None
+                return self.answer(node)
+            case OtherField() | Offset() | Distance():
+                raise TypeError(node)  # there are no pairs
 
     def layout(self, node: Expression) -> Layout:
         """The layout that the value of an expression will have."""
         match node:
+            case Argument(each=True):
+                return Layout.TOGETHER if node.type.shape else Layout.ROWS
             case Constant() | Argument():
                 return Layout.UNIFORM
             case FieldValue():
@@ -102,7 +114,7 @@ class Emitter:
                 inner = self.layout(node.base)
                 planes = Layout.PLANES if node.type.shape else Layout.ROWS
                 return inner if inner is Layout.UNIFORM else planes
-            case Draw():
+            case Draw() | Question() | OtherField() | Offset() | Distance():
                 return Layout.PLANES if node.type.shape else Layout.ROWS
             case Referred() | Exists():
                 return self.others.layout(self, node)
@@ -123,8 +135,7 @@ class Emitter:
 
     def uniform(self, text: str, scalar: str, shape: Shape = ()) -> Value:
         """A value that is computed once, before the loop."""
-        self._uniforms += 1
-        name = f"_once{self._uniforms if self._uniforms > 1 else ''}"
+        name = f"_once{len(self.before) + 1 if self.before else ''}"
         self.before.append(f"{name} = {text}")
         return Value(name, scalar, shape, Layout.UNIFORM)
 

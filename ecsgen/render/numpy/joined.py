@@ -28,10 +28,14 @@ class WorldMethod(KernelMethod):
         return OtherManagers(self.source.others, True)
 
     def _seen(self) -> Views:
+        return JoinedViews(self.source.components.values(), self._own_names)
+
+    @property
+    def _own_names(self) -> list[str]:
+        """What locals and arguments are called."""
         targets = [step.target for step in self._program.steps]
         locals_ = [target.name for target in targets if isinstance(target, Local)]
-        texts = [argument.text for argument in self.arguments]
-        return JoinedViews(self.source.components.values(), [*locals_, *texts])
+        return [*locals_, *(argument.text for argument in self.arguments)]
 
 
 class JoinedMethod(WorldMethod):
@@ -47,7 +51,7 @@ class JoinedMethod(WorldMethod):
 
     @property
     def blocks(self) -> str:
-        return "_blocks"
+        return self.with_each("_blocks")
 
     @property
     def stamp(self) -> str:
@@ -58,6 +62,7 @@ class JoinedMethod(WorldMethod):
         """The statements that get the blocks: those that are kept, if they are good."""
         return [
             f"{self.stamp} = {self.source.current}",
+            *self.source.each_lines(self.each, self._program.writes),
             f"_blocks = {self.holders[0]}._joined.get({literal(self.name)})",
             f"if _blocks is None or _blocks.stamp != {self.stamp}:",
             f"    _blocks = self._{self.name}_blocks({self.stamp})",
@@ -104,7 +109,7 @@ class JoinedMethod(WorldMethod):
     def cut_body(self) -> list[str]:
         """The statements that make the blocks and have them kept."""
         source = self.source
-        given = [source.variable, source.count, "columns", "working"]
+        given = [source.variable, source.count, "columns", "working", *self.shared]
         return [
             "    columns = [",
             *self.columns,

@@ -51,6 +51,7 @@ class Posts:
         self._managers = managers
         self._others = others
         self._program = program
+        self._heard = ""
         steps: dict[str, list[Step]] = {text: [] for text in program.sends}
         for step in program.steps:
             if isinstance(step.target, Referred):
@@ -67,7 +68,8 @@ class Posts:
             column = column_of(self._managers, target) + index
             arguments = [column, post.ufunc, str(len(post.steps))]
             kind = "HeldMessages" if is_held else "Messages"
-            emit.before.append(f"{post.name} = {call(kind, arguments, 0)}")
+            made = call(f"{post.name} = {kind}", arguments, 0, taken=emit.indent - 4)
+            emit.before.append(made)
             if is_held:
                 emit.after.append(f"{post.name}.arrive()")
 
@@ -79,23 +81,39 @@ class Posts:
         to = f"np.broadcast_to({rows.text}, {bearer.text}.shape)" if rows.is_uniform else rows.text
         value = emit.value(step.value)
         for post in self._posts:
-            if step in post.steps:
-                text = as_typed(post.part(step, value))
-                if step.how == "-" and post.ufunc == "np.add":
-                    text = f"np.negative({text})"
-                emit.run(f"{post.name}.put", str(post.steps.index(step)), to, text)
+            if step not in post.steps:
+                continue
+            text = as_typed(post.part(step, value))
+            if len(post.steps) == 1:
+                heard = self._heard_by(emit, bearer)
+                emit.run(f"{post.name}.send", to, text, *([heard] if heard else []))
+                continue
+            if step.how == "-" and post.ufunc == "np.add":
+                text = f"np.negative({text})"
+            emit.run(f"{post.name}.put", str(post.steps.index(step)), to, text)
         emit.working.give_back(value)
 
-    def end(self, emit: Emitter, bearer: Value, where: str) -> None:
+    def end(self, emit: Emitter, bearer: Value) -> None:
         """Write the statements at the end of a block."""
-        heard = where
-        if self._program.may_be_dead:
-            living = f"{self._managers.entities}.alive_many({bearer.text})"
-            heard = emit.made("heard", living, "bool", False).text
-            if where:
-                emit.write(f"{heard} &= {where}")
         for post in self._posts:
-            emit.write(f"{post.name}.send({heard})")
+            if len(post.steps) > 1:
+                emit.write(f"{post.name}.send_all({self._heard_by(emit, bearer)})")
+
+    def _heard_by(self, emit: Emitter, bearer: Value) -> str:
+        """The variable that tells which rows are heard: not those that `where` leaves out, nor
+        those of dead entities; nothing if all are."""
+        where = "_where" if self._program.where is not None else ""
+        component = self._program.bearer.owner if self._program.bearer is not None else ""
+        if not self._program.may_be_dead:
+            return where
+        if not self._heard:
+            living = f"{self._managers.entities}.alive_many({bearer.text})"
+            living = f"{where} & {living}" if where else living
+            clean = self._managers.clean(component) if component else ""
+            if clean and self._managers.components[component].lookup != "direct":
+                living = f"{where or None} if {clean} else {living}"
+            self._heard = emit.made("heard", living, "bool", False).text
+        return self._heard
 
     def _posts_of(self, steps: list[Step]) -> Iterator[Post]:
         """The messages to one field: together if each step sends to all of it, or to the same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from textwrap import indent
 from typing import ClassVar
@@ -87,7 +88,30 @@ class KernelMethod(Method):
     @property
     def blocks(self) -> str:
         """What the loop is over."""
-        return "_blocks.views"
+        return self.with_each("_views" if self.takes_rows else "_blocks.views")
+
+    def with_each(self, blocks: str) -> str:
+        """Blocks with the values that go with their rows."""
+        if not self.each:
+            return blocks
+        values = [f"rows_last({argument.whole})" for argument in self.each]
+        return f"beside({', '.join([blocks, *values])})"
+
+    @property
+    def views(self) -> list[str]:
+        """The statement that says over which blocks a call runs: those of all rows, or of some."""
+        if not self.takes_rows:
+            return []
+        written = [place for place, f in enumerate(self.fields) if f.text in self._program.writes]
+        test, rows = ("_chosen is None", "_chosen.rows") if self.each else ("rows is None", "")
+        rows = rows or f"{self.chosen}.rows"
+        made = call("chosen_blocks", ["_blocks", rows, literal(tuple(written))], 0)
+        line = f"_views = _blocks.views if {test} else {made}"
+        if len(line) + 8 <= WIDTH:
+            return [line]
+        made = call("else chosen_blocks", ["_blocks", rows, literal(tuple(written))], 12)
+        inner = ["    _blocks.views", f"    if {test}", *(line[8:] for line in made.split("\n"))]
+        return ["_views = (", *inner, ")"]
 
     @property
     def constants(self) -> list[str]:
@@ -113,7 +137,7 @@ class KernelMethod(Method):
     def names(self) -> list[str]:
         """The arrays of a block."""
         fields = [self._views.value(field).text for field in self.fields]
-        return [*fields, *(slot.name for slot in self.slots)]
+        return [*fields, *(slot.name for slot in self.slots), *(a.text for a in self.each)]
 
     @property
     def fields(self) -> list[FieldValue]:
@@ -141,6 +165,25 @@ class KernelMethod(Method):
         return f"good until they move or {self.rows[1:]} changes"
 
     @property
+    def lookup(self) -> list[str]:
+        """The statements that get the blocks: those that are kept, if they are good."""
+        return [
+            f'_blocks = data._kernels.get("{self.name}")',
+            f"if _blocks is None or _blocks.stamp != {self.stamp}:",
+            *(line[4:] for line in self.cut_call.split("\n")),
+        ]
+
+    @property
+    def cut_text(self) -> str:
+        """The body of the method that cuts the blocks."""
+        return "\n".join([*self.cut_body, *(f"    {line}" for line in self.kept)])
+
+    @property
+    def kept(self) -> list[str]:
+        """The statements that have the blocks kept."""
+        return [f'self._kernels["{self.name}"] = blocks', "return blocks"]
+
+    @property
     def cut_call(self) -> str:
         """The statement that has the blocks cut."""
         return f"        _blocks = data._{self.name}_blocks()"
@@ -155,13 +198,18 @@ class KernelMethod(Method):
     @property
     def cut_body(self) -> list[str]:
         """The statements that cut the blocks out of the columns."""
-        former = f"self._kernels.get({literal(self.name)})"
+        given = ["n", "columns", "working", f"self._kernels.get({literal(self.name)})"]
         return [
             f"    n = self.{self.rows}",
             for_macro(collection("columns = ", self.columns, 8)),
             self.working,
-            for_macro(call("blocks = Blocks", ["n", "columns", "working", former], 8)),
+            for_macro(call("blocks = Blocks", [*given, *self.shared], 8)),
         ]
+
+    @property
+    def shared(self) -> list[str]:
+        """How many kernels share the blocks, as an argument, if there are several."""
+        return []
 
     @property
     def columns(self) -> list[str]:
@@ -171,11 +219,16 @@ class KernelMethod(Method):
     @property
     def working(self) -> str:
         """The statement that says which working memory goes with each block."""
-        cells = [
-            literal((SCALARS[slot.scalar].code, slot.shape, slot.layout is Layout.TOGETHER))
-            for slot in self.slots
-        ]
-        return for_macro(collection("working: tuple[Cells, ...] = ", cells, 8))
+        return cells_of("working", self.slots)
+
+
+def cells_of(name: str, slots: Sequence[Slot]) -> str:
+    """A statement that names working memory."""
+    cells = [
+        literal((SCALARS[slot.scalar].code, slot.shape, slot.layout is Layout.TOGETHER))
+        for slot in slots
+    ]
+    return for_macro(collection(f"{name}: tuple[Cells, ...] = ", cells, 8))
 
 
 def _complains(node: Expression, is_garbage: bool) -> bool:

@@ -33,20 +33,26 @@ class ReductionMethod(ReducingMethod, KernelMethod):
 
     @property
     def _expressions(self) -> list[Expression]:
-        return [self._value]
+        where = self._program.where
+        return [self._value] if where is None else [where, self._value]
 
     def _emit(self) -> None:
         """The part of one block."""
         emit, type_ = self.statements.emitter, self._value.type
+        mask = "_where" if self._program.where is not None else ""
         if self._has_holes:
-            emit.write("_present = _owners != NULL_ENTITY")
+            mask = "_present"
+            both = "(_owners != NULL_ENTITY) & _where" if self._program.where else ""
+            emit.write(f"_present = {both or '_owners != NULL_ENTITY'}")
             emit.write("if not _present.any():")
             emit.write("    continue")
         found = emit.value(self._value)
         if found.layout in (Layout.UNIFORM, Layout.TOGETHER):
             layout = Layout.PLANES if type_.shape else Layout.ROWS
             found = emit.copied(found.held, type_.scalar, type_.shape, layout)
-        values = f"{found.text}[..., _present]" if self._has_holes else found.text
+        values = f"{found.text}[..., {mask}]" if mask else found.text
+        if self._counts:
+            emit.write(f"_matching += int(np.count_nonzero({mask}))")
         if self.reduction.how == "count":
             emit.write(f"_parts.append(np.count_nonzero({values}))")
             return
@@ -57,8 +63,13 @@ class ReductionMethod(ReducingMethod, KernelMethod):
         emit.run("_parts.append", part)
 
     @property
+    def _counts(self) -> bool:
+        """Whether the rows that match are counted, to divide by."""
+        return self.reduction.how == "mean" and self._program.where is not None
+
+    @property
     def before_loop(self) -> list[str]:
-        return ["_parts: list[Any] = []"]
+        return ["_parts: list[Any] = []", *(["_matching = 0"] if self._counts else [])]
 
     @property
     def names(self) -> list[str]:
@@ -73,8 +84,9 @@ class ReductionMethod(ReducingMethod, KernelMethod):
     def result(self) -> str:
         """The statements that put the parts together."""
         how, shape = self.reduction.how, literal(self._value.type.shape)
+        rows = "_matching" if self._counts else self.running
         dtype = "np.int64" if how == "count" else SCALARS[self.accumulator].numpy
-        arguments = {"min": "", "max": "", "mean": "len(self), "}.get(how, f"{dtype}, ")
+        arguments = {"min": "", "max": "", "mean": f"{rows}, "}.get(how, f"{dtype}, ")
         head = f"result: {self.returns} = {_WHOLE[how]}"
         line = call(head, ["_parts", f"{arguments}{shape}"], 8)
         return for_macro(f"{line}\n        return result")

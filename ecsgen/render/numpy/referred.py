@@ -64,13 +64,17 @@ class OtherCells:
         key = node.component, node.handle
         if key not in self._found:
             handle = emit.value(node.handle)
-            manager, way = self._managers.manager(node.component), self._managers.way(node)
+            managers = self._managers
+            manager, way = managers.manager(node.component), managers.way(node)
+            given = [manager, _several(handle)]
+            if clean := managers.clean(node.component):
+                given.append(clean)
             if way == "id":
                 found = f"{manager}.resolve_many({_several(handle)})"
             elif way in ("living_id", "direct_id"):
-                found = f"living_id_rows({manager}, {_several(handle)})"
+                found = call("living_id_rows", given, emit.indent).lstrip()
             else:
-                found = f"living_rows({manager}, {_several(handle)})"
+                found = call("living_rows", given, emit.indent).lstrip()
             self._found[key] = emit.made("theirs", found, "i64", handle.is_uniform)
             emit.working.give_back(handle)
         return self._found[key]

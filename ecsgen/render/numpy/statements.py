@@ -17,6 +17,7 @@ from ecsgen.render.numpy.at_once import TurnPosts
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.expressions import Emitter
 from ecsgen.render.numpy.messages import Posts
+from ecsgen.render.numpy.questions import Questions
 from ecsgen.render.numpy.referred import OtherCells
 from ecsgen.render.numpy.values import Layout, Slot, Value
 from ecsgen.render.numpy.views import Views
@@ -40,6 +41,9 @@ class Statements:
         self._written = {step.target for step in program.steps}
         self._others = OtherCells(managers, program)
         self.emitter = Emitter(self._view, arguments, COMPOSED, self._others, indent)
+        self.questions = None if program.near is None else Questions(self.emitter)
+        if self.questions is not None:
+            self.emitter.answer = self.questions.answer
         self.read: dict[FieldValue, None] = {}
         posts = (TurnPosts if program.takes_turns else Posts)(managers, self._others, program)
         posts.begin(self.emitter)
@@ -60,7 +64,7 @@ class Statements:
                 self._assign(step, step.target)
             self._others.forget(step.target)
         if program.sends:
-            posts.end(self.emitter, self._bearer, "_where" if program.where is not None else "")
+            posts.end(self.emitter, self._bearer)
         lines = self.emitter.lines
         if program.steps and all(line.lstrip().startswith("#") for line in lines):
             self.emitter.write("pass")  # no step does anything, as in `x = x`

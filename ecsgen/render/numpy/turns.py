@@ -5,6 +5,7 @@ from __future__ import annotations
 from ecsgen.render.kernels.turns import order_text
 from ecsgen.render.numpy.joined import JoinedMethod
 from ecsgen.render.numpy.method import KernelMethod
+from ecsgen.render.quoting import literal
 
 
 class TurnMethod(KernelMethod):
@@ -34,6 +35,13 @@ class JoinedTurnMethod(JoinedMethod):
     """A kernel of the world whose rows take turns."""
 
     made = "JoinedTurns"
+
+    @property
+    def lookup(self) -> list[str]:
+        current, _, *others = super().lookup
+        kept = f"{self.holders[0]}._joined.get({literal(self.name)})"
+        found = "_blocks = _kept if isinstance(_kept, JoinedTurns) else None"
+        return [current, f"_kept = {kept}", found, *others]
 
     @property
     def blocks(self) -> str:

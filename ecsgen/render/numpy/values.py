@@ -76,6 +76,7 @@ class Value:
 class Working:
     """Gives out working memory, and takes it back for the next that fits."""
 
+    stem: str = "_tmp"
     slots: list[Slot] = field(default_factory=list)
     _free: list[Slot] = field(default_factory=list)
     _unnamed: int = 0
@@ -87,9 +88,8 @@ class Working:
                 self._free.remove(slot)
                 return slot
         self._unnamed += 1
-        return self.named(
-            "_tmp" if self._unnamed == 1 else f"_tmp{self._unnamed}", scalar, shape, layout
-        )
+        name = self.stem if self._unnamed == 1 else f"{self.stem}{self._unnamed}"
+        return self.named(name, scalar, shape, layout)
 
     def named(self, name: str, scalar: str, shape: Shape, layout: Layout) -> Slot:
         """Memory for as long as the kernel runs."""

@@ -24,7 +24,7 @@ class KernelCase:
     @property
     def entry(self) -> str:
         """The entry that tells tests of it."""
-        samples = [_sample(argument) for argument in self.kernel.program.arguments]
+        samples = [sample(argument) for argument in self.kernel.program.arguments]
         return "\n".join(
             [
                 f'        "{self.kernel.name}": (',
@@ -79,11 +79,12 @@ class StepsCase:
 
 
 def joined_cases(project: Project) -> tuple[KernelCase, ...]:
-    """Return the kernels over rows of managers."""
+    """Return the kernels over rows of managers that see these alone."""
     members = _members(project)
     return tuple(
         KernelCase(kernel, tuple(map(module_name, members[kernel.over])))
         for kernel in checkable_kernels(project, chunked=False)
+        if not kernel.program.sees_others
     )
 
 
@@ -121,8 +122,8 @@ def attribute_of(kernel: Kernel) -> str:
     return module_name(kernel.over)
 
 
-def _sample(argument: Argument) -> str:
-    """Some value of an argument's type, as a literal."""
+def sample(argument: Argument) -> str:
+    """Return some value of an argument's type, as a literal."""
     value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(argument.type.scalar, 1)
     for length in reversed(argument.type.shape):
         value = (value,) * length

@@ -6,13 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeVar
 
-from ecsgen.model import Component, Kernel, Project, World
+from ecsgen.model import Component, Fused, Kernel, Project, World
+from ecsgen.render.kernels.among import Among
+from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.kernels.sources import ChunkSource, JoinedSource, all_fields, source_of
 from ecsgen.render.numba.chunked import ChunkKernel
+from ecsgen.render.numba.fused import FusedJoined as FusedKernels
 from ecsgen.render.numba.joined import JoinedKernel
+from ecsgen.render.numba.joined_near import JoinedNearKernel
 from ecsgen.render.numpy.chunked import ChunkMethod
-from ecsgen.render.numpy.joined import JoinedMethod
+from ecsgen.render.numpy.fused import FusedJoined as FusedMethods
+from ecsgen.render.numpy.joined import JoinedMethod, WorldMethod
+from ecsgen.render.numpy.joined_near import JoinedNearMethod
 from ecsgen.render.numpy.turns import JoinedTurnMethod
 
 JoinedT = TypeVar("JoinedT", bound=Method)
@@ -34,6 +40,7 @@ class KernelSubject:
         seen = {name for members in (groups | required).values() for name in members}
         kernels = project.world.kernels
         seen |= {name for kernel in kernels for name in (kernel.over, *kernel.program.leads)}
+        seen |= {kernel.among for kernel in kernels}
         return cls(project.world, tuple(c for c in project.components if c.name in seen))
 
     @property
@@ -42,6 +49,18 @@ class KernelSubject:
         known = {component.name: component for component in self.components}
         kernels = self.world.kernels
         return [(kernel, source_of(self.world, kernel.over, known)) for kernel in kernels]
+
+    def among(self, kernel: Kernel, source: JoinedSource, prefix: str = "") -> Among:
+        """Return whose rows a kernel asks."""
+        near = kernel.program.near
+        assert near is not None
+        name, other = f"{self.world.name}.{kernel.name}", None
+        if near.among not in ("", kernel.over):
+            known = {component.name: component for component in self.components}
+            found = source_of(self.world, near.among, known)
+            assert isinstance(found, JoinedSource)  # there are no spaces in chunks
+            other = found
+        return Among(name, near, source, other, prefix)
 
     def made(
         self,
@@ -60,6 +79,17 @@ class KernelSubject:
         number_constants(methods)
         return methods
 
+    @property
+    def passes(self) -> list[tuple[Fused, JoinedSource]]:
+        """The passes of schedules, with what each goes through."""
+        known = {component.name: component for component in self.components}
+        found = []
+        for fused in self.world.fused:
+            source = source_of(self.world, fused.kernels[0].over, known)
+            assert isinstance(source, JoinedSource)
+            found.append((fused, source))
+        return found
+
 
 class KernelArguments(KernelSubject):
     """The arguments of all kernels, whatever these are compiled to."""
@@ -71,6 +101,10 @@ class KernelArguments(KernelSubject):
             Method(all_fields(self.world, source.components.values()), kernel)
             for kernel, source in self.sources
         ]
+        methods += [
+            Method(all_fields(self.world, source.components.values()), kernel_of(fused))
+            for fused, source in self.passes
+        ]
         number_constants(methods)
         return [argument.converter for method in methods for argument in method.arguments]
 
@@ -79,21 +113,25 @@ class WorldMethods(KernelSubject):
     """The kernels with `backend: numpy`."""
 
     @property
-    def methods(self) -> list[JoinedMethod | ChunkMethod]:
+    def methods(self) -> list[WorldMethod | ChunkMethod]:
         """All of them, made anew."""
-        return self.made(_joined, ChunkMethod)
+        passes = [FusedMethods(self.world, fused, source) for fused, source in self.passes]
+        methods = [*self.made(self._joined, ChunkMethod), *passes]
+        number_constants(methods)
+        return methods
 
-
-def _joined(world: World, kernel: Kernel, source: JoinedSource) -> JoinedMethod:
-    """Return a kernel over rows of managers as its template lays it out."""
-    takes_turns = kernel.program.takes_turns
-    return (JoinedTurnMethod if takes_turns else JoinedMethod)(world, kernel, source)
+    def _joined(self, world: World, kernel: Kernel, source: JoinedSource) -> WorldMethod:
+        """Return a kernel over rows of managers as its template lays it out."""
+        if kernel.program.near is not None:
+            return JoinedNearMethod(world, kernel, source, self.among(kernel, source))
+        takes_turns = kernel.program.takes_turns
+        return (JoinedTurnMethod if takes_turns else JoinedMethod)(world, kernel, source)
 
 
 class Kernels(NamedTuple):
     """Compiled kernels."""
 
-    joined: list[JoinedKernel]
+    joined: list[JoinedKernel | JoinedNearKernel | FusedKernels]
     """Those over rows of managers."""
     chunked: list[ChunkKernel]
     """Those over chunks."""
@@ -105,8 +143,16 @@ class CompiledWorldKernels(KernelSubject):
     @property
     def kernels(self) -> Kernels:
         """All of them, made anew."""
-        made = self.made(JoinedKernel, ChunkKernel)
+        made = self.made(self._joined, ChunkKernel)
+        passes = [FusedKernels(self.world, fused, source) for fused, source in self.passes]
         return Kernels(
-            [method for method in made if isinstance(method, JoinedKernel)],
+            [*(method for method in made if not isinstance(method, ChunkKernel)), *passes],
             [method for method in made if isinstance(method, ChunkKernel)],
         )
+
+    def _joined(
+        self, world: World, kernel: Kernel, source: JoinedSource
+    ) -> JoinedKernel | JoinedNearKernel:
+        if kernel.program.near is None:
+            return JoinedKernel(world, kernel, source)
+        return JoinedNearKernel(world, kernel, source, self.among(kernel, source, "_"))

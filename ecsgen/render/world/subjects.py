@@ -15,6 +15,7 @@ from ecsgen.render.world import kernel_tests
 from ecsgen.render.world.kernels import CompiledWorldKernels, KernelArguments, WorldMethods
 from ecsgen.render.world.members import bundles, flags, groups
 from ecsgen.render.world.queries import chunk_queries, joined_queries
+from ecsgen.render.world.schedules import ScheduleSubject
 from ecsgen.render.world.shards import shard_names
 
 _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
@@ -25,6 +26,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "kernel_arguments": KernelArguments.of,
     "queries": joined_queries,
     "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
+    "schedules": ScheduleSubject.of,
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),
     "shards": shard_names,
     "signature": flags,

@@ -190,6 +190,11 @@ class EntityManager(LivingEntities):
         free = self._free
         return free._head + free.count + self._n_retired  # `pushed`, at half the price
 
+    @property
+    def _is_clean(self) -> bool:
+        """Whether nobody died since the world collected the rows of the dead."""
+        return self._deaths == self._clean
+
     def _attach(self, follower: Follower, remove: Remove) -> None:
         """Tell a component manager of deaths, without keeping it alive.
 

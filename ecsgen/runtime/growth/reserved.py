@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import PAGE, Column, allocate
+from ..columns.buffers import PAGE, Column, allocate, whole_pages
 from ..errors import CapacityError
 
 _NO_RESERVE: Final = 0x4000
@@ -23,7 +23,7 @@ def reserve_pages(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
     """
     if sys.platform != "linux":
         return allocate(row_bytes, capacity)
-    size = max(PAGE, -(-row_bytes * capacity // PAGE) * PAGE)
+    size = max(PAGE, whole_pages(row_bytes * capacity))
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
     try:
         return np.frombuffer(mmap.mmap(-1, size, flags=flags), np.uint8)

@@ -39,7 +39,7 @@ class ReservedRows(Rows):
     def _shrink(self) -> bool:
         """Give the pages behind the last row back to the system. Rows stay in place."""
         for column in self.LAYOUT:
-            rows = self._held_cells(column.name)
+            rows = self._held_rows_of(column.name)
             give_back(self._buffer, column, self._allocated, rows)
         return False
 
@@ -49,7 +49,7 @@ class ReservedRows(Rows):
         The rest of the reserve is not counted. Pages of it that were once in use stay
         with the process until it shrinks.
         """
-        stored = sum(c.nbytes * self._held_cells(c.name) for c in self.LAYOUT)
+        stored = sum(c.nbytes * self._held_rows_of(c.name) for c in self.LAYOUT)
         objects: int = sum(
             getattr(self, name)[: self._n].nbytes for name in self.OBJECTS
         )

@@ -26,14 +26,24 @@ class Messages:
         self._steps = steps
         self._make_room(0)
 
+    def send(
+        self, rows: RowArray, values: Any, heard: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Send what each row of a block says in the only step: to which row, NIL for none, and
+        whether it is heard; O(rows)."""
+        shape = (*self._column.shape[:-1], len(rows))
+        if heard is not None and not heard.all():
+            rows = np.where(heard, rows, NIL)
+        self._pass_on(rows, np.broadcast_to(values, shape))
+
     def put(self, step: int, rows: RowArray, values: Any) -> None:
-        """Set where each row of a block sends in a step, NIL for nowhere, and what."""
+        """Set the same of one of several steps, to be sent together."""
         if step == 0 and len(rows) != len(self._rows):
             self._make_room(len(rows))
         self._rows[:, step] = rows
         self._values[..., step] = values
 
-    def send(self, heard: NDArray[np.bool_] | None = None) -> None:
+    def send_all(self, heard: NDArray[np.bool_] | None = None) -> None:
         """Send what the block's rows have put, those that are heard; O(rows)."""
         rows, values = self._rows, self._values
         if heard is not None and not heard.all():

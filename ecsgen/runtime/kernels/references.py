@@ -39,17 +39,24 @@ class FollowedIds(Protocol):
     def resolve_many(self, ids: ArrayLike, /) -> RowArray: ...
 
 
-def living_rows(manager: FollowedManager, entities: EntityArray) -> RowArray:
-    """Return the first row that each living entity has, NIL for others; O(k)."""
+def living_rows(
+    manager: FollowedManager, entities: EntityArray, is_clean: bool = False
+) -> RowArray:
+    """Return the first row that each living entity has, NIL for others; O(k).
+
+    `is_clean`: no rows of dead entities are left.
+    """
     rows = manager.lookup_many(entities)
-    return _of_living(rows, manager._entities, entities)
+    return rows if is_clean else _of_living(rows, manager._entities, entities)
 
 
-def living_id_rows(manager: FollowedIds, ids: IdArray) -> RowArray:
+def living_id_rows(
+    manager: FollowedIds, ids: IdArray, is_clean: bool = False
+) -> RowArray:
     """Return the row with each id if its owner is alive, NIL for others; O(k)."""
     rows = manager.resolve_many(ids)
     owners = manager.data._entity_column
-    if len(owners) == 0:
+    if is_clean or len(owners) == 0:
         return rows
     return _of_living(rows, manager._entities, owners.take(rows, mode="clip"))
 

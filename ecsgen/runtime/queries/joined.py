@@ -4,16 +4,18 @@ entities, block after block."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from numpy.typing import NDArray
 
 from ..columns.rows import Rows
 from ..handles import RowArray
 from ..kernels.blocks import (
+    MOST_SHARED,
     Cells,
     block_rows,
     cells_bytes,
+    fused_views,
     put_rows,
     row_cells,
     take_rows,
@@ -75,18 +77,20 @@ class JoinedBlocks:
         n: int,
         columns: Sequence[JoinedColumn],
         working: Sequence[Cells],
+        kernels: int = 1,
     ) -> None:
+        """With several `kernels`, of which each sees a part of the arrays, blocks are larger."""
         self.stamp = stamp
         each = [*(column.memory for column in columns), *working]
         row_bytes = sum(cells_bytes(shape, dtype) for dtype, shape, _ in each)
-        size = min(n, block_rows(row_bytes))
+        size = min(n, block_rows(row_bytes // min(kernels, MOST_SHARED)))
         scratch = [working_memory(cells, size) for cells in working]
         parts = [_Part(column, n, size) for column in columns]
         self.nbytes = sum(array.nbytes for array in scratch)
         """Bytes that are held beside the columns; of what several keep, the share of one."""
         self.nbytes += sum(part.nbytes for part in parts)
         self._ordered = [part for part in parts if part.order is not None]
-        self._views: list[tuple[NDArray[Any], ...]] = []
+        self._views: list[tuple[Any, ...]] = []
         self._scattered: list[list[_Scattered]] = []
         for start in range(0, n, size or 1):
             rows = slice(start, min(start + size, n))
@@ -97,7 +101,11 @@ class JoinedBlocks:
             self._scattered.append([each for each in scattered if each is not None])
         self._moves = bool(self._ordered) or any(self._scattered)
 
-    def keep(self, name: str, holders: Sequence[JoinedHolder]) -> JoinedBlocks:
+    def fuse(self, picked: Sequence[Sequence[int]]) -> None:
+        """Let each block have, for each of several kernels, the arrays that it works on."""
+        self._views = fused_views(self._views, picked)
+
+    def keep(self, name: str, holders: Sequence[JoinedHolder]) -> Self:
         """Let all whose columns these are know them by the kernel's name."""
         self.nbytes = -(-self.nbytes // len(holders))
         for holder in holders:
@@ -113,11 +121,11 @@ class JoinedBlocks:
         self._views = []
         self._scattered = []
 
-    def __iter__(self) -> Iterator[tuple[NDArray[Any], ...]]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the blocks."""
         return self._moving() if self._moves else iter(self._views)
 
-    def _moving(self) -> Iterator[tuple[NDArray[Any], ...]]:
+    def _moving(self) -> Iterator[tuple[Any, ...]]:
         """Yield blocks of which some columns are gathered, and scattered."""
         for part in self._ordered:
             part.gather()

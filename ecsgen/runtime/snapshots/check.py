@@ -92,7 +92,7 @@ def _check_fields(saved: Saved, component: Document) -> None:
         elif tensor in saved.arrays:
             check_lengths(saved, tensor)
         if column.field.get("unique"):
-            check_unique_cells(saved, tensor, column.type, present)
+            check_unique_cells(saved, tensor, present)
 
 
 def _present(saved: Saved, component: Document) -> NDArray[np.bool_] | None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..columns.buffers import PAGE, whole_rows
+from ..columns.buffers import whole_pages, whole_rows
 from ..columns.rows import Rows
 from ..manager import Manager
 from .codecs import Codecs
@@ -99,7 +99,7 @@ def layout_of(rows: Rows, held: int) -> tuple[dict[str, int], int]:
     """Return the first byte of each column in the smallest buffer, and the bytes of that."""
     capacity = whole_rows(held)
     places = {column.name: column.offset(capacity) for column in rows.LAYOUT}
-    return places, -(-rows.ROW_BYTES * capacity // PAGE) * PAGE
+    return places, whole_pages(rows.ROW_BYTES * capacity)
 
 
 def _object_parts(

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import PAGE
+from ..columns.buffers import PAGE, whole_pages
 from ..convert.arrays import shown
 from .documents import parsed_json, refuse
 
@@ -114,7 +114,7 @@ def header_bytes(
         for name, entry in entries.items()
     }
     text = _compact({"__metadata__": said, **tensors}).encode("ascii")
-    size = -(-(LENGTH_BYTES + len(text)) // PAGE) * PAGE
+    size = whole_pages(LENGTH_BYTES + len(text))
     length = (size - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "little")
     whole = bytearray((length + text).ljust(size))
     whole[_CRC_AT:_CRC_END] = hex_digits(zlib.crc32(whole)).encode("ascii")

@@ -131,12 +131,11 @@ def _along(x: Places, edge: float, count: int) -> CellNumbers:
     with np.errstate(all="ignore"):
         cells = np.divide(x, edge, dtype=np.float64)
         np.floor(cells, out=cells)
+    if count and len(cells) and not 0 <= cells.min() <= cells.max() < count:
+        np.remainder(cells, count, out=cells)
     if len(cells) and not -_FARTHEST < cells.min() <= cells.max() < _FARTHEST:
         np.clip(cells, -_FARTHEST, _FARTHEST, out=cells)
-    found = cells.astype(np.int64)
-    if count and len(found) and not 0 <= found.min() <= found.max() < count:
-        np.remainder(found, count, out=found)
-    return found
+    return cells.astype(np.int64)
 
 
 def _closed_up(

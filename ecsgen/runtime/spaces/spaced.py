@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from ..owners.owned import Owned
 from ..state import NO_SLOTS
 from ..typed import NamedTuple
 from .cells import Places
-from .search import Search
+from .search import NearSearch
 
 
 class SpaceLayout(NamedTuple):
@@ -76,8 +76,20 @@ class Spaced(Manager):
         places = self._places(getattr(self.data, self._SPACE.rows))
         label = f"{type(self).__name__}.near: points"
         given = points_of(label, points, places.dtype, len(places))
-        found = Search(given, self._seen(places), reach, self._wrap).neighbours()
+        found = NearSearch(given, self._seen(places), reach, self._wrap).neighbours()
         return Neighbours(*found)
+
+    def _search(self, kernel: str, radius: SupportsFloat, n: int) -> NearSearch:
+        """Return who is in reach of the first n rows, or raise ValueError for the radius."""
+        return NearSearch(*self._near_given(kernel, radius, n), is_one=True)
+
+    def _near_given(
+        self, kernel: str, radius: SupportsFloat, n: int
+    ) -> tuple[Places, Places, float, tuple[float, ...]]:
+        """Return the places of the first n rows, as others see them, a radius and the wrap."""
+        reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
+        places = self._places(n)
+        return places, self._seen(places), reach, self._wrap
 
     def _places(self, n: int) -> Places:
         """Return the places of the first n rows, shape (axes, n), as they are now."""
@@ -140,7 +152,7 @@ def checked_wrap(owner: Spaced, wrap: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(size) for size in sizes)
 
 
-def checked_radius(label: str, radius: float) -> float:
+def checked_radius(label: str, radius: SupportsFloat) -> float:
     """Return a radius as a float, or raise ValueError."""
     try:
         number: float = FloatField(f"{label}: radius", "f64").one(radius)

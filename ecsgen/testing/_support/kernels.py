@@ -7,39 +7,30 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from . import chance, kernel_borders
+from . import chance, kernel_borders, spaces
 from .chance import Drawing as Drawing
+from .kernel_cells import Value as Value
+from .kernel_cells import columns_of, flat, put_columns, random_cells, same_cells
+from .kernel_inputs import Each as Each
+from .kernel_inputs import Inputs
 from .package import EntityManager
 from .runtime import runtime_with
+from .spaces import Neighbour as Neighbour
 from .subject import Subject, born
 
-Value: TypeAlias = list[Any]
 SETTINGS = settings(max_examples=30, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.sampled_from([0, 1, 2, 9, 33])
 SEVERAL_BLOCKS = 2500
 """Rows that reductions take in more than two blocks, compiled or not."""
-SPECIAL = (
-    math.nan,
-    math.inf,
-    -math.inf,
-    -0.0,
-    0.0,
-    1.0,
-    -1.0,
-    3e38,
-    1e-45,
-    1e19,
-    255.0,
-)
 
 
 class Row:
@@ -51,7 +42,9 @@ class Row:
         row: int,
         parent: int,
         stem: int = 0,
+        neighbours: Sequence[Neighbour] = (),
     ) -> None:
+        self.neighbours = neighbours
         self._stem = stem
         self._columns = columns
         self._row = row
@@ -81,6 +74,14 @@ class Row:
         if len(value) > 1:
             filled = filled.reshape(np.shape(cell))
         column[(self._row, *index)] = filled
+
+    def answer(
+        self, how: str, scalar: str, shape: tuple[int, ...], values: list[Value]
+    ) -> Value:
+        """Return what comes of what each neighbour answers."""
+        squares = [one.square for one in self.neighbours]
+        found: Value = spaces.answer(how, scalar, math.prod(shape), values, squares)
+        return found
 
 
 class Asked(Row):
@@ -156,30 +157,32 @@ def check(
     is_exact: bool,
     has_border: bool = False,
     all_rows: bool = False,
+    takes_rows: bool = False,
     drawing: chance.Drawing | None = None,
+    near: str | float = 0.0,
 ) -> None:
     """Run a kernel, and its steps row by row, on the same random columns: nothing may differ.
 
     `arguments` has the dtype and shape of each, and the class of enums. With a border there is a
-    condition, and `steps` returns whether it holds.
+    condition, and `steps` returns whether it holds. `near`: the radius for neighbours, or the
+    argument that it is. Then the same with some rows only, where a call can name them.
     """
     rng = np.random.default_rng(seed)
-    given = {key: argument(rng, *kind) for key, kind in arguments.items()}
-    plain = {key: value.tolist() for key, value in given.items()}
-    manager = _filled(subject, rows, rng, name, plain)
+    inputs = Inputs(arguments, rng)
+    radius = inputs.one_of(near, (1, 5, 20)) if isinstance(near, str) else near
+    manager = _filled(subject, rows, rng, name, inputs)
+    if radius:
+        spaces.kill_some(manager, rng)
     parents = _related(manager, rng)
-    _move_buffer(subject, manager, name, plain)
+    inputs = inputs.of(manager.data.n)
+    _move_buffer(subject, manager, name, inputs.plain)
     expected = columns_of(subject, manager)
     order = _in_order(parents, manager.data.n if all_rows else running(manager))
-    cells = [flat(value) for value in given.values()]
-    stems = [0] * len(parents)
-    if drawing is not None:
-        manager.seed = seed
-        who = chance.who_of(manager, expected, drawing)
-        stems = chance.stems(seed, drawing.name, 0, who)
+    stems = _stems(manager, expected, drawing, seed)
+    around = spaces.around_rows(manager, expected, radius) if radius else {}
 
     def matches(row: int) -> bool:
-        return bool(steps(Asked(expected, row, int(parents[row])), *cells))
+        return bool(steps(Asked(expected, row, int(parents[row])), *inputs.cells(row)))
 
     with np.errstate(all="ignore"):
         if has_border:
@@ -187,9 +190,58 @@ def check(
             own = {n: column for n, column in expected.items() if n != "entity"}
             kernel_borders.approach(own, np.array(order)[used].tolist(), matches, rng)
             put_columns(subject, manager, expected)
-        run(manager, name, plain)
+        run(manager, name, inputs.plain)
         for row in order:
-            steps(Row(expected, row, int(parents[row]), stems[row]), *cells)
+            one = Row(expected, row, int(parents[row]), stems[row], around.get(row, ()))
+            steps(one, *inputs.cells(row))
+    _compare(subject, manager, expected, is_exact)
+    if takes_rows:
+        put_columns(subject, manager, expected)
+        for is_mask in (False, True):
+            bound = manager.data.n if all_rows else running(manager)
+            chosen = _chosen_rows(manager, rng, is_mask)
+            given = inputs.of(len(chosen))
+            expected = columns_of(subject, manager)
+            stems = _stems(manager, expected, drawing, seed)
+            named: Any = chosen.tolist()
+            if is_mask:
+                named = np.isin(np.arange(manager.data.n), chosen)
+            with np.errstate(all="ignore"):
+                run(manager, name, given.plain | {"rows": named})
+                for place, row in enumerate(chosen.tolist()):
+                    if row < bound:
+                        steps(Row(expected, row, -1, stems[row]), *given.cells(place))
+            _compare(subject, manager, expected, is_exact)
+
+
+def _stems(
+    manager: Any,
+    columns: Mapping[str, NDArray[Any]],
+    drawing: chance.Drawing | None,
+    seed: int,
+) -> list[int]:
+    """Return what the random numbers of each row have in common in the next call."""
+    if drawing is None:
+        return [0] * int(manager.data.n)
+    manager.seed = seed
+    who = chance.who_of(manager, columns, drawing)
+    return chance.stems(seed, drawing.name, 0, who)
+
+
+def _chosen_rows(manager: Any, rng: np.random.Generator, is_mask: bool) -> NDArray[Any]:
+    """Return some rows in use, in any order, or in that of a mask."""
+    used = used_rows(manager)
+    chosen = rng.permutation(used)[: (len(used) + 1) // 2]
+    return np.sort(chosen) if is_mask else chosen
+
+
+def _compare(
+    subject: Subject,
+    manager: Any,
+    expected: Mapping[str, NDArray[Any]],
+    is_exact: bool,
+) -> None:
+    """Fail if a row's fields are not as expected."""
     found = columns_of(subject, manager)
     used = used_rows(manager)
     for key, column in expected.items():
@@ -203,23 +255,40 @@ def check_reduction(
     how: str,
     rows: int,
     seed: int,
+    *,
+    all_rows: bool = False,
 ) -> None:
     """Compare a reduction with what Python makes of the values of all rows.
 
     Also with the row of the greatest value, and that of the least, in the last place.
+    `value` gives nothing for rows that the reduction leaves out.
     """
     rng = np.random.default_rng(seed)
     rows = min(rows, subject.reserve or rows)
-    manager = _filled(subject, rows, rng, name, {}, tame=True)
-    columns = columns_of(subject, manager)
-    with np.errstate(all="ignore"):
-        values = [value(Row(columns, int(row), -1)) for row in used_rows(manager)]
-    _compare_reduction(run(manager, name, {}), values, how)
-    for choose in (max, min) if values else ():
-        last = choose(range(len(values)), key=lambda k: values[k][0])
-        _rotate(subject, manager, len(values) - 1 - last)
-        values = values[last + 1 :] + values[: last + 1]
-        _compare_reduction(run(manager, name, {}), values, how)
+    manager = _filled(subject, rows, rng, name, Inputs({}, rng), tame=True)
+    if hasattr(manager, "deactivate_many"):
+        manager.deactivate_many(rng.random(manager.data.n) < 0.3)
+
+    def values() -> list[Value]:
+        columns = columns_of(subject, manager)
+        bound = manager.data.n if all_rows else running(manager)
+        with np.errstate(all="ignore"):
+            return [
+                value(Row(columns, int(row), -1))
+                for row in used_rows(manager)
+                if row < bound
+            ]
+
+    found = values()
+    matching = [one for one in found if one]
+    _compare_reduction(run(manager, name, {}), matching, how)
+    for choose in (max, min) if matching else ():
+        found = values()
+        places = [k for k in range(len(found)) if found[k]]
+        last = choose(places, key=lambda k: found[k][0])
+        _rotate(subject, manager, len(found) - 1 - last)
+        matching = [one for one in values() if one]
+        _compare_reduction(run(manager, name, {}), matching, how)
 
 
 def _compare_reduction(found: Any, values: list[Value], how: str) -> None:
@@ -262,7 +331,7 @@ def _filled(
     rows: int,
     rng: np.random.Generator,
     name: str,
-    arguments: Mapping[str, Any],
+    inputs: Inputs,
     *,
     tame: bool = False,
 ) -> Any:
@@ -277,7 +346,7 @@ def _filled(
             manager.create_many(born(entities, count) if is_owned else count)
         if count == rows // 2:
             with np.errstate(all="ignore"):
-                run(manager, name, arguments)
+                run(manager, name, inputs.of(manager.data.n).plain)
     columns = {f.name: getattr(manager.data, f.name) for f in subject.whole}
     for parts in subject.split.values():
         columns |= {part: getattr(manager.data, part) for part in parts}
@@ -350,76 +419,6 @@ def used_rows(manager: Any) -> NDArray[Any]:
     if hasattr(manager.data, "present"):
         return np.flatnonzero(manager.data.present)
     return np.arange(manager.data.n)
-
-
-def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
-    """Return copies of the fields' columns and the owners'; split fields are put together."""
-    columns = {f.name: np.array(getattr(manager.data, f.name)) for f in subject.whole}
-    shapes = {f.name: f.shape for f in subject.fields}
-    for name, parts in subject.split.items():
-        stacked = np.stack([getattr(manager.data, part) for part in parts], axis=1)
-        columns[name] = stacked.reshape(-1, *shapes[name])
-    if hasattr(manager.data, "entity"):
-        columns["entity"] = np.array(manager.data.entity)
-    return columns
-
-
-def put_columns(
-    subject: Subject, manager: Any, columns: Mapping[str, NDArray[Any]]
-) -> None:
-    """Write columns as `columns_of` has them over those of the fields."""
-    for f in subject.whole:
-        getattr(manager.data, f.name)[...] = columns[f.name]
-    for name, parts in subject.split.items():
-        cells = columns[name].reshape(len(columns[name]), len(parts))
-        for place, part in enumerate(parts):
-            getattr(manager.data, part)[...] = cells[:, place]
-
-
-def random_cells(
-    dtype: np.dtype[Any],
-    shape: tuple[int, ...],
-    rng: np.random.Generator,
-    *,
-    tame: bool = False,
-) -> Any:
-    if dtype.kind == "b":
-        return rng.random(shape) < 0.5
-    if tame and dtype.kind == "f":
-        return np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
-    if tame:
-        most = 50 if dtype.itemsize < 4 else 1_000_000  # few are the same
-        return rng.integers(0, most, shape).astype(dtype)
-    if dtype.kind != "f":
-        limits = np.iinfo(dtype)
-        return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
-    with np.errstate(all="ignore"):
-        special = rng.choice(np.array(SPECIAL), shape).astype(dtype)
-        usual = np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
-    return np.where(rng.random(shape) < 0.2, special, usual)
-
-
-def argument(
-    rng: np.random.Generator, kind: str, shape: tuple[int, ...], *enum: Any
-) -> Any:
-    if enum:
-        return rng.choice(np.array(list(enum[0]), kind), shape)
-    return np.asarray(random_cells(np.dtype(kind), shape, rng))
-
-
-def same_cells(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:
-    """Whether two columns are the same to the bit; NaN is NaN, and 0.0 is -0.0."""
-    if found.dtype.kind != "f":
-        return bool((found == expected).all())
-    if not is_exact:
-        with np.errstate(all="ignore"):
-            return bool(np.isclose(found, expected, 1e-3, 1e-3, equal_nan=True).all())
-    return bool(((found == expected) | (np.isnan(found) & np.isnan(expected))).all())
-
-
-def flat(value: Any) -> Value:
-    flat = np.asarray(value).reshape(-1)
-    return [flat[i] for i in range(len(flat))]
 
 
 def _converted(value: Any, dtype: np.dtype[Any]) -> Any:

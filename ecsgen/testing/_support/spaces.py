@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Cell = tuple[int, ...]
+Value = list[Any]
 
 
 class Space:
@@ -86,3 +87,92 @@ def neighbours(
             rows = (row for cell in cells for row in by_cell.get(cell, []))
             found.append([row for row in rows if space.in_reach(point, places[row])])
         return found
+
+
+class Neighbour:
+    """A row as another one sees it, before the kernel."""
+
+    def __init__(
+        self, columns: Mapping[str, NDArray[Any]], row: int, offset: Value, square: Any
+    ) -> None:
+        self._columns = columns
+        self._row = row
+        self.offset = offset
+        self.square = square
+        self.distance: Value = [np.sqrt(square)]
+
+    def __getitem__(self, name: str) -> Value:
+        return list(np.ravel(self._columns[name][self._row]))
+
+
+def around_rows(
+    manager: Any, columns: Mapping[str, NDArray[Any]], radius: float
+) -> dict[int, list[Neighbour]]:
+    """Return the neighbours of each row of a manager that has these columns now."""
+    places = columns[manager._SPACE.field].copy()
+    before = {name: column.copy() for name, column in columns.items()}
+    if hasattr(manager.data, "entity"):
+        before["entity"] = np.array(manager.data.entity)
+    space = Space(radius, manager.wrap, places.dtype)
+    found: dict[int, list[Neighbour]] = {}
+    rows = neighbours(space, places, places, are_seen(manager))
+    with np.errstate(all="ignore"):
+        for row, near in enumerate(rows):
+            found[row] = []
+            for other in near:
+                if other != row:
+                    offset = space.offset(places[row], places[other])
+                    square = space.square(offset)
+                    found[row].append(Neighbour(before, other, offset, square))
+    return found
+
+
+def are_seen(manager: Any) -> list[bool]:
+    """Return which rows others see: active ones of living entities."""
+    data = manager.data
+    active = int(getattr(manager, "n_active", data.n))
+    seen = [row < active for row in range(data.n)]
+    if hasattr(data, "entity"):
+        alive = manager._entities.alive_many(data.entity).tolist()
+        seen = [one and other for one, other in zip(seen, alive, strict=True)]
+    return seen
+
+
+def answer(
+    how: str, scalar: str, count: int, values: list[Value], squares: Sequence[Any]
+) -> Value:
+    """Return what comes of the values that neighbours answer, an element after the other."""
+    kind = np.dtype(scalar).type
+    if how == "count":
+        return [kind(sum(bool(value[0]) for value in values))]
+    if not values:
+        none = np.nan if how in ("mean", "min", "max") and kind(0.5) == 0.5 else 0
+        return [kind(none)] * count
+    if how == "nearest":
+        first = min(range(len(values)), key=lambda k: squares[k])
+        return values[first] * (count // len(values[first]))
+    elements = zip(*(value * (count // len(value)) for value in values), strict=True)
+    return [_folded(how, kind, list(each)) for each in elements]
+
+
+def _folded(how: str, kind: Any, values: list[Any]) -> Any:
+    if how in ("min", "max"):
+        unordered = [value for value in values if value != value]
+        return unordered[0] if unordered else (min if how == "min" else max)(values)
+    if how == "sum" and kind(0.5) != 0.5:
+        bits = 8 * np.dtype(kind).itemsize
+        total = sum(map(int, values)) % 2**bits
+        is_negative = np.dtype(kind).kind == "i" and total >= 2 ** (bits - 1)
+        return kind(total - 2**bits if is_negative else total)
+    added = np.float64(0)
+    for value in values:
+        added = added + np.float64(value)
+    return kind(added / len(values) if how == "mean" else added)
+
+
+def kill_some(manager: Any, rng: np.random.Generator) -> None:
+    """Let some owners die; their rows stay, or go at once."""
+    if hasattr(manager.data, "entity"):
+        owners = np.unique(manager.data.entity)
+        owners = owners[owners != 0]
+        manager._entities.destroy_many(owners[rng.random(len(owners)) < 0.2])

@@ -58,9 +58,14 @@ def grown_capacity(allocated: int, rows: int) -> int:
     return whole_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
 
 
+def whole_pages(size: int) -> int:
+    """Return bytes, rounded up to whole pages."""
+    return -(-size // PAGE) * PAGE
+
+
 def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
     """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
-    size = -(-row_bytes * capacity // PAGE) * PAGE
+    size = whole_pages(row_bytes * capacity)
     raw = np.zeros(size + CACHE_LINE, np.uint8)
     start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
     return raw[start : start + size]

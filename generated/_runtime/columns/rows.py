@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -111,7 +111,7 @@ class Rows:
         """Return how many rows of the columns hold anything."""
         return self._n
 
-    def _held_cells(self, column: str) -> int:
+    def _held_rows_of(self, column: str) -> int:
         """Return how many cells of a column, from the first on, hold anything."""
         count: int = getattr(self, self._TABLES.get(column, "_n"))
         return count
@@ -182,7 +182,7 @@ class Rows:
     def _saved_columns(self) -> dict[str, NDArray[Any]]:
         """Return views of the cells of every column that hold anything, by name."""
         return {
-            column.name: self._cut(number)[: self._held_cells(column.name)]
+            column.name: self._cut(number)[: self._held_rows_of(column.name)]
             for number, column in enumerate(self.LAYOUT)
         }
 
@@ -214,6 +214,12 @@ class Rows:
     def _restore(self) -> None:
         """Work out what is not saved, when columns and numbers are as they were; O(n)."""
 
+    def _take_columns(self, held: Callable[[Column], NDArray[Any]]) -> None:
+        """Copy what is held of each column into its first rows."""
+        for number, column in enumerate(self.LAYOUT):
+            cells = held(column)
+            self._cut(number)[: len(cells)] = cells
+
     def _take_objects(self, columns: Mapping[str, NDArray[np.object_]]) -> None:
         """Set the columns of Python objects, by field."""
         for name in self.OBJECTS:
@@ -235,9 +241,7 @@ class Rows:
         Rows.__init__(self, state["allocated"])
         for name, number in state["numbers"].items():
             setattr(self, name, number)
-        for number, column in enumerate(self.LAYOUT):
-            saved = state["columns"][column.name]
-            self._cut(number)[: len(saved)] = saved
+        self._take_columns(lambda column: state["columns"][column.name])
         self._take_objects(state["objects"])
         for name, rows in state["parts"].items():
             setattr(self, f"_{name}", rows)

@@ -20,6 +20,9 @@ _CACHED: Final = 1 << 20
 """Bytes of a block's columns and working memory together: what a core's own cache holds."""
 
 
+MOST_SHARED: Final = 4
+"""How many times as large the blocks of several kernels are, which share most of the columns."""
+
 Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
 """Working memory of a kernel: dtype, shape per row, and whether a row's elements lie together."""
 
@@ -32,7 +35,16 @@ class Blocks:
     cut it again.
     """
 
-    __slots__ = ("_memory", "_most", "_room", "nbytes", "stamp", "views")
+    __slots__ = (
+        "_memory",
+        "_most",
+        "_room",
+        "columns",
+        "nbytes",
+        "stamp",
+        "views",
+        "working",
+    )
 
     _memory: list[NDArray[Any]]
     _room: int
@@ -46,9 +58,13 @@ class Blocks:
         columns: Sequence[NDArray[Any]],
         working: Sequence[Cells],
         former: Blocks | None = None,
+        kernels: int = 1,
     ) -> None:
+        """With several `kernels`, of which each sees a part of the arrays, blocks are larger."""
         self.stamp = rows
-        self._take(columns, working, former)
+        self.columns = columns
+        self.working = working
+        self._take(columns, working, former, kernels)
         if rows > self._room < self._most:
             self._room = min(self._most, 1 << (rows - 1).bit_length())
             self._memory = [working_memory(cells, self._room) for cells in working]
@@ -69,6 +85,7 @@ class Blocks:
         columns: Sequence[NDArray[Any]],
         working: Sequence[Cells],
         former: Blocks | None,
+        kernels: int,
     ) -> None:
         """Take what blocks of other rows have."""
         if former is not None:
@@ -76,9 +93,20 @@ class Blocks:
             self._memory = former._memory
             return
         each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
-        self._most = block_rows(sum(each) + working_bytes(working))
+        row_bytes = sum(each) + working_bytes(working)
+        self._most = block_rows(row_bytes // min(kernels, MOST_SHARED))
         self._room = 0
         self._memory = []
+
+
+def fused_views(
+    views: Sequence[tuple[Any, ...]], picked: Sequence[Sequence[int]]
+) -> list[tuple[Any, ...]]:
+    """Return, for each block, a list per kernel with the one tuple of the arrays that it has."""
+    return [
+        tuple((tuple(arrays[place] for place in own),) for own in picked)
+        for arrays in views
+    ]
 
 
 def working_bytes(working: Sequence[Cells]) -> int:

@@ -97,10 +97,10 @@ class Loading:
             if name[1:] in state:  # all have been checked to be there that must
                 setattr(rows, name, state[name[1:]])
         if not rows._lie_smallest(rows._held_rows(), self._pages(prefix, rows)):
-            for number, column in enumerate(rows.LAYOUT):
-                cells = self._saved.arrays[f"{prefix}.{column.name}"]
-                held = as_cells(cells, column.dtype)
-                rows._cut(number)[: len(held)] = held
+            arrays = self._saved.arrays
+            rows._take_columns(
+                lambda column: as_cells(arrays[f"{prefix}.{column.name}"], column.dtype)
+            )
         rows._take_objects(self._objects(prefix, module, rows))
         rows._restore()
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..handles import RowArray
 from .cells import Places, grid_of, numbered, runs_around, sorted_cells
+from .pairs import NearPairs
 
 _CANDIDATES: Final = 1 << 15
 """Pairs that are looked at together, so that they stay in the cache."""
@@ -17,32 +18,7 @@ _CANDIDATES: Final = 1 << 15
 PlaceNames = NDArray[np.uint64]
 
 
-class Pairs:
-    """Who is in reach of some who ask, of each in the order in which they are met."""
-
-    __slots__ = ("asking", "found", "offset", "square", "who")
-
-    def __init__(
-        self,
-        asking: slice,
-        who: RowArray,
-        found: RowArray,
-        offset: list[NDArray[Any]],
-        square: NDArray[Any],
-    ) -> None:
-        self.asking = asking
-        """Which they are, in the order of their cells."""
-        self.who = who
-        """Of each pair, which of them asks, from 0 on, ascending; shape (pairs,)."""
-        self.found = found
-        """The other one, in the order of cells; shape (pairs,)."""
-        self.offset = offset
-        """Its place less that of the one who asks: shape (pairs,) for each axis."""
-        self.square = square
-        """`dot(offset, offset)`, shape (pairs,)."""
-
-
-class Search:
+class NearSearch:
     """Who is in reach of whom: members are found by those who ask.
 
     Places are f32 or f64, shape (axes, k); none at a place that is not finite is found, or
@@ -72,7 +48,6 @@ class Search:
         members: Places,
         radius: float,
         wrap: Sequence[float],
-        *,
         is_one: bool = False,
         names: tuple[PlaceNames, PlaceNames] | None = None,
     ) -> None:
@@ -82,7 +57,9 @@ class Search:
             self._sizes = [dtype(size) for size in wrap]
         self.is_one = is_one
         grid = grid_of(radius, wrap, dtype)
-        known = [_finite(each) for each in ((asking,) if is_one else (asking, members))]
+        known = [
+            finite_places(each) for each in ((asking,) if is_one else (asking, members))
+        ]
         lattice, numbers = numbered(grid, *known)
         most = lattice.most
         ordered = [sorted_cells(lattice.keys(each), most) for each in numbers]
@@ -96,7 +73,7 @@ class Search:
         self.places = own, own if same else _lost(members).take(met.order, axis=1)
         self._names = names and (names[0][ask.order], names[1][met.order])
 
-    def blocks(self) -> Iterator[Pairs]:
+    def blocks(self) -> Iterator[NearPairs]:
         """Iterate over all pairs, of some who ask after the other; everybody is in one block."""
         low, high = self._runs
         sizes = np.diff(self._cell_of)
@@ -128,7 +105,7 @@ class Search:
         rows[np.arange(len(found)) + shift.repeat(counts)] = self.members[found]
         return starts, rows
 
-    def _pairs(self, asking: slice, low: RowArray, counts: RowArray) -> Pairs:
+    def _pairs(self, asking: slice, low: RowArray, counts: RowArray) -> NearPairs:
         """Return the pairs of some who ask and of members in runs, shape (asking, runs)."""
         each = counts.sum(axis=1)
         flat = counts.ravel()
@@ -137,13 +114,12 @@ class Search:
         found = shift.repeat(flat)
         found += np.arange(len(found))
         own, others = self.places
-        offset = []
+        offset = np.empty((len(own), len(found)), own.dtype)
         for axis, size in enumerate(self._sizes):
-            apart = others[axis].take(found)
+            apart = others[axis].take(found, out=offset[axis], mode="clip")
             apart -= own[axis, asking].repeat(each)
             if size:
                 _wrapped(apart, size)
-            offset.append(apart)
         square = np.square(offset[0])
         for apart in offset[1:]:
             square += np.square(apart)
@@ -155,13 +131,10 @@ class Search:
             one, other = self._names
             near &= other[found] != one[asking].repeat(each)
         kept = near.nonzero()[0]
-        return Pairs(
-            asking,
-            who.take(kept),
-            found.take(kept),
-            [apart.take(kept) for apart in offset],
-            square.take(kept),
-        )
+        near_offset = np.empty((len(own), len(kept)), own.dtype)
+        for apart, copy in zip(offset, near_offset, strict=True):
+            apart.take(kept, out=copy, mode="clip")
+        return NearPairs(asking, who[kept], found[kept], near_offset, square[kept])
 
 
 def _wrapped(apart: NDArray[Any], size: Any) -> None:
@@ -173,7 +146,7 @@ def _wrapped(apart: NDArray[Any], size: Any) -> None:
         apart[far] = some
 
 
-def _finite(places: Places) -> Places:
+def finite_places(places: Places) -> Places:
     """Return places, 0 for those that are not finite."""
     if np.isfinite(places).all():
         return places

@@ -22,6 +22,9 @@ GROUPS = (
         ),
         Mutant("the own row is the parent", r"p = np\.intp\(parent\[i\]\)", "p = i"),
         Mutant("above the roots is something else", r"(parent_\w+) = 1\.0$", r"\1 = 2.0"),
+        Mutant("all rows have the same value", r"by\[i\]", "by[0]"),
+        Mutant("chosen rows are not put back", r"_cells\.put\(\)", "pass"),
+        Mutant("what is written is not put back", r"_cells\.written\(", "_cells.read("),
         Mutant("old levels are good enough", r"^        self\.levels\(\)$", "        pass"),
     ),
 )

@@ -10,6 +10,24 @@ GROUPS = (
         Mutant("all rows match", r"put_where\((\w+), _where, ", r"put_where(\1, True, "),
     ),
     module(
+        "_runtime/kernels/chosen.py",
+        ("test_contact.py",),
+        Mutant("rows that rest take part", r"given\[running\]", "given"),
+        Mutant(
+            "values of rows that rest are others'",
+            r"values\[self\._running\]",
+            "values[: self._running.sum()]",
+        ),
+    ),
+    module(
+        "_runtime/kernels/chosen_blocks.py",
+        ("test_point_mass.py", "test_contact.py", "test_world.py"),
+        Mutant("all blocks are the first", r"start : start \+ size\]", "0:size]"),
+        Mutant("chosen rows are not put back", r"put_rows\(.*\)", "pass"),
+        Mutant("chosen rows are not gathered", r"take_rows\(.*\)", "pass"),
+        Mutant("values of all blocks are those of the first", r"start = end", "pass"),
+    ),
+    module(
         "_runtime/kernels/levels.py",
         ("test_scene_node.py",),
         Mutant("what is computed stays in working memory", r"cells\.put\(.*\)", "pass"),

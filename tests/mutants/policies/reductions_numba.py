@@ -18,6 +18,9 @@ GROUPS = (
         Mutant("without rows there is a value", r"if len\(self\) == 0:", "if False:"),
         Mutant("a mean is a sum", r"\) / len\(self\)$", ")"),
         Mutant("the largest is the smallest", r"greatest_of\(values", "-greatest_of(-values"),
+        Mutant("parts lie on each other", r"^( +)parts \+= 1", r"\1parts = 1"),
+        Mutant("what does not match counts", r"^( +)if (speed\[j|mass\[i)\].*:$", r"\1if True:"),
+        Mutant("inactive rows count", r"(_load_of\()data\._n_active", r"\1data._n"),
         Mutant("what counts is forgotten", r"(\w+\[i\]) > 3$", r"\1 > 4"),
     ),
 )

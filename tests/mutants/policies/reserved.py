@@ -16,12 +16,12 @@ GROUPS = (
         Mutant("reserve takes any number", r"if rows > self\._allocated:", "if False:"),
         Mutant(
             "the whole reserve counts as memory",
-            r"self\._held_cells\(c\.name\) for",
+            r"self\._held_rows_of\(c\.name\) for",
             "self._allocated for",
         ),
         Mutant(
             "generations of holes are given back",
-            r"rows = self\._held_cells\(column\.name\)",
+            r"rows = self\._held_rows_of\(column\.name\)",
             "rows = self._n",
         ),
     ),

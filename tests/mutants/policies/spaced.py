@@ -27,7 +27,7 @@ GROUPS = (
         Mutant("a border is one row of cells wide", r"min\(count - 1, 2\)", "1"),
         Mutant("nothing is behind the border", r"np\.ones\(len\(border\)", "np.zeros(len(border)"),
         Mutant("nothing is before the border", r"count - 1, count, count", "0, 2, count"),
-        Mutant("places outside stay there", r"np\.remainder\(found, count, out=found\)", "pass"),
+        Mutant("places outside stay there", r"np\.remainder\(cells, count, out=cells\)", "pass"),
         Mutant("strips do not go around", r"cells\[cells == count\] = 0", "pass"),
         Mutant("two cells are three", r"\(-1, 0\), \(-1, 0, 1\)\)$", "(-1, 0, 1), (-1, 0, 1))"),
     ),

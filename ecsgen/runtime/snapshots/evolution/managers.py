@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..repeats import repeated_value
 from ..saved import Document
 from .chains import family_links, instance_links, ring_links
 from .cold import cold_columns
@@ -87,7 +88,7 @@ def check_unique(
             continue
         cells = columns[f"{doc['module']}.{name}"]
         rows = np.arange(plan.n) if plan.at is None else plan.at
-        repeated = _first_repeated(cells[rows])
+        repeated = repeated_value(cells[rows])
         if repeated is not None:
             row, earlier = map(plan.old_row, repeated)
             value = _shown(cells[rows[repeated[0]]], field["type"])
@@ -101,19 +102,6 @@ def _was_unique(maker: FieldMaker, component: str, field: str) -> bool:
     if former is None or not old.fields[former].get("unique"):
         return False
     return maker.is_untouched(component, field)
-
-
-def _first_repeated(cells: NDArray[Any]) -> tuple[int, int] | None:
-    """Return a row whose value an earlier one has, and that; O(n log n)."""
-    if cells.ndim > 1:
-        cells = np.ascontiguousarray(cells).view(f"S{cells.shape[1]}")[:, 0]
-    order = np.argsort(cells, kind="stable")
-    ordered = cells[order]
-    again = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if len(again) == 0:
-        return None
-    place = again[np.argmin(order[again + 1])]
-    return int(order[place + 1]), int(order[place])
 
 
 def _shown(cell: Any, kind: str) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..cell_types import CellType
 from ..codecs import NOTHING
 from ..columns import LENGTHS
+from ..repeats import repeated_value
 from ..saved import Saved
 from .rows import cell_blocks
 
@@ -50,27 +51,15 @@ def check_lengths(saved: Saved, tensor: str) -> None:
 
 
 def check_unique_cells(
-    saved: Saved, tensor: str, type_: CellType, present: NDArray[np.bool_] | None
+    saved: Saved, tensor: str, present: NDArray[np.bool_] | None
 ) -> None:
     """Refuse values that are there twice, NaN aside; O(n log n)."""
     array = saved.arrays[tensor]
-    cells = array if type_.shape or array.ndim == 1 else _as_text(array)
-    rows = np.arange(len(cells)) if present is None else np.flatnonzero(present)
-    if cells.dtype.kind == "f":
-        rows = rows[cells[rows] == cells[rows]]
-    cells = cells[rows]
-    order = np.argsort(cells, kind="stable")
-    ordered = cells[order]
-    again = ordered[1:] == ordered[:-1]
-    if again.any():
-        row = int(rows[order[1:][again][0]])
+    rows = np.arange(len(array)) if present is None else np.flatnonzero(present)
+    repeated = repeated_value(array[rows])
+    if repeated is not None:
+        row = int(rows[repeated[0]])
         saved.refuse("another row has this value, which is unique", tensor, row)
-
-
-def _as_text(array: NDArray[Any]) -> NDArray[Any]:
-    """Return bytes in rows as one item per row."""
-    rows = np.ascontiguousarray(array)
-    return rows.view(f"S{array.shape[1]}").reshape(len(array))
 
 
 def _check_bools(saved: Saved, tensor: str, array: NDArray[np.uint8]) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from .. import chance, kernel_borders, kernels
-from ..kernels import Value
+from .. import chance, kernel_borders, kernel_cells, kernels
+from ..kernel_inputs import Inputs
 from ..package import CapacityError
 from ..subject import Subject
 from . import world_kernels
@@ -68,7 +68,7 @@ class Cases:
         found = {}
         for text, (module, field) in case.fields.items():
             manager = getattr(w, module)
-            columns = kernels.columns_of(self.subjects[module], manager)
+            columns = kernel_cells.columns_of(self.subjects[module], manager)
             found[text] = columns[field][manager.require_many(es)]
         return found
 
@@ -80,29 +80,25 @@ class Cases:
             data = getattr(w, module).data
             for name in self.subjects[module].split.get(field, (field,)):
                 column = getattr(data, name)
-                column[...] = kernels.random_cells(column.dtype, column.shape, rng)
+                column[...] = kernel_cells.random_cells(column.dtype, column.shape, rng)
 
     def check(self, w: Any, kernel: str, seed: int) -> None:
         """Run a kernel, and its steps entity by entity: nothing may differ."""
         case, rng = self.kernels[kernel], np.random.default_rng(seed)
-        given = {
-            key: kernels.argument(rng, *kind) for key, kind in case.arguments.items()
-        }
         self.randomize(w, case, rng)
         es = self.entities(w, case)
-        arguments = [kernels.flat(value) for value in given.values()]
+        inputs = Inputs(case.arguments, rng, len(es))
         if case.has_border:
-            self.approach(w, case, es, arguments, rng)
+            self.approach(w, case, es, inputs, rng)
         expected, before = self.cells(w, case, es), self.whole(w, case)
         with np.errstate(all="ignore"):
             stems = self.stems(w, case, es, expected, seed)
-            plain = {key: value.tolist() for key, value in given.items()}
-            kernels.run(w, kernel, plain)
+            kernels.run(w, kernel, inputs.plain)
             for k in range(len(es)):
-                case.steps(kernels.Row(expected, k, -1, stems[k]), *arguments)
+                case.steps(kernels.Row(expected, k, -1, stems[k]), *inputs.cells(k))
         found = self.cells(w, case, es)
         for text, column in expected.items():
-            assert kernels.same_cells(found[text], column, case.is_exact), text
+            assert kernel_cells.same_cells(found[text], column, case.is_exact), text
         for (module, name), column in self.whole(w, case).items():
             manager = getattr(w, module)
             others = np.zeros(len(column), np.bool_)
@@ -127,29 +123,29 @@ class Cases:
         w: Any,
         case: Case,
         es: NDArray[np.uint64],
-        arguments: list[Value],
+        inputs: Inputs,
         rng: np.random.Generator,
     ) -> None:
         """Let the condition turn between some of the entities."""
         cells = self.cells(w, case, es)
 
         def matches(k: int) -> bool:
-            return bool(case.steps(kernels.Asked(cells, k, -1), *arguments))
+            return bool(case.steps(kernels.Asked(cells, k, -1), *inputs.cells(k)))
 
         with np.errstate(all="ignore"):
             kernel_borders.approach(cells, range(len(es)), matches, rng)
         for text, (module, field) in case.fields.items():
             manager, subject = getattr(w, module), self.subjects[module]
-            columns = kernels.columns_of(subject, manager)
+            columns = kernel_cells.columns_of(subject, manager)
             columns[field][manager.require_many(es)] = cells[text]
-            kernels.put_columns(subject, manager, columns)
+            kernel_cells.put_columns(subject, manager, columns)
 
     def whole(self, w: Any, case: Case) -> dict[tuple[str, str], NDArray[Any]]:
         """Return copies of all columns of the modules."""
         return {
             (module, name): column
             for module in case.modules
-            for name, column in kernels.columns_of(
+            for name, column in kernel_cells.columns_of(
                 self.subjects[module], getattr(w, module)
             ).items()
         }

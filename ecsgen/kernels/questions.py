@@ -1,0 +1,184 @@
+"""What a row asks of its neighbours: `sum(other.x)`, `nearest(distance)`, and the names in them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, Literal, NoReturn, cast
+
+from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.draws import NoDraws
+from ecsgen.kernels.operations import QUESTIONS
+from ecsgen.kernels.rules import Operand, typed
+from ecsgen.kernels.syntax import KernelError
+from ecsgen.model import Component, Field
+from ecsgen.model.programs import (
+    ENTITY,
+    HANDLE,
+    OWN,
+    Distance,
+    Expression,
+    FieldValue,
+    Offset,
+    OtherField,
+    Question,
+)
+from ecsgen.model.types import BOOL, Type
+
+OTHER, OFFSET, DISTANCE = "other", "offset", "distance"
+NAMES: Final = frozenset((OTHER, OFFSET, DISTANCE))
+"""What names of a kernel with neighbours cannot be."""
+NO_DRAWS: Final = NoDraws(
+    "neighbours are asked for no random numbers", "draw into a local in a step before"
+)
+_MESSAGES: Final = {
+    OTHER: "as in sum(other.x)",
+    OFFSET: "as in sum(offset)",
+    DISTANCE: "as in min(distance)",
+}
+
+How = Literal["count", "sum", "mean", "min", "max", "nearest"]
+
+
+@dataclass(slots=True)
+class Neighbourhood:
+    """Whom the rows of a kernel ask, and whether that is just being written."""
+
+    place: Type
+    """Of the space's field."""
+    members: Mapping[str, Component]
+    """The neighbours' components, by how they are named behind `other`: OWN, or in the world the
+    component's name."""
+    bearer: str | None
+    """The component whose owner is `other.entity`; None without one."""
+    value: Callable[[Field, str, ast.AST], FieldValue]
+    """A field of a component as a value; KernelError if kernels cannot use it."""
+    is_asking: bool = field(default=False)
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """Let the neighbour's names stand for something inside the `with` block."""
+        self.is_asking = True
+        try:
+            yield
+        finally:
+            self.is_asking = False
+
+    def name(self, node: ast.Name) -> Expression:
+        """What one of NAMES stands for."""
+        self._require(node.id, node)
+        if node.id == OFFSET:
+            return Offset(self.place)
+        if node.id == DISTANCE:
+            return Distance(Type(self.place.scalar))
+        raise KernelError("E802", "'other' is a neighbour", node, "name a field, as in other.x")
+
+    def member(self, node: ast.Attribute) -> Expression | None:
+        """What `other.field` or `other.Component.field` stands for; None for what begins with
+        anything but `other`."""
+        path = _path(node)
+        if path is None:
+            return None
+        self._require(OTHER, node)
+        if path[0] == ENTITY:
+            if len(path) > 1:
+                return None
+            if self.bearer is None:
+                raise KernelError("E802", "neighbours belong to no entity", node)
+            return OtherField(HANDLE, ENTITY, self.bearer)
+        owner = OWN
+        if OWN not in self.members:
+            if len(path) == 1:
+                self._incomplete(path[0], node)
+            owner, *path = path
+        if len(path) > 1:
+            return None
+        return self._field(owner, path[0], node)
+
+    def _incomplete(self, name: str, node: ast.Attribute) -> NoReturn:
+        """Raise E802 for a component without a field, or what is none."""
+        hint = did_you_mean(name, self.members)
+        message = f"neighbours have no component {quote(name)}"
+        if name in self.members:
+            message, hint = f"{quote(name)} is a component", f"as in other.{name}.x"
+        raise KernelError("E802", message, node, hint)
+
+    def _field(self, owner: str, name: str, node: ast.Attribute) -> OtherField:
+        if owner not in self.members:
+            self._incomplete(owner, node)
+        component = self.members[owner]
+        found = next((one for one in component.fields if one.name == name), None)
+        if found is None:
+            hint = did_you_mean(name, [one.name for one in component.fields])
+            raise KernelError("E802", f"{component.name} has no field {quote(name)}", node, hint)
+        value = self.value(found, owner, node)
+        return OtherField(value.type, value.name, value.owner)
+
+    def _require(self, name: str, node: ast.AST) -> None:
+        if not self.is_asking:
+            message = f"{quote(name)} is asked about outside a question"
+            raise KernelError("E813", message, node, _MESSAGES[name])
+
+
+def _path(node: ast.expr) -> list[str] | None:
+    """The names behind `other`; None for what begins with anything else."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.insert(0, node.attr)
+        node = node.value
+    return names if isinstance(node, ast.Name) and node.id == OTHER else None
+
+
+def begins_with_other(node: ast.AST) -> bool:
+    """Whether something is a neighbour's, or a part of that."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == OTHER
+
+
+def is_question(node: ast.Call, name: str) -> bool:
+    """Whether a call asks neighbours: `min` and `max` of two or more do not."""
+    return name in QUESTIONS and (name not in ("min", "max") or len(node.args) == 1)
+
+
+def asked(
+    node: ast.Call, name: str, near: Neighbourhood | None, infer: Callable[[ast.expr], Operand]
+) -> Expression:
+    """A question as an expression of the row; reports E813, E808 and E803."""
+    if near is None:
+        message = f"{quote(name)} asks neighbours, and there are none here"
+        raise KernelError("E813", message, node, "give the kernel near: a radius")
+    if near.is_asking:
+        message = "a question within a question: neighbours are asked about themselves only"
+        raise KernelError("E813", message, node, "give it a local name in a step before")
+    given, is_count = len(node.args), name == "count"
+    if given != 1 and not (is_count and given == 0):
+        wanted = "no argument or 1" if is_count else "1 argument"
+        raise KernelError("E808", f"{quote(name)} takes {wanted}, not {given}", node)
+    how = cast(How, name)
+    if not node.args:
+        return Question(Type("i64"), how)
+    with near.asked():
+        value = typed(infer(node.args[0]))
+    return Question(_type(name, value.type, node.args[0]), how, value)
+
+
+def _type(name: str, given: Type, node: ast.expr) -> Type:
+    """What a question about values of a type gives."""
+    if name == "count":
+        if given != BOOL:
+            hint = "compare it with something, as in count(other.x > 0)"
+            raise KernelError("E803", f"'count' takes a condition, not {given}", node, hint)
+        return Type("i64")
+    if name == "nearest":
+        return given
+    if not given.is_number:
+        hint = "'count' tells of how many neighbours it is true" if given.is_bool else ""
+        raise KernelError("E803", f"{quote(name)} takes numbers, not {given}", node, hint)
+    if name == "sum" and given.is_integer:
+        return Type("u64" if given.scalar[0] == "u" else "i64", given.shape)
+    if name == "mean" and given.is_integer:
+        return Type("f64", given.shape)
+    return given

@@ -1,0 +1,166 @@
+"""Schedules: kernels that are called one after the other, and which of them run in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ecsgen.model import Component, Fused, Kernel, World
+from ecsgen.model.programs import (
+    PARENT,
+    Argument,
+    Cast,
+    Constant,
+    Draw,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Operation,
+    walk,
+)
+
+_OF_ONE_ROW = (Constant, Argument, FieldValue, Local, Element, Cast, Operation, Draw)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One entry of a schedule."""
+
+    text: str  # as written: Body.age, or drift
+    kernel: Kernel
+    component: str  # whose kernel it is; empty for the world's
+
+    @property
+    def over(self) -> str:
+        """What it runs over: a component, a group or a query."""
+        return self.component or self.kernel.over
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The fields that it reads, with their components."""
+        return tuple(map(self._named, self.kernel.program.reads))
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The fields that it writes, with their components."""
+        return tuple(map(self._named, self.kernel.program.writes))
+
+    @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers."""
+        return self.kernel.program.who is not None
+
+    def _named(self, field: str) -> str:
+        return f"{self.component}.{field}" if self.component else field
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Kernels that go through the same rows together, block by block."""
+
+    calls: tuple[Call, ...]
+    why: str = ""
+    """Why its first kernel is not in the pass before."""
+
+
+def called(
+    schedule: Iterable[str], components: Mapping[str, Component], world: World
+) -> tuple[Call, ...]:
+    """Return the entries of a schedule that has no mistake."""
+    own = {kernel.name: kernel for kernel in world.kernels}
+    found = []
+    for text in schedule:
+        holder, _, name = text.rpartition(".")
+        kernels = own
+        if holder:
+            kernels = {kernel.name: kernel for kernel in components[holder].kernels}
+        found.append(Call(text, kernels[name], holder))
+    return tuple(found)
+
+
+def arguments_of(calls: Iterable[Call]) -> Iterator[tuple[Call, Argument]]:
+    """Yield the arguments by name as they first come up, with the entry where that is."""
+    seen: set[str] = set()
+    for call in calls:
+        for argument in call.kernel.program.arguments:
+            if argument.name not in seen:
+                seen.add(argument.name)
+                yield call, argument
+
+
+def passes(calls: Iterable[Call], world: World) -> tuple[Pass, ...]:
+    """Return the passes in which a schedule runs."""
+    chunked = {query.name for query in world.queries if query.chunked}
+    found: list[Pass] = []
+    for call in calls:
+        why = _why_not(call, found[-1], chunked) if found else ""
+        if found and not why:
+            found[-1] = Pass((*found[-1].calls, call), found[-1].why)
+        else:
+            found.append(Pass((call,), why))
+    return tuple(found)
+
+
+def fused_passes(
+    components: Mapping[str, Component], world: World
+) -> dict[tuple[str, int], tuple[str, Fused]]:
+    """Return the passes of several kernels by schedule and number, with whose rows they go through.
+
+    Whose: a component, or nothing for the world's.
+    """
+    found: dict[tuple[str, int], tuple[str, Fused]] = {}
+    for schedule, entries in world.schedules:
+        calls = called(entries, components, world)
+        for number, each in enumerate(passes(calls, world), 1):
+            if len(each.calls) > 1:
+                holder = each.calls[0].component
+                taken = {kernel.name for kernel in world.kernels}
+                if holder:
+                    taken = {one.name for one in components[holder].kernels}
+                    taken |= {one.name for one in components[holder].reductions}
+                name = f"{schedule}_{number}"
+                while name in taken:
+                    name += "_"
+                kernels = tuple(call.kernel for call in each.calls)
+                found[schedule, number] = holder, Fused(name, kernels)
+    return found
+
+
+def _why_not(call: Call, before: Pass, chunked: set[str]) -> str:
+    """Why a kernel cannot join the pass before it; nothing if it can."""
+    last = before.calls[-1]
+    if call.over == last.over and call.component != last.component:
+        return f"{call.text} is {'of a component' if call.component else 'of the world'}"
+    if call.over != last.over:
+        return f"{call.over} are other rows than {last.over}"
+    if call.kernel.rows != last.kernel.rows:
+        return f"{call.kernel.rows} rows of {call.over} are others than the {last.kernel.rows} ones"
+    if call.over in chunked:
+        return f"the rows of {call.over} lie in chunks"
+    for one in (last, call):
+        reason = _on_its_own(one.kernel)
+        if reason:
+            return f"{one.text} {reason}"
+    return ""
+
+
+def _on_its_own(kernel: Kernel) -> str:
+    """Why a kernel shares no pass: it does more than to look at its own rows."""
+    program = kernel.program
+    if program.climbs:
+        return "reads parents"
+    if program.sees_others or program.sees_in_order:
+        return "is concerned with other rows"
+    if kernel.each:
+        return "takes a value for each row"
+    if kernel.parallel:
+        return "uses all cores"
+    texts: list[Expression] = [step.value for step in program.steps]
+    nodes = [node for text in (*texts, program.where or texts[0]) for node in walk(text)]
+    targets = [step.target for step in program.steps]
+    if not all(isinstance(node, _OF_ONE_ROW) for node in (*nodes, *targets)):
+        return "is concerned with other rows"
+    if any(isinstance(node, FieldValue) and node.owner == PARENT for node in nodes):
+        return "reads parents"
+    return ""

@@ -1,0 +1,26 @@
+"""The kernels of a component as compiled code."""
+
+from __future__ import annotations
+
+from ecsgen.model import Component, Kernel
+from ecsgen.render.kernels.method import Method, number_constants
+from ecsgen.render.numba.fused import FusedKernel
+from ecsgen.render.numba.kernel import CompiledKernel
+from ecsgen.render.numba.near import NearKernel
+
+
+def _kernel(component: Component, kernel: Kernel) -> CompiledKernel:
+    return (NearKernel if kernel.program.near else CompiledKernel)(component, kernel)
+
+
+class CompiledKernels:
+    """The kernels of a component, and the passes of schedules over it."""
+
+    def __init__(self, component: Component) -> None:
+        self.kernels = [_kernel(component, kernel) for kernel in component.kernels]
+        self.passes = [FusedKernel(component, fused) for fused in component.fused]
+        self.methods: list[Method] = [*self.kernels, *self.passes]
+        number_constants(self.methods)
+        self.constants = list(
+            dict.fromkeys(line for method in self.kernels for line in method.constants)
+        )

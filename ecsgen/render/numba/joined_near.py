@@ -1,0 +1,116 @@
+"""A kernel of the world that asks neighbours, as a compiled function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ecsgen.model import Component, Kernel, World
+from ecsgen.model.programs import Program
+from ecsgen.render.calls import call
+from ecsgen.render.kernels.among import Among
+from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.kernels.sources import JoinedSource, all_fields
+from ecsgen.render.numba.code import Names
+from ecsgen.render.numba.fields import Fields, Origin, Parameter
+from ecsgen.render.numba.joined import ScatteredFields, SeveralComponents
+from ecsgen.render.numba.loops import Loop
+from ecsgen.render.numba.near import PARTS, NearKernel, NearLoop
+
+
+class JoinedNearLoop(NearLoop):
+    """The loop over rows of several components, which ask rows of others."""
+
+    wanted: ClassVar[tuple[tuple[str, str], ...]] = (
+        *PARTS,
+        ("members", "NDArray[np.uint32]"),
+    )
+    components: Mapping[str, Component]
+    """Of those who are asked."""
+    rows_of: dict[str, Parameter]
+    """The parameters with their rows in each component."""
+
+    def member(self, owner: str) -> str:
+        if owner not in self.rows_of:
+            module = self.components[owner].module
+            name = self.names.take(f"{module}_members")
+            self.rows_of[owner] = Parameter(name, "RowArray", owner)
+        return f"{self.rows_of[owner].name}[{self.all_members}[{self.ranked}]]"
+
+    @property
+    def all_members(self) -> str:
+        return self.parts["members"].name
+
+
+class TwoSetsLoop(JoinedNearLoop):
+    """The same where those who are asked are others than those who ask."""
+
+    wanted: ClassVar[tuple[tuple[str, str], ...]] = (
+        *JoinedNearLoop.wanted,
+        ("names", "EntityArray"),
+        ("other_names", "EntityArray"),
+    )
+
+    @property
+    def is_other(self) -> str:
+        names, others = self.parts["names"].name, self.parts["other_names"].name
+        return f"{others}[{self.around.place}] != {names}[{self.ranked}]"
+
+
+class JoinedNearKernel(NearKernel):
+    """Such a kernel as its template lays it out."""
+
+    loop: JoinedNearLoop
+
+    def __init__(self, world: World, kernel: Kernel, source: JoinedSource, among: Among) -> None:
+        self.source = source
+        self._among = among
+        super().__init__(all_fields(world, source.components.values()), kernel)
+        self._beginning = self.loop.beginning  # the rows that it needs are known now
+
+    def _looped(self) -> Loop:
+        sides = {**self.source.components, **self._among.components}
+        kind = JoinedNearLoop if self._among.other is None else TwoSetsLoop
+        fields = self._fields_of if self._is_scattered else Fields
+        loop = kind(SeveralComponents(sides), self._own_name, self._program, False, fields)
+        loop.components, loop.rows_of = self._among.components, {}
+        loop.ask()
+        loop.write_steps()
+        return loop
+
+    @property
+    def _is_scattered(self) -> bool:
+        return any(self.source.numbers(component) for component in self.source.components)
+
+    def _fields_of(self, origin: Origin, program: Program, names: Names, is_flat: bool) -> Fields:
+        self._scattered = ScatteredFields(self.source, origin, program, names, is_flat)
+        return self._scattered
+
+    @property
+    def _own_name(self) -> str:
+        return f"{self.name}_kernel"  # the module has functions of other names
+
+    @property
+    def function(self) -> str:
+        return f"_{self._own_name}"
+
+    @property
+    def _which(self) -> list[Parameter]:
+        rows = list(self._scattered.numbers.values()) if self._is_scattered else []
+        members = [
+            Parameter(one.name, one.annotation, self._among.other_rows(owner))
+            for owner, one in self.loop.rows_of.items()
+        ]
+        return [*super()._which, *rows, *members]
+
+    @property
+    def before(self) -> list[str]:
+        """The statements that find both sets of rows, and the cells."""
+        given = call("_given = joined_given", self._among.given("_radius"), 8)
+        return [
+            f"_radius = float({self._radius})",
+            *self._among.lines,
+            *self._among.defined([], self.loop.rows_of),
+            *for_macro(given).lstrip().split("\n    "),
+            "_cells = near_cells(*_given)",
+        ]

@@ -1,0 +1,93 @@
+"""A kernel that asks neighbours: cell by cell, on rows that are gathered."""
+
+from __future__ import annotations
+
+from ecsgen.model.programs import Argument, FieldValue
+from ecsgen.render.calls import call, collection
+from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.numpy.method import KernelMethod, cells_of
+from ecsgen.render.numpy.questions import PairEmitter
+from ecsgen.render.numpy.values import Slot
+from ecsgen.render.quoting import literal
+
+
+class NearMethod(KernelMethod):
+    """The method of such a kernel. All fields are working memory of a block."""
+
+    made = "NearBlocks"
+    is_quiet = True
+
+    @property
+    def names(self) -> list[str]:
+        fields = [self._views.value(field).text for field in self.fields]
+        slots = [slot.name for slot in (*self.slots, *self._paired)]
+        return ["_pairs", *fields, *self._asked.asked.values(), *slots]
+
+    @property
+    def blocks(self) -> str:
+        return "_blocks"
+
+    @property
+    def lookup(self) -> list[str]:
+        found = call("_search = self._search", [literal(self.name), self._radius, self.stamp], 12)
+        return [for_macro(found).lstrip(), f"_blocks = data._{self.name}_blocks(_search)"]
+
+    @property
+    def kept(self) -> list[str]:
+        return []
+
+    @property
+    def good(self) -> str:
+        return "good for one call"
+
+    @property
+    def cut_parameters(self) -> str:
+        return "self, search: NearSearch"
+
+    @property
+    def cut_body(self) -> list[str]:
+        given = ["search", "columns", "others", "working", "paired"]
+        return [
+            for_macro(collection("columns = ", [self._column(one) for one in self.fields], 8)),
+            for_macro(collection("others: tuple[OtherColumn, ...] = ", self._others, 8)),
+            self.working,
+            cells_of("paired", self._paired),
+            for_macro(call("return NearBlocks", given, 8)),
+        ]
+
+    @property
+    def _asked(self) -> PairEmitter:
+        questions = self.statements.questions
+        assert questions is not None
+        return questions.pairs
+
+    @property
+    def _paired(self) -> list[Slot]:
+        """The working memory of pairs."""
+        return self._asked.working.slots
+
+    @property
+    def _radius(self) -> str:
+        near = self._program.near
+        assert near is not None
+        if isinstance(near.radius, Argument):
+            return next(one.text for one in self.arguments if one.name == near.radius.name)
+        return literal(near.radius)
+
+    def _column(self, field: FieldValue) -> str:
+        is_written = field.text in self._program.writes
+        used = [literal(self.is_gathered(field)), literal(is_written)]
+        cells = self._views.column(field, self._holder(field.owner))
+        return call("NearColumn", [cells, *used], 0)
+
+    def _holder(self, component: str) -> str:
+        return "self"
+
+    @property
+    def _others(self) -> list[str]:
+        """The neighbours' columns."""
+        fields = [FieldValue(one.type, one.name, one.owner) for one in self._asked.asked]
+        return [self._other(field) for field in fields]
+
+    def _other(self, field: FieldValue) -> str:
+        return call("OtherColumn", [self._views.column(field, self._holder(field.owner))], 0)

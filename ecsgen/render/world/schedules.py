@@ -1,0 +1,177 @@
+"""Schedules as methods of the world: what they take, what they say, what they call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from ecsgen.model import Component, Project, World
+from ecsgen.model.schedules import Call, arguments_of, called, fused_passes, passes
+from ecsgen.render.calls import call
+from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.kernels.fused import kernel_of
+from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.kernels.sources import RowsSource, source_of
+from ecsgen.render.quoting import WIDTH, docstring_text, literal
+from ecsgen.render.world.kernel_tests import sample
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleSubject:
+    """What the methods of schedules are made from."""
+
+    world: World
+    components: tuple[Component, ...]
+
+    @classmethod
+    def of(cls, project: Project) -> Self:
+        """Return the schedules of a project, and whatever their kernels may be of."""
+        return cls(project.world, project.components)
+
+    @property
+    def methods(self) -> list[ScheduleMethod]:
+        """The schedules, made anew."""
+        known = {component.name: component for component in self.components}
+        return [
+            ScheduleMethod(self.world, name, called(entries, known, self.world), known)
+            for name, entries in self.world.schedules
+        ]
+
+
+class ScheduleMethod:
+    """A schedule as its template lays it out."""
+
+    def __init__(
+        self, world: World, name: str, calls: tuple[Call, ...], known: dict[str, Component]
+    ) -> None:
+        self.name = name
+        self._world = world
+        self._calls = calls
+        self._known = known
+        self._passes = passes(calls, world)
+        self._fused = fused_passes(known, world)
+        holder = Component(name=world.name, module="world")
+        self.arguments = []
+        for one, argument in arguments_of(calls):
+            units = {name: unit for name, _, unit in one.kernel.args}
+            unit = units[argument.name]
+            kernel = type(one.kernel)(name, ())
+            self.arguments.append(ArgumentSpelling(holder, kernel, argument, unit))
+            self.arguments[-1].constant = f"{name.upper()}_{argument.name.upper()}_GIVEN"
+
+    @property
+    def signature(self) -> str:
+        """The line that begins the method."""
+        parameters = ["self", *(argument.parameter for argument in self.arguments)]
+        return for_macro(call(f"def {self.name}", parameters, 4, " -> None:"))
+
+    # --- what it says ----------------------------------------------------------------------------
+
+    @property
+    def docstring(self) -> str:
+        """The kernels in order, with what each reads and writes, by passes."""
+        named = list(dict.fromkeys(one.text for one in self._calls))
+        first = f"Run {', '.join(named)}." if len(named) < 4 else "Run kernels one after the other."
+        said = "As if called in this order; all arguments are checked before the first one runs."
+        units = [f"`{one.name}` is in {one.unit}" for one in self.arguments if one.unit]
+        texts = [said + (f" {'; '.join(units)}." if units else "")]
+        listed = [docstring_text(line, WIDTH - 8) for line in self._listed]
+        blocks = [docstring_text(first, WIDTH - 11), *(docstring_text(t, WIDTH - 8) for t in texts)]
+        joined = "\n\n".join([*blocks, "\n".join(listed)])
+        return joined.replace("\n", "\n    ").replace("\n    \n", "\n\n")
+
+    @property
+    def _listed(self) -> list[str]:
+        """A line for each kernel."""
+        return [
+            f"pass {number}: {one.text} {_effects(one)}."
+            for number, found in enumerate(self._passes, 1)
+            for one in found.calls
+        ]
+
+    # --- what it does ----------------------------------------------------------------------------
+
+    @property
+    def checks(self) -> list[str]:
+        """The statements that check all arguments before the first kernel runs."""
+        lines = []
+        for argument in self.arguments:
+            if not argument.each:
+                lines.append(f"{argument.constant}.one({argument.name})")
+                continue
+            users = [one for one in self._calls if argument.name in one.kernel.each]
+            counts = dict.fromkeys(self._count(one) for one in users)
+            for count in counts:
+                given = [argument.constant, argument.name, count]
+                lines.append(call("each_value", given, 8).lstrip().replace("\n    ", "\n"))
+        return lines
+
+    def _count(self, one: Call) -> str:
+        """The expression for how many values an argument has, if it has one for each row."""
+        if one.component:
+            return f"self.{self._known[one.component].module}.data._n"
+        source = source_of(self._world, one.over, self._known)
+        return source.current if isinstance(source, RowsSource) else f"len(self.{source.name})"
+
+    @property
+    def calls(self) -> list[str]:
+        """The statements that run the kernels."""
+        lines = []
+        for number, found in enumerate(self._passes, 1):
+            if (self.name, number) in self._fused:
+                holder, fused = self._fused[self.name, number]
+                given = [argument.name for argument in kernel_of(fused).program.arguments]
+                lines.append(self._called(holder, f"_{fused.name}", given))
+            else:
+                lines += [self._call(one) for one in found.calls]
+        return lines
+
+    # --- how it is tested ------------------------------------------------------------------------
+
+    @property
+    def samples(self) -> list[str]:
+        """A value of each argument, as the items of a dict."""
+        found = (argument for _, argument in arguments_of(self._calls))
+        return [f"{literal(argument.name)}: {sample(argument)}" for argument in found]
+
+    @property
+    def cases(self) -> list[str]:
+        """The calls that do the same."""
+        return [call("schedules.Call", self._case(one), 16, ",") for one in self._calls]
+
+    def _case(self, one: Call) -> list[str]:
+        arguments = tuple(argument.name for argument in one.kernel.program.arguments)
+        if one.component:
+            component = self._known[one.component]
+            holder = component.module
+            modules: tuple[str, ...] = (holder,) if component.owner == "entity" else ()
+        else:
+            holder, modules = "", self._modules(one.over)
+        return [literal(each) for each in (holder, one.kernel.name, arguments, modules)]
+
+    def _modules(self, over: str) -> tuple[str, ...]:
+        """What the entities of a group or a query have."""
+        if over in self._known:
+            component = self._known[over]
+            return (component.module,) if component.owner == "entity" else ()
+        names = dict(self._world.groups).get(over)
+        if names is None:
+            query = next(query for query in self._world.queries if query.name == over)
+            names = (*query.all, *query.any[:1])
+        return tuple(self._known[name].module for name in names)
+
+    def _call(self, one: Call) -> str:
+        given = [argument.name for argument in one.kernel.program.arguments]
+        return self._called(one.component, one.kernel.name, given)
+
+    def _called(self, component: str, method: str, given: list[str]) -> str:
+        holder = f"self.{self._known[component].module}" if component else "self"
+        line = call(f"{holder}.{method}", given, 8)
+        return line.lstrip().replace("\n    ", "\n")
+
+
+def _effects(one: Call) -> str:
+    """What a kernel reads and writes, in words."""
+    reads = ", ".join([*one.reads, *(["random numbers"] if one.draws else [])])
+    writes = ", ".join(one.writes)
+    return f"reads {reads}; writes {writes}" if reads else f"writes {writes}"

@@ -1,0 +1,60 @@
+"""Kernels over some rows, in the order given, and arguments with a value for each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..convert.base import Converter
+from ..handles import RowArray
+from ..manager import Manager
+from ..placement.rows import distinct
+
+
+class ChosenRows:
+    """The rows that a call names: k distinct ones in the order given, or those of a mask.
+
+    Raises:
+        TypeError, ValueError, StaleInstanceError: as `destroy_many` does.
+    """
+
+    __slots__ = ("_running", "count", "rows")
+
+    def __init__(self, manager: Manager, rows: ArrayLike, bound: int = -1) -> None:
+        given = manager._rows_given(rows)
+        distinct(given, manager.data._n, type(manager).__name__)
+        self.count = len(given)
+        """How many were given."""
+        self._running: NDArray[np.bool_] | None = None
+        if bound >= 0:
+            running = given < bound
+            if not running.all():
+                self._running, given = running, given[running]
+        self.rows: RowArray = given
+        """Those over which the kernel runs: with a bound, the ones before it."""
+
+    def of_each(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values, one for each row given, of those that run."""
+        return values if self._running is None else values[self._running]
+
+
+def each_value(
+    converter: Converter, value: ArrayLike, count: int, *buffers: NDArray[np.uint8]
+) -> NDArray[Any]:
+    """Return a checked value for each row, shape (count, *shape), to be read only.
+
+    It shares no memory with the buffers, which the kernel may write. Raises what
+    `create_many` does for a field.
+    """
+    values = converter.many(value, count)
+    if any(np.may_share_memory(values, buffer) for buffer in buffers):
+        values = values.copy()
+    return np.broadcast_to(values, (count, *converter.shape))
+
+
+def check_unchanged(before: object, now: object) -> None:
+    """Raise RuntimeError if there are other rows than those that values were counted for."""
+    if now != before:
+        raise RuntimeError("converting the values of an argument changed the rows")

@@ -1,0 +1,93 @@
+"""References of kernels: the rows that entities and ids lead to, and fields of these rows.
+
+Rows of dead entities that are not collected yet are not found, so that it does not matter when they
+are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..entities.arrays import are_held
+from ..entities.layout import INDEX_MASK
+from ..entities.living import LivingEntities
+from ..handles import NIL, EntityArray, IdArray, RowArray
+from .blocks import put_where, row_cells, take_rows
+
+
+class FollowedManager(Protocol):
+    """A manager to whose rows entities lead."""
+
+    @property
+    def _entities(self) -> LivingEntities: ...
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
+
+
+class FollowedIds(Protocol):
+    """A manager of entities' rows that have ids."""
+
+    @property
+    def _entities(self) -> LivingEntities: ...
+
+    @property
+    def data(self) -> Any: ...
+
+    def resolve_many(self, ids: ArrayLike, /) -> RowArray: ...
+
+
+def living_rows(
+    manager: FollowedManager, entities: EntityArray, is_clean: bool = False
+) -> RowArray:
+    """Return the first row that each living entity has, NIL for others; O(k).
+
+    `is_clean`: no rows of dead entities are left.
+    """
+    rows = manager.lookup_many(entities)
+    return rows if is_clean else _of_living(rows, manager._entities, entities)
+
+
+def living_id_rows(
+    manager: FollowedIds, ids: IdArray, is_clean: bool = False
+) -> RowArray:
+    """Return the row with each id if its owner is alive, NIL for others; O(k)."""
+    rows = manager.resolve_many(ids)
+    owners = manager.data._entity_column
+    if is_clean or len(owners) == 0:
+        return rows
+    return _of_living(rows, manager._entities, owners.take(rows, mode="clip"))
+
+
+def take_others(
+    column: NDArray[Any], rows: RowArray, default: Any, out: NDArray[Any]
+) -> None:
+    """Copy rows of a column into a block, both rows last, and a default where a row is NIL."""
+    if column.shape[-1] == 0:
+        out[...] = default
+        return
+    take_rows(row_cells(column), rows, row_cells(out))
+    missing = rows == NIL
+    if missing.any():
+        put_where(out, missing, default)
+
+
+def other_cells(column: NDArray[Any], rows: RowArray, default: Any) -> NDArray[Any]:
+    """Return rows of a column, rows last, and a default where a row is NIL."""
+    if column.shape[-1] == 0:
+        return np.full((*column.shape[:-1], len(rows)), default, column.dtype)
+    out = column.take(rows, axis=-1, mode="clip")
+    out[..., rows == NIL] = default
+    return out
+
+
+def _of_living(
+    rows: RowArray, entities: LivingEntities, owners: EntityArray
+) -> RowArray:
+    """Return rows, NIL where the owner is dead."""
+    alive = are_held(entities._handles, owners, INDEX_MASK)
+    if not alive.all():
+        rows[~alive] = NIL
+    return rows

@@ -1,0 +1,367 @@
+"""Meeting: lookup sparse, instances one, destroy gc.
+
+Two who meet every day.
+
+One buffer of 28 bytes per row, column after column:
+
+    column         type    bytes/row  offset (64 rows)  tags
+    -------------  ------  ---------  ----------------  ----
+    one            entity          8                 0  hot
+    other          entity          8               512  hot
+    id_slot        u32             4              1024  hot
+    id_row         u32             4              1280  hot
+    id_generation  u32             4              1536  hot
+    28 bytes per row, 4096 for 64 rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
+from ._runtime.convert.base import FieldTable
+from ._runtime.convert.numbers import HandleField
+from ._runtime.handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Entity,
+    Id,
+    IdArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.ids.ids import IdRows, Ids
+from ._runtime.ids.slots import SLOT_BITS, ids_of
+from ._runtime.owners.unowned import Unowned
+from ._runtime.placement.moves import Planned
+from ._runtime.placement.rows import fill
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import IdProxy
+from ._runtime.queries.joined import JoinedRows
+from ._runtime.typed import NamedTuple, TypedDict
+
+COLUMNS: Final = (
+    Column("one", np.dtype(np.uint64), (), 8, ("hot",), 0),
+    Column("other", np.dtype(np.uint64), (), 8, ("hot",), 8),
+    Column("id_slot", np.dtype(np.uint32), (), 4, ("hot",), 16),
+    Column("id_row", np.dtype(np.uint32), (), 4, ("hot",), 20),
+    Column("id_generation", np.dtype(np.uint32), (), 4, ("hot",), 24),
+)
+_ONE: Final = HandleField("Meeting.one")
+_OTHER: Final = HandleField("Meeting.other")
+ONE_DEFAULT: Final = NULL_ENTITY
+OTHER_DEFAULT: Final = NULL_ENTITY
+CONVERTERS: Final[FieldTable] = {
+    "one": (_ONE, ONE_DEFAULT),
+    "other": (_OTHER, OTHER_DEFAULT),
+}
+FIELDS: Final = (
+    field_info(_ONE, "entity", ONE_DEFAULT, ("hot",)),
+    field_info(_OTHER, "entity", OTHER_DEFAULT, ("hot",)),
+)
+
+
+class Meeting(NamedTuple):
+    """One row of a MeetingManager, copied out."""
+
+    one: Entity = ONE_DEFAULT
+    """The one."""
+
+    other: Entity = OTHER_DEFAULT
+    """The other."""
+
+
+class MeetingFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    one: ArrayLike
+    other: ArrayLike
+
+
+class MeetingHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+    one: NDArray[np.uint64]
+    other: NDArray[np.uint64]
+
+
+class MeetingData(IdRows, JoinedRows):
+    """The columns of a MeetingManager: views of the rows in use."""
+
+    __slots__ = (
+        "_first_generation",
+        "_id_generation_cells",
+        "_id_generation_column",
+        "_id_row_cells",
+        "_id_row_column",
+        "_id_slot_cells",
+        "_id_slot_column",
+        "_joined",
+        "_one_cells",
+        "_one_column",
+        "_other_cells",
+        "_other_column",
+        "_peak",
+        "_slots",
+    )
+    MANAGER: ClassVar = "MeetingManager"
+    LAYOUT: ClassVar = COLUMNS
+    ROW_BYTES: ClassVar = 28
+    FIELDS: ClassVar = FIELDS
+
+    @property
+    def one(self) -> NDArray[np.uint64]:
+        """The one of each row. Shape (n,)."""
+        return self._one_column[: self._n]
+
+    @one.setter
+    def one(self, values: ArrayLike) -> None:
+        if not is_same_view(self.one, values):
+            self._one_column[: self._n] = _ONE.many(values, self._n)
+
+    @property
+    def other(self) -> NDArray[np.uint64]:
+        """The other of each row. Shape (n,)."""
+        return self._other_column[: self._n]
+
+    @other.setter
+    def other(self, values: ArrayLike) -> None:
+        if not is_same_view(self.other, values):
+            self._other_column[: self._n] = _OTHER.many(values, self._n)
+
+    def tagged(self, tag: Literal["hot"], /) -> MeetingHotColumns:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return MeetingHotColumns(self.one, self.other)
+        raise ValueError(f"Meeting has no tag {tag!r}; it has hot")
+
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+        self._one_column: NDArray[np.uint64] = self._cut(0)
+        self._one_cells: memoryview[Entity] = cells(self._one_column)
+        self._other_column: NDArray[np.uint64] = self._cut(1)
+        self._other_cells: memoryview[Entity] = cells(self._other_column)
+        self._id_slot_column = self._cut(2)
+        self._id_slot_cells = cells(self._id_slot_column)
+        self._id_row_column = self._cut(3)
+        self._id_row_cells = cells(self._id_row_column)
+        self._id_generation_column = self._cut(4)
+        self._id_generation_cells = cells(self._id_generation_column)
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._one_column[dst] = self._one_column[src]
+        self._other_column[dst] = self._other_column[src]
+        self._id_slot_column[dst] = self._id_slot_column[src]
+
+
+class MeetingManager(Unowned, Ids):
+    """Owns every Meeting: lookup sparse, instances one, destroy gc.
+
+    Two who meet every day.
+    """
+
+    __slots__ = ("_failures",)
+    LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
+    _ROWS: ClassVar = MeetingData
+    _CONVERTERS: ClassVar = CONVERTERS
+    _SORT_KEYS: ClassVar = ("one", "other")
+    data: MeetingData
+
+    def one(self, row: int, /) -> Entity:
+        """The one."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._one_cells[row]
+
+    def set_one(self, row: int, value: Entity | int, /) -> None:
+        """Set `one` of a row."""
+        _value = _ONE.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._one_cells[row] = _value
+
+    def other(self, row: int, /) -> Entity:
+        """The other."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._other_cells[row]
+
+    def set_other(self, row: int, value: Entity | int, /) -> None:
+        """Set `other` of a row."""
+        _value = _OTHER.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._other_cells[row] = _value
+
+    def row(self, row: int, /) -> Meeting:
+        """Return a copy of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return Meeting(data._one_cells[row], data._other_cells[row])
+
+    one_of = RowField.by_id(one)
+    set_one_of = RowField.set_by_id(set_one)
+    other_of = RowField.by_id(other)
+    set_other_of = RowField.set_by_id(set_other)
+
+    def __getitem__(self, id: Id, /) -> MeetingRef:
+        """Return the row of an id, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            StaleIdError: there is none.
+        """
+        return self._proxy(MeetingRef, id)
+
+    def rows(self) -> Iterator[MeetingRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(MeetingRef)
+
+    def create(
+        self,
+        *,
+        one: Entity | int = ONE_DEFAULT,
+        other: Entity | int = OTHER_DEFAULT,
+    ) -> Id:
+        """Add an instance and return its id; O(1).
+
+        Raises:
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: the manager is locked.
+        """
+        _one_ = ONE_DEFAULT
+        if one is not ONE_DEFAULT:
+            _one_ = _ONE.one(one)
+        _other_ = OTHER_DEFAULT
+        if other is not OTHER_DEFAULT:
+            _other_ = _OTHER.one(other)
+        if self._locks:
+            raise self._locked()
+        data = self.data
+        if data._n == data._allocated:
+            data._grow(data._n + 1)
+        if data._n == data._slots and data._peak == data._allocated:
+            data._grow(data._peak + 1)
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
+        try:
+            _taken = data._take_slot()
+            data._one_cells[row] = _one_
+            data._other_cells[row] = _other_
+            data._n = row + 1
+            data._id_slot_cells[row] = _taken
+            data._id_row_cells[_taken] = row
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return Id(data._id_generation_cells[_taken] << SLOT_BITS | _taken)
+
+    def create_many(
+        self,
+        count: int,
+        /,
+        *,
+        one: ArrayLike = ONE_DEFAULT,
+        other: ArrayLike = OTHER_DEFAULT,
+    ) -> IdArray:
+        """Add `count` instances and return their ids, shape (count,); O(k).
+
+        Each column broadcasts to (k, *shape) of its field. The errors are those of
+        `create`; whatever raises changes nothing.
+        """
+        return self._create_many(count, {"one": one, "other": other})
+
+    def _append_many(self, count: int, columns: Columns) -> IdArray:
+        """Add rows of checked columns, for which there is room."""
+        data = self.data
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
+        taken = data._next_slots(count)
+        ids = ids_of(taken, data._id_generation_column)
+        try:
+            data._take_slots(count)
+            data._one_column[span] = columns["one"]
+            data._other_column[span] = columns["other"]
+            data._n = end
+            data._id_slot_column[rows] = taken
+            data._id_row_column[taken] = rows
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return ids
+
+    def _destroy_row(self, row: Instance) -> int:
+        """Remove a row that is known to be in use and return how many went."""
+        data = self.data
+        try:
+            slot = data._id_slot_cells[row]
+            data._id_row_cells[slot] = NIL
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._one_cells[dst] = data._one_cells[src]
+                data._other_cells[dst] = data._other_cells[src]
+                data._id_slot_cells[dst] = data._id_slot_cells[src]
+                data._id_row_cells[data._id_slot_cells[dst]] = dst
+            data._n = src
+            data._give_slot(slot)
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
+
+    def _destroy_rows(self, gone: RowArray) -> int:
+        """Remove rows in use, ascending and distinct, and return how many went."""
+        if len(gone) == 0:
+            return 0
+        data = self.data
+        n = data._n
+        src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
+        try:
+            slots = data._id_slot_column[gone]
+            data._id_row_column[slots] = NIL
+            self._move_many(src, dst, moves)
+            data._n = n - len(gone)
+            data._give_slots(slots)
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return len(gone)
+
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            data._id_row_column[data._id_slot_column[dst]] = dst
+        for planned in moves:
+            planned()
+
+
+class MeetingRef(IdProxy):
+    """A row of a MeetingManager, which follows its id."""
+
+    __slots__ = ()
+
+    one = RowField.cell(MeetingManager.one, MeetingManager.set_one, _ONE)
+    other = RowField.cell(MeetingManager.other, MeetingManager.set_other, _OTHER)

@@ -1,0 +1,613 @@
+"""Person: lookup sparse, instances one, destroy gc.
+
+Somebody who may fall ill.
+
+One buffer of 12 bytes per row, column after column:
+
+    column     type       bytes/row  offset (64 rows)  tags
+    ---------  ---------  ---------  ----------------  ----
+    entity     u64                8                 0  hot
+    condition  Condition          1               512  hot
+    exposed    bool               1               576  hot
+    days       u16                2               640  hot
+    12 bytes per row, 4096 for 64 rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import index
+from typing import Any, ClassVar, Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
+from ._runtime.columns.rows import OwnedRows
+from ._runtime.convert.base import FieldTable
+from ._runtime.convert.enums import EnumField
+from ._runtime.convert.numbers import BoolField, FloatField, IntField
+from ._runtime.destroy.gc import Gc
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ._runtime.instances.one import One
+from ._runtime.kernels.blocks import Blocks, Cells, put_where
+from ._runtime.kernels.chance import draw_random, draw_stems
+from ._runtime.kernels.chosen import ChosenRows
+from ._runtime.kernels.chosen_blocks import chosen_blocks
+from ._runtime.kernels.reductions import added
+from ._runtime.kernels.rows import KernelRows
+from ._runtime.kernels.seeded import Seeded
+from ._runtime.maps.sparse import Sparse, grown_map, indices
+from ._runtime.placement.moves import Planned
+from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
+from ._runtime.queries.joined import JoinedRows
+from ._runtime.typed import NamedTuple, TypedDict
+from .enums import Condition
+
+COLUMNS: Final = (
+    Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
+    Column("condition", np.dtype(np.uint8), (), 1, ("hot",), 8),
+    Column("exposed", np.dtype(np.bool_), (), 1, ("hot",), 9),
+    Column("days", np.dtype(np.uint16), (), 2, ("hot",), 10),
+)
+_CONDITION: Final = EnumField("Person.condition", Condition, "u8")
+_EXPOSED: Final = BoolField("Person.exposed")
+_DAYS: Final = IntField("Person.days", "u16")
+CONDITION_DEFAULT: Final = Condition(0)
+CONDITION_CELL: Final = _CONDITION.one(CONDITION_DEFAULT)
+EXPOSED_DEFAULT: Final = False
+DAYS_DEFAULT: Final = 0
+CONVERTERS: Final[FieldTable] = {
+    "condition": (_CONDITION, CONDITION_DEFAULT),
+    "exposed": (_EXPOSED, EXPOSED_DEFAULT),
+    "days": (_DAYS, DAYS_DEFAULT),
+}
+FIELDS: Final = (
+    field_info(_CONDITION, "Condition", CONDITION_DEFAULT, ("hot",)),
+    field_info(
+        _EXPOSED,
+        "bool",
+        EXPOSED_DEFAULT,
+        ("hot",),
+        doc="Whether an infectious contact was enough today.",
+    ),
+    field_info(_DAYS, "u16", DAYS_DEFAULT, ("hot",), doc="Since the infection."),
+)
+DECIDE_RECOVERY_ARGUMENT: Final = FloatField("Person.decide.recovery", "f64")
+DECIDE_LOSS_ARGUMENT: Final = FloatField("Person.decide.loss", "f64")
+
+
+class Person(NamedTuple):
+    """One row of a PersonManager, copied out."""
+
+    condition: Condition = CONDITION_DEFAULT
+    """The condition."""
+
+    exposed: bool = EXPOSED_DEFAULT
+    """Whether an infectious contact was enough today."""
+
+    days: int = DAYS_DEFAULT
+    """Since the infection."""
+
+
+class PersonFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    condition: ArrayLike
+    exposed: ArrayLike
+    days: ArrayLike
+
+
+class PersonHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+    condition: NDArray[np.uint8]
+    exposed: NDArray[np.bool_]
+    days: NDArray[np.uint16]
+
+
+class PersonData(OwnedRows, JoinedRows, KernelRows):
+    """The columns of a PersonManager: views of the rows in use."""
+
+    __slots__ = (
+        "_condition_cells",
+        "_condition_column",
+        "_days_cells",
+        "_days_column",
+        "_entity_cells",
+        "_entity_column",
+        "_exposed_cells",
+        "_exposed_column",
+        "_joined",
+        "_kernels",
+    )
+    MANAGER: ClassVar = "PersonManager"
+    LAYOUT: ClassVar = COLUMNS
+    ROW_BYTES: ClassVar = 12
+    FIELDS: ClassVar = FIELDS
+
+    def _decide_blocks(self) -> Blocks:
+        """Cut the columns of `decide` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            self._entity_column[:n],
+            self._condition_column[:n],
+            self._exposed_column[:n],
+            self._days_column[:n],
+        )
+        working: tuple[Cells, ...] = (
+            ("u8", (), False),
+            ("u8", (), False),
+            ("u8", (), False),
+            ("?", (), False),
+            ("?", (), False),
+            ("?", (), False),
+            ("?", (), False),
+            ("f8", (), False),
+            ("?", (), False),
+            ("?", (), False),
+            ("u2", (), False),
+            ("u2", (), False),
+        )
+        blocks = Blocks(n, columns, working, self._kernels.get("decide"))
+        self._kernels["decide"] = blocks
+        return blocks
+
+    def _ill_blocks(self) -> Blocks:
+        """Cut the columns of `ill` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (self._condition_column[:n],)
+        working: tuple[Cells, ...] = (("?", (), False),)
+        blocks = Blocks(n, columns, working, self._kernels.get("ill"))
+        self._kernels["ill"] = blocks
+        return blocks
+
+    def _immune_blocks(self) -> Blocks:
+        """Cut the columns of `immune` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (self._condition_column[:n],)
+        working: tuple[Cells, ...] = (("?", (), False),)
+        blocks = Blocks(n, columns, working, self._kernels.get("immune"))
+        self._kernels["immune"] = blocks
+        return blocks
+
+    @property
+    def condition(self) -> NDArray[np.uint8]:
+        """The condition of each row. Shape (n,)."""
+        return self._condition_column[: self._n]
+
+    @condition.setter
+    def condition(self, values: ArrayLike) -> None:
+        if not is_same_view(self.condition, values):
+            self._condition_column[: self._n] = _CONDITION.many(values, self._n)
+
+    @property
+    def exposed(self) -> NDArray[np.bool_]:
+        """Whether an infectious contact was enough today. Shape (n,)."""
+        return self._exposed_column[: self._n]
+
+    @exposed.setter
+    def exposed(self, values: ArrayLike) -> None:
+        if not is_same_view(self.exposed, values):
+            self._exposed_column[: self._n] = _EXPOSED.many(values, self._n)
+
+    @property
+    def days(self) -> NDArray[np.uint16]:
+        """Since the infection. Shape (n,)."""
+        return self._days_column[: self._n]
+
+    @days.setter
+    def days(self, values: ArrayLike) -> None:
+        if not is_same_view(self.days, values):
+            self._days_column[: self._n] = _DAYS.many(values, self._n)
+
+    def tagged(self, tag: Literal["hot"], /) -> PersonHotColumns:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return PersonHotColumns(self.condition, self.exposed, self.days)
+        raise ValueError(f"Person has no tag {tag!r}; it has hot")
+
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+        self._entity_column = self._cut(0)
+        self._entity_cells = cells(self._entity_column)
+        self._condition_column: NDArray[np.uint8] = self._cut(1)
+        self._condition_cells: memoryview[int] = cells(self._condition_column)
+        self._exposed_column: NDArray[np.bool_] = self._cut(2)
+        self._exposed_cells: memoryview[bool] = cells(self._exposed_column)
+        self._days_column: NDArray[np.uint16] = self._cut(3)
+        self._days_cells: memoryview[int] = cells(self._days_column)
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._entity_column[dst] = self._entity_column[src]
+        self._condition_column[dst] = self._condition_column[src]
+        self._exposed_column[dst] = self._exposed_column[src]
+        self._days_column[dst] = self._days_column[src]
+
+
+class PersonManager(Sparse, One, Gc, Seeded):
+    """Owns every Person: lookup sparse, instances one, destroy gc.
+
+    Somebody who may fall ill.
+    """
+
+    __slots__ = ("_chance", "_entities", "_rng", "_sparse", "_sparse_cells")
+    LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
+    _DRAWING: ClassVar = {
+        "decide": 0x2F200A73BB0CCDF6,
+    }
+    _ROWS: ClassVar = PersonData
+    _CONVERTERS: ClassVar = CONVERTERS
+    _SORT_KEYS: ClassVar = ("condition", "exposed", "days")
+    data: PersonData
+
+    def condition(self, row: int, /) -> Condition:
+        """The condition."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return Condition(data._condition_cells[row])
+
+    def set_condition(self, row: int, value: Condition | int, /) -> None:
+        """Set `condition` of a row."""
+        _value = _CONDITION.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._condition_cells[row] = _value
+
+    def exposed(self, row: int, /) -> bool:
+        """Whether an infectious contact was enough today."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._exposed_cells[row]
+
+    def set_exposed(self, row: int, value: bool, /) -> None:
+        """Set `exposed` of a row."""
+        _value = _EXPOSED.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._exposed_cells[row] = _value
+
+    def days(self, row: int, /) -> int:
+        """Since the infection."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._days_cells[row]
+
+    def set_days(self, row: int, value: int, /) -> None:
+        """Set `days` of a row."""
+        _value = _DAYS.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._days_cells[row] = _value
+
+    def row(self, row: int, /) -> Person:
+        """Return a copy of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return Person(
+            Condition(data._condition_cells[row]),
+            data._exposed_cells[row],
+            data._days_cells[row],
+        )
+
+    condition_of = RowField.by_entity(condition)
+    set_condition_of = RowField.set_by_entity(set_condition)
+    exposed_of = RowField.by_entity(exposed)
+    set_exposed_of = RowField.set_by_entity(set_exposed)
+    days_of = RowField.by_entity(days)
+    set_days_of = RowField.set_by_entity(set_days)
+
+    def __getitem__(self, entity: Entity, /) -> PersonRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(PersonRef, entity)
+
+    def rows(self) -> Iterator[PersonRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(PersonRef)
+
+    def create(
+        self,
+        entity: Entity,
+        /,
+        *,
+        condition: Condition | int = CONDITION_DEFAULT,
+        exposed: bool = EXPOSED_DEFAULT,
+        days: int = DAYS_DEFAULT,
+    ) -> Instance:
+        """Give an entity an instance and return its row; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            DuplicateInstanceError: the entity has an instance already.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: the manager is locked.
+        """
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _condition_ = CONDITION_CELL
+            if condition is not CONDITION_DEFAULT:
+                _condition_ = _CONDITION.one(condition)
+            _exposed_ = EXPOSED_DEFAULT
+            if exposed is not EXPOSED_DEFAULT:
+                _exposed_ = _EXPOSED.one(exposed)
+            _days_ = DAYS_DEFAULT
+            if days is not DAYS_DEFAULT:
+                _days_ = _DAYS.one(days)
+        except Exception:
+            self._entities.require(entity)  # a dead entity counts for more
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
+        if self._locks:
+            raise self._locked()
+        data = self.data
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
+        if _found != NIL and data._entity_cells[_found] == entity:
+            raise duplicate_instance(data.MANAGER, entity)
+        if data._n == data._allocated:
+            data._grow(data._n + 1)
+        if _map is not None:
+            self._set_map(_map)
+        if _found != NIL and data._entity_cells[_found] != entity:
+            self._evict(_found)  # a dead entity had the same index
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
+        try:
+            data._entity_cells[row] = entity
+            data._condition_cells[row] = _condition_
+            data._exposed_cells[row] = _exposed_
+            data._days_cells[row] = _days_
+            data._n = row + 1
+            self._sparse_cells[_slot] = row
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return row
+
+    def create_many(
+        self,
+        entities: ArrayLike,
+        /,
+        *,
+        condition: ArrayLike = CONDITION_DEFAULT,
+        exposed: ArrayLike = EXPOSED_DEFAULT,
+        days: ArrayLike = DAYS_DEFAULT,
+    ) -> RowArray:
+        """Give each of k entities an instance and return the rows, shape (k,); O(k).
+
+        Each column broadcasts to (k, *shape) of its field. The errors are those of
+        `create`; whatever raises changes nothing.
+        """
+        return self._create_many(
+            entities, {"condition": condition, "exposed": exposed, "days": days}
+        )
+
+    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Add rows of checked columns, for which there is room."""
+        data = self.data
+        count = len(entities)
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
+        slots = indices(entities, INDEX_MASK)
+        try:
+            data._entity_column[span] = entities
+            data._condition_column[span] = columns["condition"]
+            data._exposed_column[span] = columns["exposed"]
+            data._days_column[span] = columns["days"]
+            data._n = end
+            self._sparse[slots] = rows.astype(np.uint32)
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return rows
+
+    def ensure(
+        self,
+        entity: Entity,
+        /,
+        *,
+        condition: Condition | int = CONDITION_DEFAULT,
+        exposed: bool = EXPOSED_DEFAULT,
+        days: int = DAYS_DEFAULT,
+    ) -> Instance:
+        """Return the entity's instance, or create one of these values; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+        """
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
+        if row != NIL:
+            return row
+        return self.create(entity, condition=condition, exposed=exposed, days=days)
+
+    def _destroy_row(self, row: Instance) -> int:
+        """Remove a row that is known to be in use and return how many went."""
+        data = self.data
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._condition_cells[dst] = data._condition_cells[src]
+                data._exposed_cells[dst] = data._exposed_cells[src]
+                data._days_cells[dst] = data._days_cells[src]
+                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+            data._n = src
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
+
+    def _destroy_rows(self, gone: RowArray) -> int:
+        """Remove rows in use, ascending and distinct, and return how many went."""
+        if len(gone) == 0:
+            return 0
+        data = self.data
+        n = data._n
+        src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
+        try:
+            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
+            self._move_many(src, dst, moves)
+            data._n = n - len(gone)
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return len(gone)
+
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()
+
+    def decide(
+        self, recovery: float, loss: float, *, rows: ArrayLike | None = None
+    ) -> None:
+        """Fall ill if exposed, recover or lose immunity by chance; all as of this
+        morning.
+
+        Reads condition, exposed, days; writes days, condition, exposed; draws random
+        numbers. O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
+        """
+        _recovery = np.float64(DECIDE_RECOVERY_ARGUMENT.one(recovery))
+        _loss = np.float64(DECIDE_LOSS_ARGUMENT.one(loss))
+        data = self.data
+        _blocks = data._kernels.get("decide")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._decide_blocks()
+        _views = (
+            _blocks.views
+            if rows is None
+            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (1, 2, 3))
+        )
+        _key = self._draw_key("decide")
+        for (
+            entity,
+            condition,
+            exposed,
+            days,
+            _stem,
+            _word,
+            _bits,
+            ill,
+            caught,
+            _tmp,
+            recovers,
+            _tmp2,
+            lapses,
+            _tmp3,
+            _tmp4,
+            _tmp5,
+        ) in _views:
+            draw_stems(entity, _key, _stem, _bits)
+            # ill = condition == Condition.infectious
+            np.equal(condition, 1, out=ill)
+            # caught = exposed and condition == Condition.susceptible
+            np.equal(condition, 0, out=_tmp)
+            np.logical_and(exposed, _tmp, out=caught)
+            # recovers = ill and random() < recovery
+            draw_random(_stem, 0, _tmp2, _word, _bits)
+            np.less(_tmp2, _recovery, out=_tmp)
+            np.logical_and(ill, _tmp, out=recovers)
+            # lapses = condition == Condition.recovered and random() < loss
+            np.equal(condition, 2, out=_tmp)
+            draw_random(_stem, 1, _tmp2, _word, _bits)
+            np.less(_tmp2, _loss, out=_tmp3)
+            np.logical_and(_tmp, _tmp3, out=lapses)
+            # days = days + 1 if ill else 0
+            np.add(days, 1, out=_tmp4)
+            _tmp5[...] = 0
+            put_where(_tmp5, ill, _tmp4)
+            days[...] = _tmp5
+            # condition = Condition.infectious if caught else condition
+            put_where(condition, caught, 1)
+            # condition = Condition.recovered if recovers else condition
+            put_where(condition, recovers, 2)
+            # condition = Condition.susceptible if lapses else condition
+            put_where(condition, lapses, 0)
+            # exposed = false
+            exposed[...] = False
+
+    def ill(self) -> int:
+        """Return in how many rows `condition == Condition.infectious`.
+
+        Reads condition. Without rows it is 0. O(n).
+        """
+        data = self.data
+        _blocks = data._kernels.get("ill")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._ill_blocks()
+        _parts: list[Any] = []
+        for condition, _tmp in _blocks.views:
+            np.equal(condition, 1, out=_tmp)
+            _parts.append(np.count_nonzero(_tmp))
+        result: int = added(_parts, np.int64, ())
+        return result
+
+    def immune(self) -> int:
+        """Return in how many rows `condition == Condition.recovered`.
+
+        Reads condition. Without rows it is 0. O(n).
+        """
+        data = self.data
+        _blocks = data._kernels.get("immune")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._immune_blocks()
+        _parts: list[Any] = []
+        for condition, _tmp in _blocks.views:
+            np.equal(condition, 2, out=_tmp)
+            _parts.append(np.count_nonzero(_tmp))
+        result: int = added(_parts, np.int64, ())
+        return result
+
+
+class PersonRef(EntityProxy):
+    """A row of a PersonManager, which follows its entity."""
+
+    __slots__ = ()
+
+    condition = RowField.of(PersonManager.condition, PersonManager.set_condition)
+    exposed = RowField.cell(PersonManager.exposed, PersonManager.set_exposed, _EXPOSED)
+    days = RowField.cell(PersonManager.days, PersonManager.set_days, _DAYS)

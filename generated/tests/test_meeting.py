@@ -1,0 +1,55 @@
+"""Meeting: lookup sparse, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+
+from .. import StaleInstanceError
+from ..meeting import Meeting, MeetingManager
+from ._support import cases, fields, machine, subject
+from ._support.policies import doubling, ids, packed, unowned
+
+under_test = subject.Subject(
+    manager=MeetingManager,
+    row=Meeting,
+    fields=(fields.Handle("one", 0), fields.Handle("other", 0)),
+    columns=(
+        subject.Column("one", "uint64"),
+        subject.Column("other", "uint64"),
+        subject.Column("id_slot", "uint32"),
+        subject.Column("id_row", "uint32"),
+        subject.Column("id_generation", "uint32"),
+    ),
+    tagged={"hot": ("one", "other")},
+    capacity=0,
+)
+
+
+class TestMeeting(ids.Cases, doubling.Cases, packed.Cases, unowned.Cases, cases.Cases):
+    subject = under_test
+
+
+class _Machine(ids.Rules, doubling.Rules, packed.Rules, unowned.Rules):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    manager = MeetingManager()
+    id = manager.create(one=0, other=0)
+    row = manager.resolve(id)
+    assert manager.id_of(row) == id
+    assert len(manager) == 1
+    assert list(manager) == [id]
+    manager.set_one(row, 0)
+    assert subject.same(manager.one(row), 0)
+    manager.set_other(row, 0)
+    assert subject.same(manager.other(row), 0)
+    manager.destroy(row)
+    assert id not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)

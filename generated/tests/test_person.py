@@ -1,0 +1,181 @@
+"""Person: lookup sparse, instances one, destroy gc."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+
+from .. import EntityManager, StaleInstanceError, enums
+from ..person import Person, PersonManager
+from ._support import cases, fields, kernels, machine, subject
+from ._support.policies import doubling, gc, one, owned, packed, seeded, sparse
+
+under_test = subject.Subject(
+    manager=PersonManager,
+    row=Person,
+    fields=(
+        fields.Enum("condition", enums.Condition(0), enums.Condition, "u8"),
+        fields.Bool("exposed", False),
+        fields.Int("days", 0, "u16"),
+    ),
+    columns=(
+        subject.Column("entity", "uint64"),
+        subject.Column("condition", "uint8"),
+        subject.Column("exposed", "bool"),
+        subject.Column("days", "uint16"),
+    ),
+    tagged={"hot": ("condition", "exposed", "days")},
+    capacity=0,
+)
+
+
+class TestPerson(
+    gc.Cases,
+    sparse.Cases,
+    doubling.Cases,
+    one.Cases,
+    seeded.Cases,
+    owned.Cases,
+    packed.Cases,
+    cases.Cases,
+):
+    subject = under_test
+
+
+class _Machine(
+    gc.Rules,
+    sparse.Rules,
+    doubling.Rules,
+    one.Rules,
+    seeded.Rules,
+    owned.Rules,
+    packed.Rules,
+):
+    subject = under_test
+
+
+TestMachine = _Machine.TestCase
+TestMachine.settings = machine.SETTINGS
+
+
+def test_one_instance() -> None:
+    """The calls for one row, as users write them."""
+    entities = EntityManager()
+    manager = PersonManager(entities)
+    entity = entities.create()
+    row = manager.create(entity, condition=enums.Condition(0), exposed=False, days=0)
+    assert manager.lookup(entity) == row
+    assert manager.entity(row) == entity
+    assert len(manager) == 1
+    assert list(manager) == [entity]
+    manager.set_condition(row, enums.Condition(0))
+    assert subject.same(manager.condition(row), enums.Condition(0))
+    manager.set_exposed(row, False)
+    assert subject.same(manager.exposed(row), False)
+    manager.set_days(row, 0)
+    assert subject.same(manager.days(row), 0)
+    manager.destroy(row)
+    assert entity not in manager
+    with pytest.raises(StaleInstanceError):
+        manager.row(row)
+
+
+def decide_of_one(
+    row: kernels.Row, _recovery: kernels.Value, _loss: kernels.Value
+) -> None:
+    """The steps of `decide` for one row."""
+    # ill = condition == Condition.infectious
+    _1 = row["condition"]
+    _2 = kernels.number("u1", 1)
+    _3 = kernels.apply("==", _1, _2)
+    # caught = exposed and condition == Condition.susceptible
+    _4 = row["exposed"]
+    _5 = row["condition"]
+    _6 = kernels.number("u1", 0)
+    _7 = kernels.apply("==", _5, _6)
+    _8 = kernels.apply("and", _4, _7)
+    # recovers = ill and random() < recovery
+    _9 = row.draw("random", 0, 1)
+    _10 = kernels.apply("<", _9, _recovery)
+    _11 = kernels.apply("and", _3, _10)
+    # lapses = condition == Condition.recovered and random() < loss
+    _12 = row["condition"]
+    _13 = kernels.number("u1", 2)
+    _14 = kernels.apply("==", _12, _13)
+    _15 = row.draw("random", 1, 1)
+    _16 = kernels.apply("<", _15, _loss)
+    _17 = kernels.apply("and", _14, _16)
+    # days = days + 1 if ill else 0
+    _18 = row["days"]
+    _19 = kernels.number("u2", 1)
+    _20 = kernels.apply("+", _18, _19)
+    _21 = kernels.number("u2", 0)
+    _22 = kernels.apply("if", _3, _20, _21)
+    row.put("days", _22)
+    # condition = Condition.infectious if caught else condition
+    _23 = kernels.number("u1", 1)
+    _24 = row["condition"]
+    _25 = kernels.apply("if", _8, _23, _24)
+    row.put("condition", _25)
+    # condition = Condition.recovered if recovers else condition
+    _26 = kernels.number("u1", 2)
+    _27 = row["condition"]
+    _28 = kernels.apply("if", _11, _26, _27)
+    row.put("condition", _28)
+    # condition = Condition.susceptible if lapses else condition
+    _29 = kernels.number("u1", 0)
+    _30 = row["condition"]
+    _31 = kernels.apply("if", _17, _29, _30)
+    row.put("condition", _31)
+    # exposed = false
+    _32 = kernels.number("?", False)
+    row.put("exposed", _32)
+
+
+@kernels.SETTINGS
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_decide(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check(
+        under_test,
+        "decide",
+        decide_of_one,
+        {"recovery": ("f8", ()), "loss": ("f8", ())},
+        rows,
+        seed,
+        is_exact=True,
+        drawing=kernels.Drawing("Person.decide"),
+        takes_rows=True,
+    )
+
+
+def ill_of_one(row: kernels.Row) -> kernels.Value:
+    """What `ill` takes of one row."""
+    _1 = kernels.number("u1", 1)
+    return kernels.apply("==", row["condition"], _1)
+
+
+@kernels.SETTINGS
+@example(rows=kernels.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_ill(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check_reduction(
+        under_test, "ill", ill_of_one, "count", rows, seed, all_rows=True
+    )
+
+
+def immune_of_one(row: kernels.Row) -> kernels.Value:
+    """What `immune` takes of one row."""
+    _1 = kernels.number("u1", 2)
+    return kernels.apply("==", row["condition"], _1)
+
+
+@kernels.SETTINGS
+@example(rows=kernels.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+def test_kernel_immune(rows: int, seed: int) -> None:
+    """What it does to all rows is what the schema says of each."""
+    kernels.check_reduction(
+        under_test, "immune", immune_of_one, "count", rows, seed, all_rows=True
+    )

@@ -1,0 +1,41 @@
+"""Ways to break the schedules of a world."""
+
+from tests.mutants._base import Mutant, managers, module, world
+
+GROUPS = (
+    world(
+        "schedules",
+        Mutant(
+            "a kernel is not called",
+            r"^        self\.\w+\._?(simulate|flicker|orbit_1)\(.*",
+            "        pass",
+        ),
+        Mutant(
+            "arguments are not checked at first",
+            r"^        FRAME_HEAT_GIVEN\.one\(heat\)",
+            "        pass",
+        ),
+        Mutant("a pass is left out", r"self\._frame_1\(strength, dt\)", "pass"),
+    ),
+    managers(
+        "kernels_numpy",
+        Mutant("the first kernel of a pass runs for all", r"in _parts\[1\]", "in _parts[0]"),
+    ),
+    managers(
+        "kernels_numba",
+        Mutant(
+            "the last block is as long as the others",
+            r"end = min\(start \+ 1024, n\)",
+            "end = start",
+        ),
+        Mutant("each block is the first", r"\[3 \* start : 3 \* end\]", "[0 : 3 * (end - start)]"),
+    ),
+    module(
+        "_compiled/joined.py",
+        ("test_world.py",),
+        Mutant("rows of a block are the first", r"rows\[0\] \+ start", "rows[0]"),
+        Mutant(
+            "scattered rows of a block are the first", r"rows\[start:end\]", "rows[: end - start]"
+        ),
+    ),
+)
