@@ -221,6 +221,13 @@ CODES: Final[dict[str, Code]] = {
         "they are pickled. Either rows of the component stay (`stay`), or objects travel as "
         "pickles (`objects: pickle`), so that absorbing a parcel runs what is in it.",
     ),
+    "E517": Code(
+        "neighbours on other shards of whom too little is known",
+        "Kernels with `near` ask ghosts as well if the field of the space is among the `ghosts`; "
+        "what they read of neighbours must be among these, too, and the components that a group or "
+        "query asks for, if only with an empty list of fields: an entity that is sent as a ghost "
+        "has all of them. With `any` or `none` in a query, nobody could tell.",
+    ),
     # --- generated files
     "E701": Code(
         "out of step",

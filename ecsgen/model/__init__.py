@@ -158,6 +158,16 @@ class Component:
     by_default: tuple[str, ...] = ()  # policies that the project's options chose
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
 
+    @property
+    def sees_ghosts(self) -> bool:
+        """Whether neighbours may be rows of other shards: places are among what ghosts have."""
+        return self.space is not None and self.space.field in (self.ghosts or ())
+
+    @property
+    def hides_owners(self) -> bool:
+        """Whether the owners of ghosts are not behind those of rows: there, they would be rows."""
+        return self.ghosts is not None and self.lookup == "direct"
+
 
 @dataclass(frozen=True, slots=True)
 class Enum:

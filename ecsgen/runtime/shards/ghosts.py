@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.buffers import items
 from ..columns.field_info import FieldInfo
 from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
@@ -71,9 +70,11 @@ class RowsNear:
 class Haunt:
     """The ghosts of a manager: how many, of which version, and whose."""
 
-    __slots__ = ("count", "map", "owners", "version")
+    __slots__ = ("active", "count", "map", "owners", "version")
 
     def __init__(self) -> None:
+        self.active: NDArray[np.bool_] | None = None
+        """Which of them are active, in managers with a partition."""
         self.count = 0
         self.version = -1
         self.owners: EntityArray = np.zeros(0, np.uint64)
@@ -161,18 +162,6 @@ class Haunted(Owned):
                 place += len(part)
         haunt.owners, haunt.map = owners, None
         haunt.count, haunt.version = count, data._version
-
-    def _sent_cells(self, rows: RowArray) -> list[NDArray[Any]]:
-        """Return what others get of rows, column by column."""
-        found = []
-        for name in self._ghost_columns():
-            column: NDArray[Any] = getattr(self.data, f"_{name}_column")
-            if column.ndim == 1:
-                found.append(column.take(rows))
-            else:
-                cells = items(column).take(rows).view(column.dtype)
-                found.append(cells.reshape(len(rows), *column.shape[1:]))
-        return found
 
 
 def _elements(field: str, held: list[str]) -> list[str]:

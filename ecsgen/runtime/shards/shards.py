@@ -22,9 +22,10 @@ from .errors import ShardError
 from .exact import odd_total, rounded, total_of
 from .leaving import leave
 from .lockstep import LockStep, transport_of
-from .messages import GhostMessage, ghost_message, received_ghosts
+from .messages import received_ghosts, take_ghosts
 from .packing import Leaving, distinct_entities, leaving, packed
 from .restart import begun_again, save_shard
+from .sent import SentGhosts, parts_of
 from .tables import plan_of
 
 WorldT = TypeVar("WorldT", bound=Any)
@@ -59,7 +60,7 @@ class ShardsBase(Generic[WorldT]):
         self.comm = transport if comm is None or hasattr(comm, "exchange") else comm
         self.tick = 0
         self._step = LockStep(transport)
-        self._sent: tuple[EntityArray, RowArray] | None = None
+        self._sent: SentGhosts | None = None
         self._next = self._introduce()
 
     def _introduce(self) -> int:
@@ -217,43 +218,20 @@ class ShardsBase(Generic[WorldT]):
         def parts() -> list[Any]:
             nonlocal sent
             if es is not None or sent is None:
-                given = self.world.entities.require_many(
-                    () if es is None else es
-                ).copy()
-                sent = given, self._ranks(ranks, len(given))
-            else:
-                self.world.entities.require_many(sent[0])
-            return self._ghost_parts(*sent)
+                given = self.world.entities.require_many(() if es is None else es)
+                whole = self._ranks(ranks, len(given))
+                listed = parts_of(given.copy(), whole, self.rank, self.size)
+                sent = SentGhosts(self.world, listed, self.rank)
+            return sent.messages()
 
         came = self._step.exchange(parts)
         self._sent = sent
-        messages: list[GhostMessage] = [
+        messages = [
             received_ghosts(self.world, part)
             for rank, part in enumerate(came)
             if rank != self.rank
         ]
-        owners = np.concatenate(
-            [np.zeros(0, np.uint64), *(m.entities for m in messages)]
-        )
-        for name in type(self.world)._GHOSTS:
-            manager = getattr(self.world, name)
-            columns = {
-                column: [m.columns[name, column] for m in messages]
-                for column in manager._ghost_columns()
-            }
-            manager._take_ghosts(owners, columns, (es, ranks))
-
-    def _ghost_parts(self, entities: EntityArray, ranks: RowArray) -> list[Any]:
-        parts: list[Any] = []
-        for rank in range(self.size):
-            some = entities[ranks == rank]
-            if rank == self.rank:
-                parts.append(b"")
-                continue
-            _, first = np.unique(some, return_index=True)
-            some = some if len(first) == len(some) else some[np.sort(first)]
-            parts.append(ghost_message(self.world, some))
-        return parts
+        take_ghosts(self.world, messages, (es, ranks))
 
     def request(self, es: ArrayLike, /) -> tuple[EntityArray, RowArray]:
         """Ask for entities wherever they are; return which of mine others want, and who.
