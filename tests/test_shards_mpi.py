@@ -15,6 +15,7 @@ import pytest
 from tests.generated_package import build
 
 SCRIPT = Path(__file__).parent / "mpi" / "birds.py"
+EXAMPLE = Path(__file__).parents[1] / "examples" / "flock_shards.py"
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
 LOCAL = {
     "HYDRA_IFACE": "lo",
@@ -37,9 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
-def ranks(n: int, folder: Path, *arguments: str) -> tuple[int, str, float]:
+def ranks(n: int, *arguments: str | Path, script: Path = SCRIPT) -> tuple[int, str, float]:
     """Run ranks in a process group of their own; return status, output and seconds."""
-    command = [MPIEXEC, "-n", str(n), sys.executable, SCRIPT, folder, *arguments]
+    command = [MPIEXEC, "-n", str(n), sys.executable, script, *arguments]
     began = time.monotonic()
     process = subprocess.Popen(
         [*map(str, command)],
@@ -78,3 +79,18 @@ def test_a_restart_goes_on(folder: Path, tmp_path: Path) -> None:
     assert sorted(os.listdir(saved)) == ["4.0.shard", "4.1.shard", "4.complete.json"]
     for n in (2, 3):
         assert ranks(n, folder, "8", "--load", saved)[:2] == whole
+
+
+def test_a_flock_of_kernels_has_the_same_results(tmp_path: Path) -> None:
+    """On any number of ranks each bird has the same neighbours, some of them beyond the border."""
+    build(EXAMPLE.with_suffix(""), tmp_path / "flock", tmp_path / "tests")
+    found = set()
+    for n in (1, 2, 4):
+        options = "--count", "300", "--steps", "8", "--check", "--package", tmp_path / "flock"
+        picture = tmp_path / f"{n}.svg"
+        status, text, _ = ranks(n, *options, "--svg", picture, script=EXAMPLE)
+        assert status == 0
+        assert f" on {n} ranks" in text
+        found.add(text.replace(f" on {n} ranks", ""))
+        assert picture.read_text("utf-8").count("<path") == n
+    assert len(found) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,3 +196,57 @@ def test_without_ghosts_nobody_is_near_beyond_the_border(
             return *seen, world.place.near_(0), world.place.ghosts.n
 
     assert run(2, rank) == [(1, [0], 0, 0)] * 2
+
+
+def refreshed(package: Any, comm: ThreadComm, reach: float) -> Any:
+    """Return shards that are checked, with ghosts that reach so far."""
+    shards = package.Shards(package.Herd(), comm, check=True)
+    world = shards.world
+    if comm.rank == 0:
+        begin(world)
+    space = package.Blocks((0, 0), (SIZE, SIZE), comm.size, periodic=True)
+    at = world.place.data
+    shards.migrate(at.entity, space.owner(at.at))
+    rows, ranks = space.borders(world.place.data.at, reach, comm.rank)
+    shards.refresh(world.place.data.entity[rows], ranks)
+    return shards
+
+
+@pytest.mark.parametrize("kernel", ["ask", "herd"])
+@pytest.mark.parametrize("after", ["refresh", "migrate", "end", "save"])
+def test_too_narrow_ghosts_are_found(
+    packages: dict[str, Any], kernel: str, after: str, tmp_path: Path
+) -> None:
+    package = packages["numpy"]
+
+    def rank(comm: ThreadComm, reach: float) -> None:
+        with refreshed(package, comm, reach) as shards:
+            world = shards.world
+            if kernel == "ask":
+                world.place.ask(RADIUS)
+            else:
+                world.herd()
+            if after == "save":
+                shards.save(tmp_path)
+            elif after != "end":
+                getattr(shards, after)()
+
+    run(2, lambda comm: rank(comm, RADIUS))
+    with pytest.raises(package.ShardError, match=r"of rank \d is within 2.5 of .* no ghost here"):
+        run(2, lambda comm: rank(comm, 0.9 * RADIUS))
+
+
+def test_ghosts_of_yesterday_are_found(packages: dict[str, Any]) -> None:
+    package = packages["numpy"]
+
+    def rank(comm: ThreadComm) -> None:
+        world = refreshed(package, comm, RADIUS).world
+        world.place.data.at += 1
+        with pytest.raises(package.ShardError, match="other places than other ranks know"):
+            world.herd()
+        world.place.create(world.entities.create())
+        for call in (world.herd, lambda: world.place.ask(RADIUS)):
+            with pytest.raises(package.ShardError, match="no ghosts since its rows changed"):
+                call()
+
+    run(2, rank)

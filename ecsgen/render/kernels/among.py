@@ -77,10 +77,13 @@ class Among:
 
     def _with_ghosts(self, asked: Iterable[str]) -> list[str]:
         """The statements that put ghosts behind the rows that are asked."""
-        managers = [f"self.{component.module}" for component in self.components.values()]
-        ghosts = f"{self.prefix}ghosts"
-        lines = for_macro(call(f"{ghosts} = ghosts_near", managers, 8)).lstrip().split("\n    ")
-        for name in dict.fromkeys([self.near.place.owner, *asked]):
+        space, ghosts = self.near.place.owner, f"{self.prefix}ghosts"
+        modules = [
+            self.components[name].module for name in dict.fromkeys([space, *self.components])
+        ]
+        given = [f"{self.prefix}radius", *(f"self.{module}" for module in modules)]
+        lines = for_macro(call(f"{ghosts} = ghosts_near", given, 8)).lstrip().split("\n    ")
+        for name in dict.fromkeys([space, *asked]):
             rows = self.own_rows(name) if self.other is None else self.other_rows(name)
             manager = f"self.{self.components[name].module}"
             lines.append(f"{self.other_rows(name)} = with_ghosts({rows}, {manager}, {ghosts})")

@@ -70,7 +70,7 @@ class RowsNear:
 class Haunt:
     """The ghosts of a manager: how many, of which version, and whose."""
 
-    __slots__ = ("active", "count", "map", "owners", "version")
+    __slots__ = ("active", "count", "map", "owners", "version", "watch")
 
     def __init__(self) -> None:
         self.active: NDArray[np.bool_] | None = None
@@ -79,6 +79,8 @@ class Haunt:
         self.version = -1
         self.owners: EntityArray = np.zeros(0, np.uint64)
         self.map: HandleMap | None = None
+        self.watch: Any = None
+        """Who is told how far kernels look, if anybody."""
 
 
 class Haunted(Owned):

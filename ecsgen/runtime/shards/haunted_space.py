@@ -35,6 +35,8 @@ class HauntedSpace(Haunted, OwnedSpaced):
     ) -> tuple[Places, Places, float, tuple[float, ...]]:
         """Return the same of the first n rows, or of all rows and ghosts if there are some."""
         given = super()._near_given(kernel, radius, n)
+        if self._haunt.watch is not None:
+            self._haunt.watch.asked(given[2], self)
         return (*self._all_places(), *given[2:]) if self._n_ghosts else given
 
     def _all_places(self) -> tuple[Places, Places]:
@@ -59,9 +61,12 @@ class HauntedSpace(Haunted, OwnedSpaced):
         return found
 
 
-def ghosts_near(*managers: Haunted) -> RowArray:
+def ghosts_near(radius: float, space: HauntedSpace, *others: Haunted) -> RowArray:
     """Return which ghosts have rows in all of some managers, active ones; none if one of these has
     none any more."""
+    managers = (space, *others)
+    if space._haunt.watch is not None:
+        space._haunt.watch.asked(radius, *managers)
     count = min(manager._n_ghosts for manager in managers)
     seen = np.ones(count, np.bool_)
     for manager in managers:

@@ -5,28 +5,25 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Mapping
-from math import prod
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities
-from ..errors import HierarchyError
-from ..handles import NIL, EntityArray, RowArray
+from ..handles import EntityArray, RowArray
 from .arriving import absorb
-from .distinct import are_distinct
 from .errors import ShardError
-from .exact import odd_total, rounded, total_of
 from .leaving import leave
 from .lockstep import LockStep, transport_of
 from .messages import received_ghosts, take_ghosts
-from .packing import Leaving, distinct_entities, leaving, packed
+from .migrating import checked_ranks, departures, refuse_locks, united
+from .packing import Leaving, packed
 from .restart import begun_again, save_shard
 from .sent import SentGhosts, parts_of
-from .tables import plan_of
+from .totals import exact_sum, extreme
+from .watch import Watch
 
 WorldT = TypeVar("WorldT", bound=Any)
 
@@ -39,21 +36,29 @@ class ShardsBase(Generic[WorldT]):
     `with` block is printed with its rank, and ends all ranks.
     """
 
-    __slots__ = ("_next", "_sent", "_step", "comm", "tick", "world")
+    __slots__ = ("_next", "_sent", "_step", "_watch", "comm", "tick", "world")
 
     _world: ClassVar[Any]
 
     def __init__(
-        self, world: WorldT, comm: Any = None, *, timeout: float | None = None
+        self,
+        world: WorldT,
+        comm: Any = None,
+        *,
+        timeout: float | None = None,
+        check: bool = False,
     ) -> None:
         """Let a world be that of this rank.
 
         `comm`: an mpi4py communicator, MPI.COMM_WORLD by default, or anything with `rank`,
         `size` and `exchange(parts) -> parts`, which sends parts[k] to rank k and returns what
         came from each. A world in which nothing was made yet gets the rank as its number.
+        `check`: the next `migrate`, `refresh`, `save` or end of the `with` block finds out
+        whether kernels had all neighbours beyond the border; O(all entities) on each rank.
 
         Raises:
-            ShardError: two worlds have the same number, or other schemas.
+            ShardError: two worlds have the same number, or other schemas; later, that a
+                neighbour was missing.
         """
         transport = transport_of(comm, timeout)
         self.world = world
@@ -62,6 +67,7 @@ class ShardsBase(Generic[WorldT]):
         self._step = LockStep(transport)
         self._sent: SentGhosts | None = None
         self._next = self._introduce()
+        self._watch = Watch(world, self._step) if check and self.size > 1 else None
 
     def _introduce(self) -> int:
         """Agree on numbers; return the first one that none has."""
@@ -102,11 +108,18 @@ class ShardsBase(Generic[WorldT]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None:
+        if error is None:
+            self._look_back()
+        else:
             text = "".join(traceback.format_exception(kind, error, trace))
             sys.stderr.write(f"rank {self.rank}: {text}")
             sys.stderr.flush()
             self._step.abort()
+
+    def _look_back(self) -> None:
+        """Check the neighbours that kernels had since ghosts came."""
+        if self._watch is not None:
+            self._watch.verify()
 
     # --- moving ---------------------------------------------------------------------------
 
@@ -125,11 +138,12 @@ class ShardsBase(Generic[WorldT]):
         Raises what `extract` does, StructureLockedError if anything here is locked, ValueError
         for a rank that there is not.
         """
+        self._look_back()
         plans: list[Leaving] = []
 
         def parts() -> list[Any]:
-            self._refuse_locks()
-            found = self._leaving(es, ranks, ids)
+            refuse_locks(self.world)
+            found = departures(self.world, self.rank, self.size, es, ranks, ids)
             plans.extend(found.values())
             return [
                 packed(self.world, found[rank]).data if rank in found else b""
@@ -139,7 +153,7 @@ class ShardsBase(Generic[WorldT]):
         came = self._step.exchange(parts)
         world = self.world
         if plans:
-            leave(world, _united(plans))
+            leave(world, united(plans))
         world._sweep()
         borrowed = (es, ranks, *(given for pair in ids.values() for given in pair))
         arrived = [
@@ -148,57 +162,6 @@ class ShardsBase(Generic[WorldT]):
             if memoryview(part).nbytes
         ]
         return np.concatenate([np.zeros(0, np.uint64), *arrived])
-
-    def _refuse_locks(self) -> None:
-        for name in self.world.MANAGERS:
-            manager = getattr(self.world, name)
-            if manager._locks:
-                raise manager._locked()
-        store = getattr(self.world, "_store", None)
-        if store is not None:
-            store._refuse_locked()
-
-    def _leaving(
-        self,
-        es: ArrayLike,
-        ranks: ArrayLike,
-        ids: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    ) -> dict[int, Leaving]:
-        """Find out who leaves for which rank."""
-        world = self.world
-        entities = distinct_entities(world, es)
-        owners = self._ranks(ranks, len(entities))
-        away = owners != self.rank
-        entities, owners = entities[away], owners[away]
-        if len(entities):
-            is_root = ~_has_parent(world, entities)
-            entities, owners = entities[is_root], owners[is_root]
-        rows = {
-            name: (as_entities(given), self._ranks(of, len(as_entities(given))))
-            for name, (given, of) in ids.items()
-        }
-        found: dict[int, Leaving] = {}
-        for rank in range(self.size):
-            chosen = {name: given[of == rank] for name, (given, of) in rows.items()}
-            some = entities[owners == rank]
-            if rank != self.rank and (len(some) or any(map(len, chosen.values()))):
-                found[rank] = leaving(world, some, chosen)
-        whole = np.concatenate([entities[:0], *(it.entities for it in found.values())])
-        if not are_distinct(whole):
-            raise HierarchyError("an entity has roots that go to different ranks")
-        return found
-
-    def _ranks(self, ranks: ArrayLike, count: int) -> RowArray:
-        given = np.asarray(ranks)
-        if given.dtype.kind not in "iu" and given.size:
-            raise TypeError(f"ranks are integers, not {given.dtype}")
-        if given.shape not in ((), (count,)):
-            raise ValueError(f"{given.size} ranks for {count}")
-        whole = np.broadcast_to(given, count).astype(np.intp)
-        if count and not 0 <= int(whole.min()) <= int(whole.max()) < self.size:
-            wrong = whole[(whole < 0) | (whole >= self.size)][0]
-            raise ValueError(f"there is no rank {wrong}, they are 0 to {self.size - 1}")
-        return whole
 
     # --- ghosts ---------------------------------------------------------------------------
 
@@ -213,13 +176,14 @@ class ShardsBase(Generic[WorldT]):
             MissingInstanceError: it has not all components that ghosts have.
             ValueError: a rank that there is not.
         """
+        self._look_back()
         sent = self._sent
 
         def parts() -> list[Any]:
             nonlocal sent
             if es is not None or sent is None:
                 given = self.world.entities.require_many(() if es is None else es)
-                whole = self._ranks(ranks, len(given))
+                whole = checked_ranks(ranks, len(given), self.size)
                 listed = parts_of(given.copy(), whole, self.rank, self.size)
                 sent = SentGhosts(self.world, listed, self.rank)
             return sent.messages()
@@ -232,6 +196,8 @@ class ShardsBase(Generic[WorldT]):
             if rank != self.rank
         ]
         take_ghosts(self.world, messages, (es, ranks))
+        if self._watch is not None:
+            self._watch.take()
 
     def request(self, es: ArrayLike, /) -> tuple[EntityArray, RowArray]:
         """Ask for entities wherever they are; return which of mine others want, and who.
@@ -272,57 +238,21 @@ class ShardsBase(Generic[WorldT]):
 
         A Python number for a flat column, else an array; 0 without rows. O(n).
         """
-
-        def told() -> Any:
-            given = _numbers(values)
-            flat = given.reshape(len(given), prod(given.shape[1:]))
-            totals = [total_of(flat[:, k]) for k in range(flat.shape[1])]
-            return (
-                given.dtype.kind,
-                given.shape[1:],
-                [[str(t), odd] for t, odd in totals],
-            )
-
-        parts = self._step.gather(told)
-        shape = _same_shape([shape for _, shape, _ in parts])
-        is_float = any(kind == "f" for kind, _, _ in parts)
-        columns = zip(*(totals for _, _, totals in parts), strict=True)
-        found: list[Any] = []
-        for column in columns:
-            total = sum(
-                _units(part[0], kind, is_float)
-                for part, (kind, _, _) in zip(column, parts, strict=True)
-            )
-            found.append(
-                rounded(total, odd_total([p[1] for p in column])) if is_float else total
-            )
-        return found[0] if not shape else np.array(found).reshape(shape)
+        return exact_sum(self._step, values)
 
     def min(self, values: ArrayLike, /) -> Any:
         """Return the smallest of all rows of all ranks, axis 0; `inf` without rows. O(n)."""
-        return self._extreme(values, np.min, float("inf"))
+        return extreme(self._step, values, np.min, float("inf"))
 
     def max(self, values: ArrayLike, /) -> Any:
         """Return the largest of all rows of all ranks, axis 0; `-inf` without rows. O(n)."""
-        return self._extreme(values, np.max, float("-inf"))
-
-    def _extreme(self, values: ArrayLike, pick: Any, none: float) -> Any:
-        def told() -> Any:
-            given = _numbers(values)
-            return given.shape[1:], pick(given, axis=0).tolist() if len(given) else None
-
-        parts = self._step.gather(told)
-        shape = _same_shape([shape for shape, _ in parts])
-        found = [value for _, value in parts if value is not None]
-        if not found:
-            return none if not shape else np.full(shape, none)
-        best = pick(np.array(found), axis=0)
-        return best.item() if not shape else best
+        return extreme(self._step, values, np.max, float("-inf"))
 
     # --- saving -----------------------------------------------------------------------------
 
     def save(self, folder: str | os.PathLike[str], tick: int = 0) -> None:
         """Save each rank's world, then a marker that all are there; files are replaced whole."""
+        self._look_back()
         save_shard(self, os.fspath(folder), int(tick))
         self.tick = int(tick)
 
@@ -333,6 +263,7 @@ class ShardsBase(Generic[WorldT]):
         comm: Any = None,
         *,
         timeout: float | None = None,
+        check: bool = False,
     ) -> Self:
         """Go on where the newest complete snapshot was made, perhaps with other ranks.
 
@@ -345,64 +276,8 @@ class ShardsBase(Generic[WorldT]):
         """
         transport = transport_of(comm, timeout)
         world, tick, following = begun_again(cls._world, os.fspath(folder), transport)
-        shards = cls(
-            world, comm if comm is not None else transport.comm, timeout=timeout
-        )
+        again = comm if comm is not None else transport.comm
+        shards = cls(world, again, timeout=timeout, check=check)
         shards.tick = tick
         shards._next = max(shards._next, following)
         return shards
-
-
-def _united(plans: list[Leaving]) -> Leaving:
-    """Return who leaves for any rank."""
-    ids: dict[str, list[Any]] = {}
-    rows: dict[str, list[Any]] = {}
-    for plan in plans:
-        for name, given in plan.ids.items():
-            ids.setdefault(name, []).append(given)
-        for name, found in plan.rows.items():
-            rows.setdefault(name, []).append(found)
-    return Leaving(
-        np.concatenate([plan.entities for plan in plans]),
-        {name: np.concatenate(given) for name, given in ids.items()},
-        {name: np.concatenate(found) for name, found in rows.items()},
-    )
-
-
-def _has_parent(world: Any, entities: EntityArray) -> NDArray[np.bool_]:
-    """Return which entities have a row below one of another entity."""
-    found = np.zeros(len(entities), np.bool_)
-    for one in plan_of(type(world)).managed:
-        if "~parent" not in one.columns or not one.is_owned:
-            continue
-        manager = getattr(world, one.attribute)
-        if hasattr(manager, "collect"):
-            manager.collect()
-        data = manager.data
-        rows = manager._rows_of_many(entities)
-        parents = data._parent_column[rows]
-        below = rows[parents != NIL]
-        above = data._entity_column[data._parent_column[below]]
-        owners = data._entity_column[below]
-        found |= np.isin(entities, owners[owners != above])
-    return found
-
-
-def _numbers(values: ArrayLike) -> NDArray[Any]:
-    given = np.asarray(values)
-    if given.ndim == 0 or given.dtype.kind not in "biuf":
-        raise TypeError(
-            f"wanted a column of numbers, not {given.dtype} of {given.shape}"
-        )
-    return given
-
-
-def _same_shape(shapes: list[Any]) -> tuple[int, ...]:
-    if any(shape != shapes[0] for shape in shapes):
-        raise ShardError(f"columns of cells of the shapes {shapes}")
-    return tuple(shapes[0])
-
-
-def _units(total: str, kind: str, is_float: bool) -> int:
-    """Return a total in the units of floats, if others have those."""
-    return int(total) if kind == "f" or not is_float else int(total) << 1126
