@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import generated as g
+from tests.policies_package import MANAGERS, filled
 from tests.test_arrow import without_pyarrow  # noqa: F401  # a fixture
 
 LIBRARIES: dict[str, Callable[[pa.Table], Any]] = {
@@ -116,6 +117,23 @@ def test_a_null_among_entities_or_rows_is_an_error(kind: str) -> None:
         with pytest.raises(ValueError, match=r"null in row 1$"):
             call(column)
     assert len(w.entities) == len(m) == 2
+
+
+@pytest.mark.parametrize("name", MANAGERS)
+def test_every_call_for_many_refuses_nulls(name: str) -> None:
+    _, m = filled(name, 12)
+    calls = [call for call in dir(m) if call.endswith("_many") and not call.startswith("_")]
+    if not hasattr(m, "lookup"):
+        calls.remove("create_many")  # of a count
+    version = m.version
+    for column in (pa.array([1, None]), pl.Series([1, None])):
+        for call in calls:
+            more = ([[1, 2]], []) if call == "set_parent_many" else ([],)
+            for before in more:
+                after = [] if before or call != "set_parent_many" else [[1, 2]]
+                with pytest.raises(ValueError, match="null in row 1"):
+                    getattr(m, call)(*before, column, *after)
+    assert m.version == version
 
 
 def test_a_null_inside_a_list_is_an_error() -> None:
