@@ -26,7 +26,7 @@ CLASS_NAMES: Final = {
         HandleField HeldMessages INDEX_BITS INDEX_COUNT INDEX_MASK IdArray IntField LAST_GENERATION
         LevelBlocks LevelField MIN_FREE Manager Messages NearBlocks NearColumn NearSearch
         ONE_GENERATION ObjectField OtherColumn ParentField Planned Rows SLOT_BITS SpaceLayout
-        TABLE_FACTOR TextField TurnBlocks WORN_OUT
+        TABLE_FACTOR TextField WORN_OUT
     """,
     "what their runtime defines for archetypes": """
         ArchetypeStore ArchetypeWorld ChunkBase ChunkBlocks ChunkColumns ChunkField RowCount
@@ -37,8 +37,8 @@ CLASS_NAMES: Final = {
     """,
     "what their runtime defines for worlds, groups, signatures and queries": """
         ChunkedPart ComponentFlags EntityViewBase EntityWorld Group GroupMember JoinedBlocks
-        JoinedColumn JoinedTurns ManagedPart QueriedChunks QueriedRows QueryColumn QueryColumns
-        QueryListMember QueryMatch QueryMember QuerySparseMember SeededWorld SignedWorld
-        UniqueQueryColumn WideSignedWorld
+        JoinedColumn ManagedPart QueriedChunks QueriedRows QueryColumn QueryColumns QueryListMember
+        QueryMatch QueryMember QuerySparseMember SeededWorld SignedWorld UniqueQueryColumn
+        WideSignedWorld
     """,
 }

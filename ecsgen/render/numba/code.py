@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
@@ -108,6 +109,35 @@ class Names:
             name += "_"
         self.taken.add(name)
         return name
+
+
+class Constants:
+    """The constants of a function: as the loop has them, each where it stands."""
+
+    def of(self, value: bool | int | float, scalar: str) -> Code:
+        """A constant of a type."""
+        return number(value, scalar)
+
+
+class NamedConstants(Constants):
+    """Those of a loop in plain Python: made before it, for that takes a while, and all of numpy's
+    types, for Python's numbers neither wrap nor divide by zero."""
+
+    def __init__(self, names: Names, setup: list[str]) -> None:
+        self._names = names
+        self._setup = setup
+        self._known: dict[str, Code] = {}
+
+    def of(self, value: bool | int | float, scalar: str) -> Code:
+        if scalar == "bool":
+            return number(value, scalar)
+        text = f"{SCALARS[scalar].numpy}({value!r})"
+        if text not in self._known:
+            shown = re.sub(r"\W", "_", repr(value).replace("-", "minus_"))
+            name = self._names.take(f"{scalar}_{shown}")
+            self._setup.append(f"{name} = {text}")
+            self._known[text] = Code(name)
+        return self._known[text]
 
 
 USED: Final = origins(COMPILED).keys() | {
