@@ -48,4 +48,4 @@ def component_module(component: Component) -> str:
     names = dict.fromkeys(c.enums, ".enums")
     if component.backend == "numba":
         names |= origins(COMPILED)
-    return text.replace(MARKER, import_lines(text, names, c.aliases))
+    return text.replace(MARKER, import_lines(text, names))
