@@ -63,6 +63,7 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated
 	$(BIN)/mypy fast/ecsgen_fast
+	ECSGEN_NAMES=types $(BIN)/python -m pytest -q tests/test_names.py -k types
 
 check: $(STAMP)
 	$(BIN)/ecsgen check schemas/

@@ -1,14 +1,9 @@
-"""Names: what generated code needs is reserved, and everything else stays usable."""
+"""Names: the public ones of packages are reserved, and everything else stays usable."""
 
 from __future__ import annotations
 
-import ast
-import builtins
 import keyword
-import re
-import subprocess
-import sys
-from dataclasses import replace
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -16,33 +11,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsgen import policies, render
-from ecsgen.config import Backend, load_options
+from ecsgen import policies
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.model import Mark, Project
+from ecsgen.model import Mark
 from ecsgen.render import reserved, runtime
-from ecsgen.schema import load
-from ecsgen.schema.names import (
-    DERIVED_CLASSES,
-    RESERVED_CLASS_NAMES,
-    RESERVED_FIELD_NAMES,
-    RESERVED_MODULE_NAMES,
-    check_class,
-    check_member,
-    check_module,
-    module_name,
+from ecsgen.render.world.module import VIEW_METHODS
+from ecsgen.schema.names import check_class, check_member, check_module, module_name
+from ecsgen.schema.public_names import (
+    CHUNK_NAMES,
+    FIELD_NAMES,
+    GROUP_NAMES,
+    MODULE_NAMES,
+    QUERY_NAMES,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
 MARK = Mark("a.yaml", 1, 1)
 
 USABLE = """
 type id hash min max sum e i k x t rate name value kind map filter open input format dir vars all
-any abs round start stop step offset target health speed T
+any abs round start stop step offset target health speed T range slot set object str index entities
+rows_below np columns self float int property set_mass NDArray Any hot
 """
 REFUSED = """
-create set_mass data n entity rows self np count index class None True async float __init__ _x
-ｍass mаss ª 1a ../x
+create data n entity row rows count parent class None True async __init__ _x ｍass mаss ª 1a ../x
 """
 
 
@@ -52,7 +43,7 @@ def test_plain_words_stay_usable_as_fields(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*REFUSED.split(), "", "a b", "a\n", "a" * 65])
-def test_what_generated_code_needs_is_refused(name: str) -> None:
+def test_public_names_and_what_is_none_are_refused(name: str) -> None:
     diagnostics = Diagnostics()
     assert not check_member(name, "a field", MARK, diagnostics)
     assert len(diagnostics.errors) == 1
@@ -71,39 +62,14 @@ def public(*kinds: type) -> set[str]:
     return {name for kind in kinds for name in dir(kind) if not name.startswith("_")}
 
 
-def project_of(folder: Path, *texts: str) -> Project:
-    """Return the project that schemas make, which are written into a folder."""
-    for number, text in enumerate(texts):
-        (folder / f"{number}.yaml").write_text(text, encoding="utf-8")
-    project = load(folder, diagnostics := Diagnostics())
-    assert project is not None, diagnostics.errors
-    return project
+def listed(*lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the names in lists of reserved ones."""
+    return frozenset[str]().union(*(names for each in lists for names in each.values()))
 
 
-def imported(text: str) -> set[str]:
-    """Return the names that a module imports from the runtime and the standard library."""
-    statements = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom)]
-    own = re.compile(r"[a-z_]*")
-    foreign = (n for n in statements if n.level != 1 or not own.fullmatch(str(n.module)))
-    return {alias.name for n in foreign for alias in n.names if alias.asname is None}
-
-
-def test_the_table_is_that_of_the_runtime() -> None:
-    assert reserved.TABLE.read_text(encoding="utf-8") == reserved.table_text(), "run: make docs"
-    assert RESERVED_CLASS_NAMES <= RESERVED_FIELD_NAMES
-
-
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
-def test_what_generated_modules_import_is_reserved(backend: Backend, tmp_path: Path) -> None:
-    """But for the bases of managers: these have other names where a component has theirs."""
-    aliased = {name for policy in policies.every() for name in (policy.base, policy.rows)}
-    files = [*sorted((ROOT / "schemas").iterdir()), ROOT / "tests" / "unshipped.yaml"]
-    project = project_of(tmp_path, *(file.read_text("utf-8") for file in files))
-    options = load_options(schemas=tmp_path, backend=backend)
-    for output in render.outputs(project, options):
-        if re.fullmatch(r"(?!__init__)\w+\.py", output.path):
-            names = {name for name in imported(output.make()) if not name.islower()}
-            assert not names - aliased - RESERVED_CLASS_NAMES, output.path
+@pytest.mark.parametrize("table", [reserved.TAKEN, reserved.WORDS], ids=lambda path: path.stem)
+def test_the_tables_are_those_of_the_runtime(table: Path) -> None:
+    assert table.read_text(encoding="utf-8") == reserved.tables()[table], "run: make docs"
 
 
 def test_what_managers_have_is_reserved_for_fields() -> None:
@@ -112,41 +78,34 @@ def test_what_managers_have_is_reserved_for_fields() -> None:
     bases = public(*(runtime_class(policy.base) for policy in used if policy.base))
     columns = public(*(runtime_class(policy.rows) for policy in used if policy.rows))
     assert {"create_many", "by_age", "first_child"} <= bases
-    assert not bases - RESERVED_FIELD_NAMES - {"set_parent", "set_parent_many"}
-    assert not columns - RESERVED_FIELD_NAMES
+    assert not bases - listed(FIELD_NAMES)
+    assert not columns - listed(FIELD_NAMES)
     proxies = public(runtime_class("EntityProxy"), runtime_class("IdProxy"))
-    assert not proxies - RESERVED_FIELD_NAMES
+    assert not proxies - listed(FIELD_NAMES)
 
 
 def test_what_worlds_have_is_reserved_for_components() -> None:
-    worlds = public(*map(runtime_class, ("WideSignedWorld", "ArchetypeWorld")))
-    views = public(runtime_class("EntityViewBase"), runtime_class("EntityWorld"))
-    rows = public(*map(runtime_class, ("QueriedRows", "Group", "ChunkBase")))
+    worlds = public(*map(runtime_class, ("WideSignedWorld", "ArchetypeWorld", "EntityWorld")))
     assert {"spawn", "collect"} <= worlds
-    assert not (worlds | views | rows) - RESERVED_MODULE_NAMES
+    assert not worlds - listed(MODULE_NAMES)
+    assert (
+        not public(runtime_class("EntityViewBase"))
+        - listed(MODULE_NAMES)
+        - {
+            *VIEW_METHODS,
+            "entity",  # there is no component Entity
+        }
+    )
 
 
-def test_all_other_names_of_the_runtime_are_free(tmp_path: Path) -> None:
-    classes = [n for n in runtime.origins(runtime.RUNTIME) if re.fullmatch("[A-Z][a-zA-Z]*", n)]
-    names = [n for n in classes if not n.endswith(DERIVED_CLASSES)]
-    told = Diagnostics()
-    free = [n for n in names if check_class(n, "", MARK, told) and check_module(n, MARK, told)]
-    assert {"Reader", "Links", "Sparse"} <= set(free)
-    components = [f"component: {name}\nfields: {{x: f32}}\n" for name in free]
-    project = project_of(tmp_path, *components)
-    options = replace(load_options(schemas=tmp_path), tests=None)
-    for path, text in render.texts(project, options).items():
-        file = tmp_path / "free_names" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    spawn = "; ".join(f"w.spawn(2, {module_name(name)}={{'x': 1.0}})" for name in free)
-    code = f"import free_names; w = free_names.World(); {spawn}; assert w.links.data.x[1] == 1"
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
-
-
-def test_reserved_builtins_exist() -> None:
-    lower = {name for name in vars(builtins) if name.islower()} | set(keyword.kwlist)
-    assert RESERVED_MODULE_NAMES & {"int", "list", "set", "object"} <= lower
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [("QueriedRows", QUERY_NAMES), ("Group", GROUP_NAMES), ("ChunkBase", CHUNK_NAMES)],
+)
+def test_what_others_have_is_reserved_for_their_members(
+    kind: str, names: Mapping[str, frozenset[str]]
+) -> None:
+    assert not public(runtime_class(kind)) - listed(names)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +145,6 @@ def test_accepted_fields_are_identifiers(name: str) -> None:
         assert name.isascii()
         assert name.isidentifier()
         assert not keyword.iskeyword(name)
-        assert not name.startswith(("_", "set_"))
+        assert not name.startswith("_")
     else:
         assert len(diagnostics.errors) == 1

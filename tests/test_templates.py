@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -17,7 +16,6 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 from ecsgen.render import Output, runtime, sharded
 from ecsgen.render.environment import template_folder
-from ecsgen.schema.names import RESERVED_FIELD_NAMES
 from ecsgen.world_features.feature import BLOCKS
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
@@ -79,34 +77,6 @@ def test_blocks_of_the_world_are_listed() -> None:
     paths = [template_folder() / name for name in ("world.py.j2", "tests/world.py.j2")]
     asked = {name for path in paths for name in STEP.findall(path.read_text("utf-8"))}
     assert asked == BLOCKS.keys()
-
-
-@pytest.mark.parametrize("component", shipped().components, ids=lambda c: str(c.name))
-def test_no_field_name_shadows_what_a_call_needs(component: object) -> None:
-    """Where fields are parameters, bodies name only what no field may be called."""
-    path = f"{component.module}.py"  # type: ignore[attr-defined]
-    fields = {field.name for field in component.fields}  # type: ignore[attr-defined]
-    tree = ast.parse(outputs()[path].make())
-    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
-        parameters = {argument.arg for argument in function.args.kwonlyargs}
-        if not parameters & fields:
-            continue
-        body = [node for statement in function.body for node in ast.walk(statement)]
-        names = {node.id for node in body if isinstance(node, ast.Name)} - parameters
-        free = {name for name in names if name[0].islower() and name not in RESERVED_FIELD_NAMES}
-        assert not free, f"{function.name}: a field may be called {sorted(free)}"
-
-
-def test_builtins_of_managers_are_reserved() -> None:
-    """Class bodies look names up where accessors are; so builtins in annotations are reserved."""
-    for component in shipped().components:
-        tree = ast.parse(outputs()[f"{component.module}.py"].make())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                hints = [a.annotation for a in (*node.args.args, *node.args.kwonlyargs)]
-                named = [n for hint in (*hints, node.returns) if hint for n in ast.walk(hint)]
-                used = {n.id for n in named if isinstance(n, ast.Name) and hasattr(builtins, n.id)}
-                assert used <= RESERVED_FIELD_NAMES | {"None"}, (component.name, node.name)
 
 
 def test_public_names_are_as_a_parser_finds_them() -> None:

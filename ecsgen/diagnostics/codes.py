@@ -28,9 +28,9 @@ CODES: Final[dict[str, Code]] = {
     ),
     "E102": Code(
         "reserved name",
-        "The generated package needs the name itself, or it is a Python keyword. The lists are "
-        "in the schema reference; they do not depend on policies, so switching a policy on never "
-        "breaks a name.",
+        "It is a public name of generated packages, or a Python keyword. The lists are in the "
+        "schema reference; they do not depend on policies, so switching a policy on never breaks a "
+        "name.",
     ),
     "E103": Code(
         "two things of one name",

@@ -52,4 +52,4 @@ def component_module(component: Component) -> str:
         names |= shard_origins()
     if component.backend == "numba":
         names |= origins(COMPILED)
-    return text.replace(MARKER, import_lines(text, names, c.aliases))
+    return text.replace(MARKER, import_lines(text, names))

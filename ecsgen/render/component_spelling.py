@@ -24,7 +24,6 @@ from ecsgen.render.spelling import (
 )
 from ecsgen.render.split_spelling import row_field
 from ecsgen.render.unique_spelling import spelled
-from ecsgen.schema.names import DERIVED_CLASSES
 
 
 class ComponentSpelling:
@@ -138,25 +137,12 @@ class ComponentSpelling:
     @property
     def bases(self) -> list[str]:
         """The classes that the manager inherits from."""
-        return self._own_names(distinct_bases([policy.base for policy in self._policies]))
+        return distinct_bases([policy.base for policy in self._policies])
 
     @property
     def row_bases(self) -> list[str]:
         """The classes that the class of its columns inherits from."""
-        rows = distinct_bases([policy.rows for policy in self._policies])
-        return self._own_names(rows or ["Rows"])
-
-    def _own_names(self, bases: list[str]) -> list[str]:
-        """Return classes of the runtime as this module names them."""
-        return [self.aliases.get(base, base) for base in bases]
-
-    @property
-    def aliases(self) -> dict[str, str]:
-        """The names of base classes that the component or one of its enums has, and the names that
-        stand for them here."""
-        made = {f"{self.name}{end}" for end in ("", *DERIVED_CLASSES)} | set(self.enums)
-        bases = {name for policy in self._policies for name in (policy.base, policy.rows)}
-        return {name: f"_{name}" for name in sorted(made & bases)}
+        return distinct_bases([policy.rows for policy in self._policies]) or ["Rows"]
 
     @property
     def slots(self) -> str:
@@ -185,8 +171,7 @@ class ComponentSpelling:
     @property
     def proxy_base(self) -> str:
         """The class of the runtime that this one inherits from."""
-        base = "EntityProxy" if self.owned else "IdProxy"
-        return self.aliases.get(base, base)
+        return "EntityProxy" if self.owned else "IdProxy"
 
     @property
     def rows_note(self) -> str:

@@ -15,6 +15,7 @@ from jinja2.ext import Extension
 
 from ecsgen.render.calls import call, collection, disjunction
 from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
+from ecsgen.render.wording import tuple_item
 
 PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -49,6 +50,7 @@ def environment() -> Environment:
     env.filters |= {"doc": doc, "comment": comment_text, "literal": literal}
     env.filters["deeper"] = deeper
     env.globals |= {"call": call, "collection": collection, "disjunction": disjunction}
+    env.globals["tuple_item"] = tuple_item
     return env
 
 

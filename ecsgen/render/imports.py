@@ -56,16 +56,13 @@ _TEXT = re.compile(
     re.DOTALL,
 )
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
-_NAME = re.compile(r"(?<![\w.])(?<!def )[A-Za-z]\w*")
+_NAME = re.compile(r"(?<![\w.])(?<!def )[^\W\d_]\w*")
 
 
-def import_lines(
-    text: str, own: Mapping[str, str], aliases: Mapping[str, str] | None = None
-) -> str:
+def import_lines(text: str, own: Mapping[str, str]) -> str:
     """Return the import statements of a module with this text, as isort and black lay them out.
 
-    `own`: where in the package the names are that schemas give rise to. `aliases`: names of the
-    runtime that the module has for something of its own, and what it calls the runtime's.
+    `own`: where in the package the names are that schemas give rise to.
     """
     code = _TEXT.sub("", text)
     used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
@@ -77,7 +74,7 @@ def import_lines(
             if "np" in used
             else _from_lines(NUMPY, used)
         ),
-        sorted([*_from_lines(package, used), *_alias_lines(package, aliases or {})], key=_module),
+        _from_lines(package, used),
     ]
     return "\n\n".join("\n".join(group) for group in groups if group)
 
@@ -87,11 +84,3 @@ def _from_lines(places: Mapping[str, str], used: set[str]) -> list[str]:
     for name in places.keys() & used:
         modules.setdefault(places[name], []).append(name)
     return [import_line(module, modules[module]) for module in sorted(modules)]
-
-
-def _alias_lines(places: Mapping[str, str], aliases: Mapping[str, str]) -> list[str]:
-    return [f"from {places[name]} import {name} as {alias}" for name, alias in aliases.items()]
-
-
-def _module(line: str) -> str:
-    return line.split()[1]

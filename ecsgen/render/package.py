@@ -21,6 +21,8 @@ from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.fast import FAST, fast_sources
+from ecsgen.render.naming.giving_way import spoken
+from ecsgen.render.naming.stand_ins import with_stand_ins, without_stand_ins
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import (
     LATER,
@@ -82,9 +84,8 @@ def outputs(project: Project, options: Options) -> list[Output]:
     """
     project = project.made_for(options.backend)
     refuse_compiled_references(project)
-    tests_of = tests.outputs(project, options) if options.tests is not None else ()
     in_c = _in_c() if options.compiled else ()
-    return [*_package(project), *_managers(project), *tests_of, *in_c]
+    return [*_giving_way(project, options), *in_c]
 
 
 def texts(project: Project, options: Options) -> dict[str, str]:
@@ -93,9 +94,21 @@ def texts(project: Project, options: Options) -> dict[str, str]:
     return made | copies(made.values())
 
 
+def _giving_way(project: Project, options: Options) -> list[Output]:
+    """Return the modules; where names meet those of generated code, the latter are others."""
+    made, stood = (_modules(one, options) for one in (project, with_stand_ins(project)))
+    return list(map(spoken, made, stood))
+
+
+def _modules(project: Project, options: Options) -> list[Output]:
+    tests_of = tests.outputs(project, options) if options.tests is not None else ()
+    return [*_package(project), *_managers(project), *tests_of]
+
+
 def _package(project: Project) -> Iterator[Output]:
     names = tuple((c.name, c.module, bool(c.chunk)) for c in project.components)
     enums = tuple(enum.name for enum in project.enums)
+    named = without_stand_ins(project)
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
     seeded = any(name == "seeded" for name, _ in parts.features)
@@ -115,7 +128,7 @@ def _package(project: Project) -> Iterator[Output]:
     if project.world.shards is not None:
         yield _output(BITS, layout_with, sources()[BITS], project.world.shards)
     yield _output("world.py", world_module, parts)
-    yield _output("_schema.py", schema_module, schema_text(saved_schema(project)), project.history)
+    yield _output("_schema.py", schema_module, schema_text(saved_schema(named)), project.history)
     if project.world.archetypes:
         yield _output("archetypes.py", archetypes_module, *archetype_subjects(project))
     if project.enums:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ecsgen.model import Base
 from ecsgen.render.calls import call
 from ecsgen.render.cold import ColdField, SplitColdField
+from ecsgen.render.naming.stand_ins import plain
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 from ecsgen.render.split_spelling import SplitSpelling
@@ -44,7 +45,7 @@ def accessor_lines(fields: Sequence[Spelling], owned: bool) -> list[str]:
     lines = []
     for spelling in fields:
         for make, name in ((by, spelling.name), (f"set_{by}", f"set_{spelling.name}")):
-            if f"{name}_of" not in OWN_ACCESSORS:
+            if plain(f"{name}_of") not in OWN_ACCESSORS:
                 lines.append(call(f"{name}_of = RowField.{make}", [name], 4))
     return lines
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 
 from ecsgen.model import Default
 
 WIDTH = 88
+_STAND_IN = re.compile(r"\\U(000104[0-4][0-9a-f])")
 
 
 def docstring_text(text: str, width: int = WIDTH) -> str:
@@ -63,8 +65,14 @@ def _float(value: float) -> str:
 
 def _quoted(value: str | bytes) -> str:
     """Return the repr with double quotes unless that would need more escapes."""
-    prefix, body = ("b", repr(value)[1:]) if isinstance(value, bytes) else ("", ascii(value))
+    prefix, body = ("b", repr(value)[1:]) if isinstance(value, bytes) else ("", _ascii(value))
     inner = body[1:-1]
     if body.startswith("'") and inner.count('"') <= inner.count("'"):
         body = '"' + inner.replace("\\'", "'").replace('"', '\\"') + '"'
     return prefix + body
+
+
+def _ascii(text: str) -> str:
+    """Return a string's repr in ASCII, but for stand-ins of names, which are as long as these."""
+    found = ascii(text)
+    return _STAND_IN.sub(lambda letter: chr(int(letter[1], 16)), found)

@@ -1,48 +1,39 @@
-"""Which classes and constants generated modules may name: no component can be called so.
+"""Which names packages export, and which words generated code has: two tables.
 
     python -m ecsgen.render.reserved
 
-renews `ecsgen/schema/taken.py`, which has them as a table: `ecsgen validate` reads neither the
-runtime nor templates for it.
+renews `ecsgen/schema/taken.py` and `ecsgen/render/naming/words.py`: `ecsgen validate` reads neither
+the runtime nor templates for the former, and for the latter it would take a second.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import ecsgen
-from ecsgen import policies
 from ecsgen.render.environment import template_folder
-from ecsgen.render.imports import NUMPY, PACKAGE, STANDARD
+from ecsgen.render.imports import PACKAGE
 from ecsgen.render.package import DRAWING, EXPORTED, LATE, SPACED
-from ecsgen.render.runtime import COMPILED, RUNTIME, origins
 
 SOURCES = Path(ecsgen.__file__).parent
-TABLE = SOURCES / "schema" / "taken.py"
+TAKEN = SOURCES / "schema" / "taken.py"
+WORDS = SOURCES / "render" / "naming" / "words.py"
 SPELLING = ("render", "policies", "world_features")
 """Where the generator's Python has words of generated code."""
 OF_EVERY_PACKAGE = ("EntityManager", "EntityView", "Signature", "World")
-ENUM_BASES = ("IntEnum", "IntFlag")
-
-DEFINED = "what their runtime defines"
-FOLDERS = {
-    "archetypes": f"{DEFINED} for archetypes",
-    **dict.fromkeys(
-        ("groups", "queries", "world"), f"{DEFINED} for worlds, groups, signatures and queries"
-    ),
-    "proxies": f"{DEFINED} for one row or entity at a time",
-}
 
 _TEXT = re.compile(r'{#.*?#}|""".*?"""', re.DOTALL)
 _SENTENCE = re.compile(r"^[A-Z][a-z]+ (?=[a-z])")
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W\d]\w*", re.ASCII)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 
-HEADING = '''\
-"""The classes and constants that generated modules name, by where these are from.
+_HEADING = '''\
+"""{about}
 
 Made by `python -m ecsgen.render.reserved`; a test says when it has to be made again.
 """
@@ -51,44 +42,31 @@ from __future__ import annotations
 
 from typing import Final
 
+{name}: Final = """
+{words}
+"""
 '''
 
 
-def class_names() -> dict[str, frozenset[str]]:
-    """Return the table: where names are from, and which they are."""
+def exported() -> frozenset[str]:
+    """Return what packages export whatever their schemas say."""
     chunked = {name for name, module in PACKAGE.items() if module == ".archetypes"}
-    imported = {name for name in (*STANDARD, *NUMPY, *PACKAGE, *ENUM_BASES) if not name.islower()}
-    found = {
-        "what the package exports": frozenset(
-            (*EXPORTED, *LATE, *DRAWING, *SPACED, *OF_EVERY_PACKAGE, *chunked)
-        ),
-        "what its modules import": frozenset(imported - chunked),
-    }
-    for name, module in _of_the_runtime().items():
-        folder = PurePosixPath(module.replace(".", "/")).parts[2]
-        group = FOLDERS.get(folder, DEFINED)
-        found[group] = found.get(group, frozenset()) | {name}
-    exported = found["what the package exports"]
-    return {
-        group: names if names is exported else names - exported
-        for group, names in sorted(found.items(), key=_in_order)
-    }
+    return frozenset((*EXPORTED, *LATE, *DRAWING, *SPACED, *OF_EVERY_PACKAGE, *chunked))
 
 
-def _in_order(group: tuple[str, object]) -> tuple[int, str]:
-    """What users see comes first."""
-    return ("exports" not in group[0]) + (DEFINED in group[0]), group[0]
+def own_words() -> frozenset[str]:
+    """Return in lower case the words of generated code, and what these may be made of: names that
+    are none of them meet nothing there."""
+    words = {*_words(), *vars(builtins)}
+    return frozenset(made for word in words for made in _beginnings(word))
 
 
-def _of_the_runtime() -> dict[str, str]:
-    """Return the classes and constants that generated modules can name, and their modules.
-
-    Bases of managers and their rows give way to components of their name, as aliases.
-    """
-    aliased = {name for policy in policies.every() for name in (policy.base, policy.rows)}
-    named = set(_words()) - aliased
-    places = {**origins(COMPILED), **origins(RUNTIME)}
-    return {name: places[name] for name in places.keys() & named if not name.islower()}
+def _beginnings(word: str) -> Iterator[str]:
+    """Yield a name, and what it begins with, for some are made of a field's: `_mass_column`."""
+    plain = word.strip("_")
+    ends = [found.start() for found in _HUMP.finditer(plain) if found.start()]
+    for end in [*ends, len(plain)]:
+        yield plain[:end].lower()
 
 
 def _words() -> Iterator[str]:
@@ -97,21 +75,37 @@ def _words() -> Iterator[str]:
         yield from _WORD.findall(_TEXT.sub("", path.read_text(encoding="utf-8")))
     for folder in SPELLING:
         for path in (SOURCES / folder).rglob("*.py"):
-            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-            prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-            for node in nodes:
-                if isinstance(node, ast.Constant) and id(node) not in prose:
-                    yield from _WORD.findall(_SENTENCE.sub("", str(node.value)))
+            if path != WORDS:
+                yield from _texts(ast.parse(path.read_text(encoding="utf-8")))
 
 
-def table_text() -> str:
-    """Return the module that has the table."""
-    groups = []
-    for group, names in class_names().items():
-        listed = textwrap.fill(" ".join(sorted(names)), 91)
-        groups.append(f'    "{group}": """\n{textwrap.indent(listed, " " * 8)}\n    """,\n')
-    return f"{HEADING}CLASS_NAMES: Final = {{\n{''.join(groups)}}}\n"
+def _texts(tree: ast.Module) -> Iterator[str]:
+    nodes = list(ast.walk(tree))
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and id(node) not in prose:
+            yield from _WORD.findall(_SENTENCE.sub("", str(node.value)))
+
+
+def tables() -> dict[Path, str]:
+    """Return the modules that have the tables, by where they are."""
+    names = _HEADING.format(
+        about="What packages export whatever their schemas say.",
+        name="EXPORTED",
+        words=_listed(exported()),
+    )
+    words = _HEADING.format(
+        about="The words of generated code in lower case: what names of schemas may meet.",
+        name="OWN_WORDS",
+        words=_listed(own_words()),
+    )
+    return {TAKEN: names, WORDS: words}
+
+
+def _listed(words: frozenset[str]) -> str:
+    return textwrap.fill(" ".join(sorted(filter(None, words))), 99, break_on_hyphens=False)
 
 
 if __name__ == "__main__":
-    TABLE.write_text(table_text(), encoding="utf-8", newline="\n")
+    for table, text in tables().items():
+        table.write_text(text, encoding="utf-8", newline="\n")

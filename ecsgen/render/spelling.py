@@ -9,6 +9,7 @@ from ecsgen.model import Base
 from ecsgen.render.calls import call, collection, display, signature
 from ecsgen.render.column_spelling import ColumnSpelling
 from ecsgen.render.quoting import WIDTH, literal, split_literal
+from ecsgen.render.wording import tuple_item
 
 WRITTEN_OUT = 4
 """Cells of up to this many elements are written one by one."""
@@ -74,9 +75,11 @@ class Spelling(ColumnSpelling):
     @property
     def row_default_lines(self) -> str:
         """The field in the class of rows."""
-        head = f"{self.name}: {self.read_type} = "
-        line = f"{head}{self.row_default}"
-        return line if len(line) + 4 <= WIDTH else f"{head}(\n        {self.row_default}\n    )"
+        line = f"{self.read_type} = {self.row_default}"
+        if len(self.name) + len(line) + 6 > WIDTH:
+            line = f"{self.read_type} = (\n        {self.row_default}\n    )"
+        first, *more = line.split("\n")
+        return "\n".join([tuple_item(self.name, first), *more])
 
     @property
     def info_arguments(self) -> list[str]:

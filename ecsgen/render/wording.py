@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Final
+
+from ecsgen.render.naming.stand_ins import plain
 
 SPELLED_OUT = 8
 """Cells of up to this many elements are spelled out in annotations."""
+
+_METHODS: Final = ("count", "index")
 
 
 def sentence(text: str) -> str:
@@ -27,6 +32,12 @@ def inner(lines: str) -> str:
 def literal_names(names: list[str]) -> str:
     """Return names as the display of a tuple."""
     return f"({', '.join(names)},)" if len(names) == 1 else f"({', '.join(names)})"
+
+
+def tuple_item(name: str, kind: str) -> str:
+    """Return the line that declares an item of a named tuple, whose methods give way."""
+    reason = "  # type: ignore[assignment]  # a method of tuples" if plain(name) in _METHODS else ""
+    return f"{name}: {kind}{reason}"
 
 
 def tuple_type(scalar: str, shape: tuple[int, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, closest, quote
@@ -22,6 +23,7 @@ from ecsgen.schema.language import (
 from ecsgen.schema.names import DERIVED_CLASSES, OWN_ACCESSORS, check_member, module_name
 from ecsgen.schema.policies import check_policies, whole_lines
 from ecsgen.schema.programs import Refused, with_programs
+from ecsgen.schema.public_names import FIELD_NAMES
 from ecsgen.schema.spaces import build_space
 from ecsgen.schema.types import BadTypeError, Known, parse_type
 
@@ -203,7 +205,7 @@ class _Builder:
         return tuple(kernels), tuple(reductions)
 
     def _claim(self, name: str, what: str, mark: Mark) -> None:
-        if not check_member(name, what, mark, self._diagnostics):
+        if not check_member(name, what, mark, self._diagnostics, taken=self._taken(name)):
             return
         own = {self._draft.name, *(self._draft.name + suffix for suffix in DERIVED_CLASSES)}
         if name in own or name in self._known.enums:
@@ -211,6 +213,13 @@ class _Builder:
             self._diagnostics.add("E103", message, mark)
         else:
             self._claims.claim(name, what, mark)
+
+    def _taken(self, name: str) -> Mapping[str, frozenset[str]]:
+        """The names that are reserved, and among them this one if it sets a field."""
+        field = name.removeprefix("set_")
+        if field == name or field not in self._draft.spec.fields_:
+            return FIELD_NAMES
+        return FIELD_NAMES | {f"beside {quote(field)} managers have": frozenset([name])}
 
     def claim_split_columns(self, fields: tuple[Field, ...]) -> None:
         for field in fields:

@@ -6,7 +6,8 @@ from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Enum, Marks
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.language import EnumSpec, MemberSpec
-from ecsgen.schema.names import RESERVED_MEMBER_NAMES, check_member
+from ecsgen.schema.names import check_member
+from ecsgen.schema.public_names import MEMBER_NAMES
 from ecsgen.schema.structure import describe
 
 
@@ -84,7 +85,7 @@ def _checked(
         step = index if listed else name
         mark = draft.key("values", step)
         what = f"a member of {draft.name}"
-        check_member(name, what, mark, diagnostics, reserved=RESERVED_MEMBER_NAMES, prefixes=())
+        check_member(name, what, mark, diagnostics, taken=MEMBER_NAMES)
         if not claims.claim(name, what, mark):
             continue
         path = _number(draft, step)

@@ -20,13 +20,13 @@ from ecsgen.schema.history import build_history
 from ecsgen.schema.language import ComponentSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
-    RESERVED_CLASS_NAMES,
     check_class,
     check_module,
     group_class,
     query_classes,
 )
 from ecsgen.schema.programs import with_world_programs
+from ecsgen.schema.public_names import CLASS_NAMES
 from ecsgen.schema.schedules import check_schedules
 from ecsgen.schema.types import Known
 from ecsgen.schema.world import build_world, sources_read
@@ -164,7 +164,8 @@ def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
             maker = f"a class made for the group {quote(group)}"
             derived.append((group_class(group), maker, world.key("groups", group)))
     for name, maker, mark in derived:
-        if name in RESERVED_CLASS_NAMES:
-            message = f"{quote(name)}, the name of {maker}, is reserved"
-            diagnostics.add("E102", message, mark)
+        for holder, names in CLASS_NAMES.items():
+            if name in names:
+                message = f"{quote(name)} cannot be the name of {maker}: {holder} {quote(name)}"
+                diagnostics.add("E102", message, mark)
         claims.claim(name, maker, mark)

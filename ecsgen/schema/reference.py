@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ecsgen.diagnostics.codes import CODES
-from ecsgen.schema import language, names, types
+from ecsgen.schema import language, names, public_names, types
 from ecsgen.source import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
 _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
@@ -91,8 +91,10 @@ queries, groups and bundles are identifiers in lower case. All are ASCII, at mos
 characters long, and do not begin with an underscore. Names that stand beside each other differ in
 more than upper and lower case.
 
-Generated code keeps some names for itself. The lists do not depend on policies, so switching a
-policy on never breaks a name. Python's keywords are reserved everywhere.
+The public names of generated packages are reserved, as are Python's keywords. The lists do not
+depend on policies, so switching a policy on never breaks a name. Nothing else is: where a name
+meets one that generated code has for itself, a builtin such as `range` or a class such as
+`Sequence`, the code calls its own otherwise in that module: `from builtins import range as _range`.
 """
 
 
@@ -181,34 +183,36 @@ def _default(field: FieldInfo) -> str:
 
 
 def _reserved() -> str:
+    made = ", ".join(f"`Foo{suffix}`" for suffix in names.DERIVED_CLASSES)
     parts = [
-        _groups("fields, kernels, reductions and arguments", names.FIELD_GROUPS),
-        "Nor can they be the name of a class below, of an enum, or begin with `set_`. Beside a "
-        "field `x`, `x_of` is taken.\n",
-        _groups("components, enums and worlds", names.CLASS_GROUPS),
-        "A component `Foo` also makes "
-        + " and ".join(f"`Foo{suffix}`" for suffix in names.DERIVED_CLASSES)
-        + ".\n",
+        _groups("fields, kernels, reductions and arguments", public_names.FIELD_NAMES),
+        "Beside a field `x`, `set_x`, `x_of` and `set_x_of` are taken.\n",
+        _groups("components, enums and worlds", public_names.CLASS_NAMES),
+        f"A component `Foo` also makes {made}.\n",
         _groups(
             "components, as names of modules (`PointMass` makes `point_mass`)",
-            names.MODULE_GROUPS,
+            public_names.MODULE_NAMES,
         ),
-        _groups(
-            "queries, groups and kernels of the world",
-            {"attributes of the world": names.WORLD_NAMES},
-        ),
-        "Names in the world do not begin with `spawn_` either.\n",
-        _groups("members of enums", {"attributes of Python's enums": names.RESERVED_MEMBER_NAMES}),
+        "Nor do these modules begin with `test_`; beside a bundle `b`, `spawn_b` is taken. What is "
+        "a member of a query, a group or an archetype is an attribute there:\n",
+        *_listed(public_names.QUERY_NAMES | public_names.GROUP_NAMES | public_names.CHUNK_NAMES),
+        _groups("queries, groups, kernels and schedules of the world", public_names.WORLD_NAMES),
+        "Here, too, `spawn_b` is taken beside a bundle `b`.\n",
+        _groups("members of enums", public_names.MEMBER_NAMES),
     ]
     return "\n".join(parts)
 
 
 def _groups(title: str, groups: dict[str, frozenset[str]]) -> str:
-    lines = [f"### Reserved for {title}", ""]
-    for group, reserved in groups.items():
-        listed = " ".join(f"`{name}`" for name in sorted(reserved - names.KEYWORDS))
-        lines.append(f"- {group}: {listed}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([f"### Reserved for {title}", "", *_listed(groups)])
+
+
+def _listed(groups: dict[str, frozenset[str]]) -> list[str]:
+    lines = [
+        f"- {holder} {' '.join(f'`{name}`' for name in sorted(reserved))}"
+        for holder, reserved in groups.items()
+    ]
+    return ["\n".join(lines) + "\n"]
 
 
 def pages() -> dict[str, str]:

@@ -12,20 +12,18 @@ from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel
 from ecsgen.schema.language import ComponentSpec, FieldSpec, WorldSpec
 from ecsgen.schema.names import (
-    FIELD_GROUPS,
-    WORLD_NAMES,
-    WORLD_PREFIXES,
     check_identifier,
     check_member,
     module_name,
+    reserved,
 )
 from ecsgen.schema.policies import check_owned, other, shown
+from ecsgen.schema.public_names import CHUNK_NAMES, GROUP_NAMES, QUERY_NAMES, WORLD_NAMES
 from ecsgen.schema.shards import GENERATION_BITS, build_shards
 from ecsgen.schema.types import Known
 
 Components = Mapping[str, Draft[ComponentSpec]]
 
-_WORLD_RESERVED: Final = WORLD_NAMES | FIELD_GROUPS["builtins that generated code uses"]
 _NAMED: Final = {
     "queries": "a query",
     "groups": "a group",
@@ -35,6 +33,8 @@ _NAMED: Final = {
 """Keys whose names become attributes of the world."""
 _BITS: Final = ("index_bits", "generation_bits", "shard_bits")
 _CLAUSES: Final = ("all", "any", "none", "optional")
+_COLUMNS: Final = ("all", "optional")
+"""The clauses whose components are attributes of the query."""
 # Key → the value that keeps a component out; empty: any value but the default.
 _GROUP_FORBIDS: Final = {"instances": "many", "lookup": "direct", "partition": ""}
 _ARCHETYPE_FORBIDS: Final = dict.fromkeys(
@@ -169,28 +169,28 @@ class _Builder:
 
     def claim_names(self) -> None:
         """Attributes of the world, and members of its signature."""
+        spawning = frozenset(f"spawn_{name}" for name in self._draft.spec.bundles)
         attributes, signature = Claims(self._diagnostics), Claims(self._diagnostics)
         for name, component in self._components.items():
             what, mark = f"the component {quote(name)}", component.value("component")
+            self._free(name, dict.fromkeys(WORLD_NAMES, spawning), mark)
             attributes.claim(module_name(name), what, mark)
             signature.claim(module_name(name), what, mark)
+        taken = {holder: names | spawning for holder, names in WORLD_NAMES.items()}
         for key, what in _NAMED.items():
             for name in getattr(self._draft.spec, key):
                 mark = self._draft.key(key, name)
-                if check_member(
-                    name,
-                    what,
-                    mark,
-                    self._diagnostics,
-                    reserved=_WORLD_RESERVED,
-                    prefixes=WORLD_PREFIXES,
-                    lower=True,
-                ):
+                if check_member(name, what, mark, self._diagnostics, taken=taken, lower=True):
                     attributes.claim(name, what, mark)
         for name in self._draft.spec.bundles:
             mark = self._draft.key("bundles", name)
             if check_identifier(name, "a bundle", mark, self._diagnostics, lower=True):
                 signature.claim(name, "a bundle", mark)
+
+    def _free(self, component: str, taken: Mapping[str, frozenset[str]], mark: Mark) -> None:
+        """Report E102 where somebody has what the component would be called there."""
+        made = module_name(component)
+        reserved(made, component, "a component", taken, mark, self._diagnostics)
 
     def _members(
         self, names: Sequence[str], where: str, *path: str
@@ -239,6 +239,8 @@ class _Builder:
                     first = clauses[member.name]
                     message = f"{quote(member.name)} is in {clause!r} and in {first!r}"
                     self._diagnostics.add("E509", message, mark)
+                if clause in _COLUMNS:
+                    self._free(member.name, QUERY_NAMES, mark)
                 clauses.setdefault(member.name, clause)
                 found.setdefault(member.name, (member, mark))
         return [each for each in found.values() if each[0].spec.owner == "entity"]
@@ -267,6 +269,7 @@ class _Builder:
         for group, names in self._draft.spec.groups.items():
             for member, mark in self._members(names, f"group {quote(group)}", "groups", group):
                 where = f"the group {quote(group)}"
+                self._free(member.name, GROUP_NAMES, mark)
                 self._refuse(member, _GROUP_FORBIDS, "E505", where, mark)
                 if member.name in taken:
                     first, place = taken[member.name]
@@ -282,6 +285,7 @@ class _Builder:
         grouped = {name for names in self._draft.spec.groups.values() for name in names}
         for member, mark in self._members(archetypes.components, where, *path):
             self._refuse(member, _ARCHETYPE_FORBIDS, "E506", where, mark)
+            self._free(member.name, CHUNK_NAMES, mark)
             if member.name in grouped:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
                 self._diagnostics.add("E506", message, mark)

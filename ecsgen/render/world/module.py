@@ -11,6 +11,7 @@ from ecsgen.model import Component, Project, World
 from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
+from ecsgen.render.naming.stand_ins import plain
 from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import COMPILED, origins, shard_origins
 from ecsgen.render.steps import indented
@@ -19,6 +20,8 @@ from ecsgen.schema.names import DERIVED_CLASSES
 
 MARKER = "<<imports>>"
 DERIVED = ("", *DERIVED_CLASSES)
+VIEW_METHODS = ("add", "remove")
+"""What views of entities have that worlds have not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,11 @@ class Parts:
     def owned(self) -> list[Member]:
         """All that entities can have; those with managers come first."""
         return [*self.components, *(m for m in self.members if not m.has_manager)]
+
+    @property
+    def viewed(self) -> list[Member]:
+        """Those that are attributes of an entity's view: all but who has the name of a method."""
+        return [m for m in self.owned if plain(m.module) not in VIEW_METHODS]
 
     @property
     def spawned(self) -> list[Member]:

@@ -120,7 +120,7 @@ class WorldBase(LaterDeaths, SavedWorld):
 
         return world_table(self)
 
-    def spawn(self, n: int) -> EntityArray:
+    def spawn(self, n: int, /) -> EntityArray:
         """Create n entities; O(n). CapacityError when fewer indices are left."""
         return self._spawn(n, {})
 
