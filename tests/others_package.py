@@ -118,10 +118,16 @@ def small_blocks(world: Any, project: Project) -> Iterator[None]:
 
 
 def check(
-    world: Any, project: Project, kernel: Kernel, given: dict[str, Any], home: str = ""
+    world: Any,
+    project: Project,
+    kernel: Kernel,
+    given: dict[str, Any],
+    home: str = "",
+    chosen: list[int] | None = None,
 ) -> None:
-    """Run a kernel, and compare all columns with what the reference makes of them."""
-    expected = WorldReference(world, project, kernel, home, given).run_all()
+    """Run a kernel, or some rows of it, and compare all columns with what the reference makes of
+    them."""
+    expected = WorldReference(world, project, kernel, home, given, chosen).run_all()
     used = used_rows(world, project)
     holder = world
     if home:
@@ -130,6 +136,6 @@ def check(
     if kernel.turns == "random":
         holder.seed = 0
     with np.errstate(all="ignore"), small_blocks(world, project):
-        getattr(holder, kernel.name)(**given)
+        getattr(holder, kernel.name)(**given, **({} if chosen is None else {"rows": chosen}))
     has_extremes = any("min(" in step or "max(" in step for step in kernel.steps)
     same(columns_of(world, project), expected, used, has_extremes)

@@ -31,6 +31,9 @@ INEXACT = (
     *("sinh", "cosh", "tanh"),
 )
 CONSTANTS = ("pi", "tau")
+LOOPS = "loops"
+WAYS = (*BACKENDS, LOOPS)
+"""How kernels run: as the backends have it, and one row after the other in plain Python."""
 WIDTH = 64
 """Results of one type that a kernel has room for."""
 
@@ -224,11 +227,11 @@ class Kernel(NamedTuple):
     steps: list[str]
 
 
-def kernels(backend: Backend) -> Iterator[Kernel]:
+def kernels(way: str) -> Iterator[Kernel]:
     for subject, cases in SUBJECTS.items():
         kept: dict[str, list[Case]] = {}
         for case in cases():
-            if backend == "numpy" or is_compiled(subject, case):
+            if way == "numpy" or is_compiled(subject, case):
                 kept.setdefault(case.where, []).append(case)
         for number, (where, alike) in enumerate(kept.items()):
             for start in range(0, len(alike), WIDTH):
@@ -237,32 +240,34 @@ def kernels(backend: Backend) -> Iterator[Kernel]:
                 yield Kernel(f"{subject}_{number}_{start}", where, some, steps)
 
 
-KERNELS = {backend: {kernel.name: kernel for kernel in kernels(backend)} for backend in BACKENDS}
-CHOICES = [(backend, name) for backend in BACKENDS for name in KERNELS[backend]]
+KERNELS = {way: {kernel.name: kernel for kernel in kernels(way)} for way in WAYS}
+CHOICES = [(way, name) for way in WAYS for name in KERNELS[way]]
 
 
-def schema(backend: Backend) -> str:
+def schema(way: str) -> str:
     fields = [f"  {side}_{scalar}: {scalar}\n" for scalar in SCALARS for side in "ab"]
     fields += [f'  r_{scalar}: "{scalar}[{WIDTH}]"\n' for scalar in SCALARS]
     head = f"component: Edge\nfields:\n{''.join(fields)}kernels:\n"
     texts = []
-    for kernel in KERNELS[backend].values():
+    for kernel in KERNELS[way].values():
+        turns = "    turns: rows\n" if way == LOOPS else ""
         where = f'    where: "{kernel.where}"\n' if kernel.where else ""
         listed = "".join(f'      - "{step}"\n' for step in kernel.steps)
-        texts.append(f"  {kernel.name}:\n{where}    steps:\n{listed}")
+        texts.append(f"  {kernel.name}:\n{turns}{where}    steps:\n{listed}")
     return head + "".join(texts)
 
 
 @pytest.fixture(scope="module")
-def managers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Backend], Any]]:
-    """A manager per backend, with a row for each pair of edge values."""
+def managers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
+    """A manager for each way, with a row for each pair of edge values."""
 
     @cache
-    def made(backend: Backend) -> Any:
+    def made(way: str) -> Any:
+        backend: Backend = "numba" if way == "numba" else "numpy"
         pytest.importorskip(backend)
         folder = tmp_path_factory.mktemp("edges")
-        (folder / "a.yaml").write_text(schema(backend), encoding="utf-8")
-        package: Any = built(folder, f"edges_{backend}", backend).package
+        (folder / f"{way}.yaml").write_text(schema(way), encoding="utf-8")
+        package: Any = built(folder, f"edges_{way}", backend).package
         entities = package.EntityManager()
         found = package.EdgeManager(entities)
         found.create_many(entities.create_many(17 * 17))
@@ -271,8 +276,8 @@ def managers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Bac
         return found
 
     yield made
-    for backend in BACKENDS:
-        list(forget(f"edges_{backend}"))
+    for way in WAYS:
+        list(forget(f"edges_{way}"))
 
 
 COLUMNS = {f"a_{scalar}": np.repeat(edges(scalar), 17) for scalar in SCALARS}
@@ -318,9 +323,9 @@ def expected(case: Case) -> NDArray[Any]:
     return found
 
 
-@pytest.mark.parametrize(("backend", "name"), CHOICES)
-def test_edges(managers: Callable[[Backend], Any], backend: Backend, name: str) -> None:
-    manager, kernel = managers(backend), KERNELS[backend][name]
+@pytest.mark.parametrize(("way", "name"), CHOICES)
+def test_edges(managers: Callable[[str], Any], way: str, name: str) -> None:
+    manager, kernel = managers(way), KERNELS[way][name]
     for scalar in SCALARS:
         getattr(manager.data, f"r_{scalar}")[...] = 1
     with np.errstate(all="ignore"):

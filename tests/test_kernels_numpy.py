@@ -45,6 +45,17 @@ def family(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
     list(forget("kernels_family"))
 
 
+@pytest.fixture(scope="module")
+def loops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+    """The same kernels as `subject` has, where rows take turns: loops in plain Python."""
+    folder = tmp_path_factory.mktemp("loops")
+    schema(folder, "", KERNELS // 2, first=0)
+    path = folder / "a.yaml"
+    path.write_text(path.read_text().replace(": {args:", ": {turns: rows, args:"))
+    yield built(folder, "kernels_loops")
+    list(forget("kernels_loops"))
+
+
 def check(subject: Subject, number: int, rows: int, seed: int) -> None:
     kernel = subject.component.kernels[number]
     random = np.random.default_rng(seed)
@@ -89,6 +100,16 @@ def above_roots(kernel: Kernel) -> dict[str, Any]:
 )
 def test_random_kernels_are_exact(subject: Subject, number: int, rows: int, seed: int) -> None:
     check(subject, number, rows, seed)
+
+
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    number=st.integers(0, KERNELS // 2 - 1),
+    rows=st.sampled_from([0, 1, 2, 17]),
+    seed=st.integers(0, 2**32),
+)
+def test_loops_are_exact(loops: Subject, number: int, rows: int, seed: int) -> None:
+    check(loops, number, rows, seed)
 
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])

@@ -51,7 +51,8 @@ def test_public_names_and_what_is_none_are_refused(name: str) -> None:
 
 def runtime_class(name: str) -> type:
     """Return a class of the runtime."""
-    module = import_module(runtime.origins(runtime.RUNTIME)[name].replace("._", "ecsgen."))
+    known = {**runtime.shard_origins(), **runtime.origins(runtime.RUNTIME)}
+    module = import_module(known[name].replace("._", "ecsgen."))
     found: type = getattr(module, name)
     return found
 

@@ -6,7 +6,7 @@ Nothing is fast here. Columns are copied from a world before it runs the kernel.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ecsgen.model.programs import (
     ENTITY,
     ID_SLOT,
     OWN,
+    Argument,
     Exists,
     Expression,
     FieldValue,
@@ -48,7 +49,13 @@ class WorldReference(Reference):
     """Runs one kernel of a world or of a component on copies of the columns."""
 
     def __init__(
-        self, world: Any, project: Project, kernel: Kernel, home: str, given: Mapping[str, Any]
+        self,
+        world: Any,
+        project: Project,
+        kernel: Kernel,
+        home: str,
+        given: Mapping[str, Any],
+        chosen: Sequence[int] | None = None,
     ) -> None:
         super().__init__({}, given)
         self.world = world
@@ -58,6 +65,8 @@ class WorldReference(Reference):
         self.before = columns_of(world, project)
         self.now = {key: column.copy() for key, column in self.before.items()}
         self.seed = 0
+        self.chosen = chosen  # the rows that a call names
+        self.position = 0  # of the row among all, or those named: arguments may have a value for it
         self.places: Mapping[str, int] = {}
         self.messages: list[tuple[Step, tuple[str, str], int, Value]] = []
 
@@ -65,8 +74,8 @@ class WorldReference(Reference):
         """Run the kernel, and return the columns as they are then."""
         program = self.kernel.program
         with np.errstate(all="ignore"):
-            for places in self._in_order():
-                self.places, self.locals_ = places, {}
+            for position, places in self._in_order():
+                self.position, self.places, self.locals_ = position, places, {}
                 if program.where is None or self.value(program.where)[0]:
                     for step in program.steps:
                         self._assign(step)
@@ -74,14 +83,19 @@ class WorldReference(Reference):
                 self.deliver(*message)
         return self.now
 
-    def _in_order(self) -> list[dict[str, int]]:
-        """The rows in the order in which they act."""
-        rows, who = [*self._rows()], self.kernel.program.who
+    def _in_order(self) -> list[tuple[int, dict[str, int]]]:
+        """The rows in the order in which they act, and the place of each among all."""
+        rows, who = [*enumerate(self._rows())], self.kernel.program.who
+        if self.chosen is not None:
+            running = {row[self.home]: row for _, row in rows}
+            named = enumerate(self.chosen)
+            rows = [(place, running[row]) for place, row in named if row in running]
         if self.kernel.turns != "random":
             return rows
         assert who is not None
         owner = self._owner(who)
-        handles = np.array([self._who(owner, who.name, row[owner]) for row in rows], np.uint64)
+        named_by = (self._who(owner, who.name, row[owner]) for _, row in rows)
+        handles = np.array([*named_by], np.uint64)
         name = f"{self.home}.{self.kernel.name}" if self.home else self.kernel.name
         stems = chance.stems(self.seed, name, 0, handles)
         words = [chance.mix(stem + chance.STEP & chance.ALL) for stem in stems]
@@ -118,6 +132,8 @@ class WorldReference(Reference):
 
     def value(self, node: Expression) -> Value:
         match node:
+            case Argument(each=True):
+                return self._elements(self.arguments[node.name][self.position], node.type)
             case Referred():
                 row = self.found(node.component, node.handle)
                 if row == NIL:

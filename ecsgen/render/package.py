@@ -24,8 +24,18 @@ from ecsgen.render.fast import FAST, fast_sources
 from ecsgen.render.naming.giving_way import spoken
 from ecsgen.render.naming.stand_ins import with_stand_ins, without_stand_ins
 from ecsgen.render.output import Output
-from ecsgen.render.runtime import LATER, LAYOUT, RUNTIME, copies, module_of, origins, sources
+from ecsgen.render.runtime import (
+    LATER,
+    LAYOUT,
+    RUNTIME,
+    copies,
+    module_of,
+    origins,
+    shard_origins,
+    sources,
+)
 from ecsgen.render.saved import schema_module
+from ecsgen.render.sharded import BITS, layout_with, refuse_compiled_references
 from ecsgen.render.world.module import Parts, world_module
 
 EXPORTED = (
@@ -56,6 +66,9 @@ EXPORTED = (
 DRAWING = ("Draws",)
 """What they see besides where kernels draw random numbers."""
 
+SHARDED = ("ParcelError", "ShardError")
+"""What they see besides in a world with shards."""
+
 SPACED = ("Neighbours",)
 """The same where components have a space."""
 
@@ -70,6 +83,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What these import of the runtime comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
+    refuse_compiled_references(project)
     in_c = _in_c() if options.compiled else ()
     return [*_giving_way(project, options), *in_c]
 
@@ -82,8 +96,9 @@ def texts(project: Project, options: Options) -> dict[str, str]:
 
 def _giving_way(project: Project, options: Options) -> list[Output]:
     """Return the modules; where names meet those of generated code, the latter are others."""
-    made, stood = (_modules(one, options) for one in (project, with_stand_ins(project)))
-    return list(map(spoken, made, stood))
+    with_others, kept = with_stand_ins(project)
+    pairs = zip(_modules(project, options), _modules(with_others, options), strict=True)
+    return [spoken(made, stood, kept) for made, stood in pairs]
 
 
 def _modules(project: Project, options: Options) -> list[Output]:
@@ -98,13 +113,21 @@ def _package(project: Project) -> Iterator[Output]:
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
     seeded = any(name == "seeded" for name, _ in parts.features)
+    sharded = project.world.shards is not None
     spaced = any(component.space for component in project.components)
-    of_runtime = (*EXPORTED, *(DRAWING if seeded else ()), *(SPACED if spaced else ()))
+    of_runtime = (
+        *EXPORTED,
+        *(DRAWING if seeded or sharded else ()),
+        *(SHARDED if sharded else ()),
+        *(SPACED if spaced else ()),
+    )
     subjects = (names, enums, project.world.name, of_world, of_runtime)
     yield _output("__init__.py", package_module, *subjects)
     yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module)
+    yield _output("entities.py", entities_module, project.world.shards is not None)
     yield _output(LAYOUT, layout_module, project.world)
+    if project.world.shards is not None:
+        yield _output(BITS, layout_with, sources()[BITS], project.world.shards)
     yield _output("world.py", world_module, parts)
     yield _output("_schema.py", schema_module, schema_text(saved_schema(named)), project.history)
     if project.world.archetypes:
@@ -140,9 +163,9 @@ def _as_is(text: str) -> str:
     return text
 
 
-def entities_module() -> str:
+def entities_module(sharded: bool) -> str:
     """Return the module that has what users want of entities."""
-    return environment().get_template("entities.py.j2").render()
+    return environment().get_template("entities.py.j2").render(sharded=sharded)
 
 
 def layout_module(world: World) -> str:
@@ -172,8 +195,10 @@ def package_module(
     what `world.py` has for them. `of_runtime`: what the runtime has.
     """
     places: dict[str, list[str]] = {}
+    is_sharded = set(SHARDED) <= set(of_runtime)
+    known = {**origins(RUNTIME), **(shard_origins() if is_sharded else {})}
     for name in of_runtime:
-        places.setdefault(origins(RUNTIME)[name], []).append(name)
+        places.setdefault(known[name], []).append(name)
     places |= {".entities": ["EntityManager"], ".world": sorted(set(of_world))}
     for name, module, is_chunked in components:
         places[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]

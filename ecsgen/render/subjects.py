@@ -13,8 +13,8 @@ from ecsgen.render.kernels.drawing import Drawing
 from ecsgen.render.numba.component import CompiledKernels
 from ecsgen.render.numba.flat import FlatColumns
 from ecsgen.render.numba.reduction import CompiledReductions
-from ecsgen.render.numpy.component import Kernels
 from ecsgen.render.numpy.reduction import Reductions
+from ecsgen.render.plain.component import Kernels
 from ecsgen.render.spacing import Spacing
 
 _BY_POLICY: Final[dict[str, Callable[[Component], object]]] = {

@@ -303,7 +303,7 @@ def _kernel(
     )
     check_parents(kernel, program, diagnostics)
     check_alone(kernel, program, diagnostics)
-    if program.climbs or program.sees_in_order:
+    if program.climbs or (program.sees_in_order and not program.takes_turns):
         _refuse_each(kernel, diagnostics)
     return replace(kernel, program=program)
 

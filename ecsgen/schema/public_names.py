@@ -25,7 +25,8 @@ FIELD_NAMES: Final[Names] = {
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
         "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
         "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
-        "children roots levels parent_many parents set_parent set_parent_many by_age seed wrap near"
+        "children roots levels parent_many parents set_parent set_parent_many by_age seed wrap "
+        "near nearby ghosts"
     ),
     "`data` has": _words(
         "n allocated buffer entity tagged present active cold row FIELDS LAYOUT MANAGER OBJECTS "

@@ -34,6 +34,8 @@ class Method:
     def takes_rows(self) -> bool:
         """Whether a call can name rows: those of one component, in whatever order."""
         program = self._program
+        if program.takes_turns:
+            return not self.kernel.over
         return not (self.kernel.over or program.climbs or program.sees_in_order)
 
     @property
@@ -136,7 +138,7 @@ class Method:
         if not self.each:
             return chosen
         count = "_count = data._n if _chosen is None else _chosen.count"
-        picked = [f"    {a.whole} = _chosen.of_each({a.whole})" for a in self.each]
+        picked = [f"    {a.whole} = {self._picked(a.whole)}" for a in self.each]
         return [
             "_before = data._version",
             *chosen,
@@ -146,6 +148,12 @@ class Method:
             "if _chosen is not None:",
             *picked,
         ]
+
+    def _picked(self, values: str) -> str:
+        """The expression for values of the rows that a call names, as its loop takes them."""
+        if self._program.takes_turns:
+            return f"_chosen.spread({values}, data._n)"
+        return f"_chosen.of_each({values})"
 
 
 def for_macro(text: str) -> str:

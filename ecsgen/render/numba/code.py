@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
 from ecsgen.model.scalars import SCALARS, UNSIGNED
+from ecsgen.render.naming.stand_ins import plain
 from ecsgen.render.runtime import COMPILED, origins
 
 
@@ -102,12 +104,41 @@ class Names:
 
     def take(self, *wishes: str) -> str:
         """The first wish that is free; the last one is lengthened until it is."""
-        used = self.taken | self.promised
-        name = next((wish for wish in wishes if wish not in used), wishes[-1])
-        while name in used:
+        used = set(map(plain, self.taken | self.promised))
+        name = next((wish for wish in wishes if plain(wish) not in used), wishes[-1])
+        while plain(name) in used:
             name += "_"
         self.taken.add(name)
         return name
+
+
+class Constants:
+    """The constants of a function: as the loop has them, each where it stands."""
+
+    def of(self, value: bool | int | float, scalar: str) -> Code:
+        """A constant of a type."""
+        return number(value, scalar)
+
+
+class NamedConstants(Constants):
+    """Those of a loop in plain Python: made before it, for that takes a while, and all of numpy's
+    types, for Python's numbers neither wrap nor divide by zero."""
+
+    def __init__(self, names: Names, setup: list[str]) -> None:
+        self._names = names
+        self._setup = setup
+        self._known: dict[str, Code] = {}
+
+    def of(self, value: bool | int | float, scalar: str) -> Code:
+        if scalar == "bool":
+            return number(value, scalar)
+        text = f"{SCALARS[scalar].numpy}({value!r})"
+        if text not in self._known:
+            shown = re.sub(r"\W", "_", repr(value).replace("-", "minus_"))
+            name = self._names.take(f"{scalar}_{shown}")
+            self._setup.append(f"{name} = {text}")
+            self._known[text] = Code(name)
+        return self._known[text]
 
 
 USED: Final = origins(COMPILED).keys() | {

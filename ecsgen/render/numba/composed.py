@@ -7,7 +7,7 @@ from typing import Final
 
 from ecsgen.model.programs import Operation
 from ecsgen.model.types import Type
-from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
+from ecsgen.render.numba.code import Code, Level, called, cut, infix
 from ecsgen.render.numba.elementwise import difference_of, product_of, sum_of
 from ecsgen.render.numba.values import UNROLLED, Composer, Emitter, Place, Value
 
@@ -63,7 +63,7 @@ def _normalize(emit: Emitter, node: Operation) -> Value:
     vector = emit.named(emit.value(node.operands[0]))
     length = emit.assign(_length(emit, vector), "length", "_length")
     with emit.block(f"if {length.text} == 0"):
-        emit.write(f"{length.text} = {number(1.0, node.type.scalar).text}")
+        emit.write(f"{length.text} = {emit.constants.of(1.0, node.type.scalar).text}")
     return Value(
         node.type,
         lambda place: infix("/", Level.PRODUCT, vector.at(place), length),

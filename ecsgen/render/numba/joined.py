@@ -83,7 +83,14 @@ class ScatteredFields(Fields):
 class ScatteredLoop:
     """A kernel's loop over rows that are told one by one, component by component."""
 
-    def __init__(self, origin: Origin, source: JoinedSource, name: str, program: Program) -> None:
+    def __init__(
+        self,
+        origin: Origin,
+        source: JoinedSource,
+        name: str,
+        program: Program,
+        is_plain: bool = False,
+    ) -> None:
         self._source = source
         self.loop = Loop(
             origin,
@@ -92,6 +99,7 @@ class ScatteredLoop:
             may_be_flat=False,
             fields=self._fields_of,
             managers=OtherManagers(source.others, True),
+            is_plain=is_plain,
         )
         self.loop.write_steps()
 
@@ -132,12 +140,14 @@ class JoinedKernel(CompiledKernel):
         super().__init__(all_fields(world, source.components.values()), kernel)
         self._scattered: ScatteredLoop | None = None
         if any(source.numbers(component) for component in source.components):
-            self._scattered = ScatteredLoop(self._origin, source, self._own_name, self._program)
+            given = self._origin, source, self._own_name, self._program, self.is_plain
+            self._scattered = ScatteredLoop(*given)
             assert self._scattered.loop.others.parameters == self.loop.others.parameters
 
     def _looped(self) -> Loop:
         managers = OtherManagers(self.source.others, True)
-        loop = Loop(self._origin, self._own_name, self._program, managers=managers)
+        given = self._origin, self._own_name, self._program
+        loop = Loop(*given, managers=managers, is_plain=self.is_plain)
         loop.write_steps()
         return loop
 
@@ -158,8 +168,15 @@ class JoinedKernel(CompiledKernel):
     def _own_name(self) -> str:
         return f"{self.name}_kernel"  # the module has functions of other names
 
-    def _order_of(self, who: FieldValue) -> str:
-        return order_text(who, self._origin.holder(who), self.source.picked(who.owner))
+    @property
+    def orders(self) -> list[str]:
+        """The statement that finds out whose turn it is when, if that is random."""
+        if not self.is_ordered:
+            return []
+        who = self._program.who
+        assert who is not None
+        picked = self.source.picked(who.owner)
+        return [f"_order = {order_text(who, self._origin.holder(who), picked)}"]
 
     @property
     def function(self) -> str:
@@ -168,8 +185,8 @@ class JoinedKernel(CompiledKernel):
     @property
     def _which(self) -> list[Parameter]:
         count = Parameter(self.loop.rows, "int", f"_{self.source.count}")
-        if self.kernel.turns == "random":
-            count = Parameter(self.loop.order, "RowArray", "_order")
+        if self.is_ordered:
+            count = self._order
         return [count, *(self._scattered.numbers if self._scattered is not None else ())]
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ecsgen.model import Component, Kernel
-from ecsgen.model.programs import Argument, FieldValue
+from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
@@ -18,6 +20,9 @@ from ecsgen.render.quoting import literal
 class CompiledKernel(Method):
     """A kernel as its template lays it out."""
 
+    is_plain: ClassVar[bool] = False
+    """Whether Python itself runs its loop."""
+
     def __init__(self, component: Component, kernel: Kernel) -> None:
         super().__init__(component, kernel)
         self.loop = self._looped()
@@ -25,7 +30,8 @@ class CompiledKernel(Method):
     def _looped(self) -> Loop:
         """The loop over the rows."""
         managers = OtherManagers({self._component.name: self._component}, False)
-        loop = Loop(OneComponent(self._component), self.name, self._program, managers=managers)
+        origin = OneComponent(self._component)
+        loop = Loop(origin, self.name, self._program, managers=managers, is_plain=self.is_plain)
         loop.write_steps()
         return loop
 
@@ -79,12 +85,22 @@ class CompiledKernel(Method):
     def _which(self) -> list[Parameter]:
         """The parameters that say which rows there are."""
         rows = [Parameter(self.loop.rows, "int", f"data.{self.rows}")]
-        if self.kernel.turns == "random":
-            return [Parameter(self.loop.order, "RowArray", "_order")]
+        if self.is_ordered:
+            return [self._order]
         if not self.climbs:
             return rows
         order = Parameter(self.loop.order, "RowArray", "self._levels.rows")
         return [*rows, order] if self.is_partial else [order]
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether it is told whose turn it is, one by one."""
+        return self._program.takes_turns and not (self.kernel.over and self.kernel.turns == "rows")
+
+    @property
+    def _order(self) -> Parameter:
+        """The parameter with the rows as they take turns."""
+        return Parameter(self.loop.order, "RowArray", "_order")
 
     @property
     def is_partial(self) -> bool:
@@ -114,7 +130,7 @@ class CompiledKernel(Method):
         """A loop, and the working memory of its rows."""
         pad, arrays = " " * 4, loop.emit.arrays
         head = f"for {loop.fields.row} in {'p' if self.is_parallel else ''}range({loop.count}):"
-        if self.climbs or self.kernel.turns == "random":
+        if self.climbs or self.is_ordered:
             head = f"for {loop.fields.row} in {loop.order}:"
         lines = [head] if self.is_parallel else [*arrays, head]
         if self.climbs and self.is_partial:
@@ -154,28 +170,30 @@ class CompiledKernel(Method):
 
     @property
     def orders(self) -> list[str]:
-        """The statement that finds out whose turn it is when, if that is random."""
-        if self.kernel.turns != "random":
+        """The statements that find out whose turn it is when."""
+        if not self.is_ordered:
             return []
+        rows = f"np.arange(data.{self.rows}) if _chosen is None else _chosen.rows"
+        if self.kernel.turns == "rows":
+            return [f"_order = {rows}"]
         assert self._program.who is not None
-        return [f"_order = {self._order_of(self._program.who)}"]
-
-    def _order_of(self, who: FieldValue) -> str:
-        return order_text(who, "data", f"[: data.{self.rows}]")
+        order = order_text(self._program.who, "data", "[_rows]")
+        return [f"_rows = {rows}", f"_order = _rows[{order}]"]
 
     @property
     def tables(self) -> list[str]:
         """The statements that find the order of turns, and make tables to look rows up in."""
         managers = self.loop.others.managers
         tables = self.loop.others.tables.items()
-        found = [f"{table} = living_table({managers.manager(name)})" for name, table in tables]
+        made = "rows_of_living" if self.is_plain else "living_table"
+        found = [f"{table} = {made}({managers.manager(name)})" for name, table in tables]
         return [*self.orders, *found]
 
     @property
     def run(self) -> str:
         """The statements that call the function."""
         passed = [parameter.passed for parameter in self.parameters]
-        if not self.takes_rows:
+        if not self.takes_rows or self.is_ordered:
             return for_macro(call(self.function, passed, 8))
         return "\n".join(
             [

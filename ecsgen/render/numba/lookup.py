@@ -13,6 +13,7 @@ class Tables(Protocol):
     """The parameters by which rows are found."""
 
     managers: OtherManagers
+    is_plain: bool
     tables: dict[str, str]
 
     def array(self, name: str, scalar: str, passed: str) -> str: ...
@@ -69,6 +70,10 @@ class Lookup:
         row, handle, emit = self._row, self._handle, self._emit
         tables, stem = self._tables, self._stem
         table = tables.tables.setdefault(self._component, f"_{stem}_table")
+        if tables.is_plain:
+            found = tables.parameter(f"{stem}_table", "dict[int, int]", table)
+            emit.write(f"{row} = {found}.get({handle}, NIL)")
+            return
         keys = tables.array(f"{stem}_keys", "u64", f"{table}[0]")
         rows = tables.array(f"{stem}_rows", "i64", f"{table}[1]")
         shift = tables.parameter(f"{stem}_shift", "np.uint64", f"{table}[2]")

@@ -25,7 +25,7 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.kernels.finding import NO_MANAGERS, OtherManagers
-from ecsgen.render.numba.code import USED, Code, Names
+from ecsgen.render.numba.code import USED, Code, Constants, NamedConstants, Names
 from ecsgen.render.numba.composed import COMPOSERS
 from ecsgen.render.numba.fields import Fields, Origin
 from ecsgen.render.numba.messages import LoopMessages
@@ -54,7 +54,10 @@ class Loop:
         may_be_flat: bool = True,
         fields: FieldsOf = Fields,
         managers: OtherManagers = NO_MANAGERS,
+        is_plain: bool = False,
     ) -> None:
+        """`is_plain`: Python itself runs it."""
+        self.is_plain = is_plain
         self.program = program
         self.is_flat = may_be_flat and is_flat(origin, program)
         self.names = Names({*USED, f"_{name}"}, _names_of(origin, program))
@@ -66,7 +69,7 @@ class Loop:
         is_ordered = program.climbs or program.takes_turns
         self.order = self.names.take("order", "_order") if is_ordered else ""
         self.fields = fields(origin, program, self.names, self.is_flat)
-        self.others = OtherRows(managers, program, self.names, self.setup)
+        self.others = OtherRows(managers, program, self.names, self.setup, is_plain)
         self.emit = Emitter(
             self.names,
             self._field,
@@ -74,6 +77,7 @@ class Loop:
             self.others.value,
             COMPOSERS,
             self.is_flat,
+            NamedConstants(self.names, self.setup) if is_plain else Constants(),
         )
         self.messages = LoopMessages(program, self.others, self.names, self.rows, self._field)
         self._values: dict[Argument, Value] = {}
@@ -101,6 +105,11 @@ class Loop:
                 self._values[argument] = self._elements(argument, name)
         return self._values[argument]
 
+    @property
+    def _ready(self) -> tuple[str, ...]:
+        """The types of which arguments are passed as numbers that need not be converted."""
+        return ("bool", "u64") if self.is_plain else ("bool", "i64", "u64", "f64")
+
     def _elements(self, argument: Argument, name: str) -> Value:
         """Before the loop an argument takes its type, and one with a shape is taken apart.
 
@@ -108,7 +117,7 @@ class Loop:
         """
         type_ = argument.type
         if not type_.shape:
-            if type_.scalar in ("bool", "i64", "u64", "f64"):  # numba has it in its own type
+            if type_.scalar in self._ready:
                 return Value(type_, lambda place: Code(name))
             typed = self.names.take(f"{name}_{type_.scalar}")
             self.setup.append(f"{typed} = {SCALARS[type_.scalar].numpy}({name})")

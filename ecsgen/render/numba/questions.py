@@ -18,7 +18,7 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
-from ecsgen.render.numba.code import Code, Level, called, cut, number
+from ecsgen.render.numba.code import Code, Level, called, cut
 from ecsgen.render.numba.elementwise import extreme_of, sum_of
 from ecsgen.render.numba.fields import Fields
 from ecsgen.render.numba.values import Emitter, Place, Value
@@ -141,7 +141,7 @@ class Questions:
                 emit.write(f"{held.at(place).text} = {change(place, code)}")
 
     def _counted(self, node: Question, value: Expression) -> Value:
-        held = self._start("count", node.type, number(0, "i64"))
+        held = self._start("count", node.type, self._emit.constants.of(0, "i64"))
         name = held.at(0).text
         with self._each(value):
             test = self._emit.value(value).at(0)
@@ -153,7 +153,7 @@ class Questions:
         is_float = node.type.is_float
         total = node.type.of_scalar("f64") if is_float else node.type
         one = Type(total.scalar)
-        zero = number(0.0 if is_float else 0, total.scalar)
+        zero = self._emit.constants.of(0.0 if is_float else 0, total.scalar)
         held = self._start(node.how, total, zero)
         wide = SCALARS[total.scalar].numpy
 
@@ -176,7 +176,7 @@ class Questions:
     def _extreme(self, node: Question, value: Expression) -> Value:
         none = Code(f"{SCALARS[node.type.scalar].numpy}(np.nan)")
         if not node.type.is_float:
-            none = number(0, node.type.scalar)
+            none = self._emit.constants.of(0, node.type.scalar)
         held = self._start(node.how, node.type, cut(none, node.type.scalar))
         one = Type(node.type.scalar)
         with self._each(value) as variable:
@@ -192,7 +192,7 @@ class Questions:
         emit, around = self._emit, self.around
         scalar = node.type.scalar
         none: bool | int | float = 0.0 if node.type.is_float else 0
-        zero = number(False if node.type.is_bool else none, scalar)
+        zero = emit.constants.of(False if node.type.is_bool else none, scalar)
         held = self._start("nearest", node.type, cut(zero, scalar))
         first, least = emit.names.take("first", "_first"), emit.names.take("closest", "_closest")
         square = emit.names.take("square", "_square")

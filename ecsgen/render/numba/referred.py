@@ -7,7 +7,7 @@ from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import Exists, Expression, FieldValue, Local, Program, Referred, walk
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.kernels.finding import OtherManagers, is_before
-from ecsgen.render.numba.code import Code, Level, Names, infix, number
+from ecsgen.render.numba.code import Code, Level, Names, infix
 from ecsgen.render.numba.fields import Parameter, sum_text
 from ecsgen.render.numba.lookup import Lookup
 from ecsgen.render.numba.values import UNROLLED, Emitter, Value
@@ -18,12 +18,18 @@ class OtherRows:
     """What a loop reads of other rows, and the parameters that it needs for that."""
 
     def __init__(
-        self, managers: OtherManagers, program: Program, names: Names, setup: list[str]
+        self,
+        managers: OtherManagers,
+        program: Program,
+        names: Names,
+        setup: list[str],
+        is_plain: bool = False,
     ) -> None:
         self.parameters: dict[str, Parameter] = {}  # by what the method passes
         self.tables: dict[str, str] = {}
         """Components whose rows are found in a table, and what the method calls it."""
         self.managers = managers
+        self.is_plain = is_plain
         self._program = program
         self._names = names
         self._setup = setup
@@ -139,7 +145,7 @@ class OtherRows:
     def _default(self, emit: Emitter, node: Referred) -> Value:
         """What stands for a row that is not there."""
         type_ = node.type
-        numbers = [number(one, type_.scalar) for one in node.default]
+        numbers = [emit.constants.of(one, type_.scalar) for one in node.default]
         if len({*map(repr, node.default)}) == 1:
             return Value(type_, lambda place: numbers[0])
         if len(numbers) <= UNROLLED:

@@ -26,7 +26,7 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
-from ecsgen.render.numba.code import Code, Names, called, cut, number
+from ecsgen.render.numba.code import Code, Constants, Names, called, cut
 from ecsgen.render.numba.elementwise import cast_of, element_of
 
 UNROLLED: Final = 16
@@ -81,6 +81,7 @@ class Emitter:
         others: Callable[[Emitter, Referred | Exists], Value],
         composers: Mapping[str, Composer],
         is_flat: bool,
+        constants: Constants,
     ) -> None:
         self.names = names
         self.lines: list[str] = []
@@ -93,6 +94,7 @@ class Emitter:
         self._others = others
         self._composers = composers
         self._is_flat = is_flat
+        self.constants = constants
         self.answer: Callable[[Question], Value] | None = None
         """Of questions to neighbours."""
         self.of_other: Callable[[OtherField | Offset | Distance], Value] | None = None
@@ -132,7 +134,7 @@ class Emitter:
         """The elements of an expression."""
         match node:
             case Constant():
-                code = number(node.value, node.type.scalar)
+                code = self.constants.of(node.value, node.type.scalar)
                 return Value(node.type, lambda place: code)
             case Argument():
                 return self._argument(node)

@@ -23,6 +23,9 @@ from ecsgen.render.quoting import WIDTH, literal
 class KernelMethod(Method):
     """A kernel as its template lays it out."""
 
+    is_plain: ClassVar[bool] = False
+    """Whether it is a loop over rows."""
+
     def __init__(self, component: Component, kernel: Kernel) -> None:
         super().__init__(component, kernel)
         self._views = self._seen()

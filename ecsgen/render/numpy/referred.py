@@ -32,7 +32,7 @@ class OtherCells:
 
     def layout(self, emit: Emitter, node: Referred | Exists) -> Layout:
         """The layout that the value will have."""
-        if emit.layout(node.handle) is Layout.UNIFORM and not self._program.takes_turns:
+        if emit.layout(node.handle) is Layout.UNIFORM:
             return Layout.UNIFORM
         if isinstance(node, Exists) or not node.type.shape:
             return Layout.ROWS
@@ -45,7 +45,7 @@ class OtherCells:
         column, default = self._column(emit, node), self._default(emit, node)
         rows = self.rows(emit, node)
         scalar, shape = node.type.scalar, node.type.shape
-        if rows.is_uniform and not self._program.takes_turns:
+        if rows.is_uniform:
             return emit.uniform(f"other_cells({column}, {rows.text}, {default})", scalar, shape)
         layout = self.layout(emit, node)
         if target is not None and (scalar, shape, layout) == (
@@ -81,15 +81,9 @@ class OtherCells:
 
     def forget(self, target: FieldValue | Local) -> None:
         """Look rows up again whose handles are in a field or local that is assigned to."""
-        if self._program.takes_turns and isinstance(target, FieldValue):
-            self.forget_all()
         self._found = {
             key: found for key, found in self._found.items() if target not in walk(key[1])
         }
-
-    def forget_all(self) -> None:
-        """Look all rows up again: any handle may have changed."""
-        self._found = {}
 
     def _exists(self, emit: Emitter, node: Exists) -> Value:
         if node.component:

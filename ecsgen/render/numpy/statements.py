@@ -13,7 +13,6 @@ from ecsgen.model.programs import (
     Step,
 )
 from ecsgen.render.kernels.finding import NO_MANAGERS, OtherManagers
-from ecsgen.render.numpy.at_once import TurnPosts
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.expressions import Emitter
 from ecsgen.render.numpy.messages import Posts
@@ -45,7 +44,7 @@ class Statements:
         if self.questions is not None:
             self.emitter.answer = self.questions.answer
         self.read: dict[FieldValue, None] = {}
-        posts = (TurnPosts if program.takes_turns else Posts)(managers, self._others, program)
+        posts = Posts(managers, self._others, program)
         posts.begin(self.emitter)
         if program.who is not None and program.draws:
             self._stem(program.who)
@@ -134,7 +133,5 @@ class Statements:
 
     def _is_fixed(self, node: Expression) -> bool:
         """Whether a local may be another name for a field that no step changes."""
-        if self._program.takes_turns and self._program.sends:
-            return False  # some row may write to itself
         base = node.base if isinstance(node, Element) else node
         return isinstance(base, FieldValue) and base not in self._written

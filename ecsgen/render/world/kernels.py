@@ -19,7 +19,7 @@ from ecsgen.render.numpy.chunked import ChunkMethod
 from ecsgen.render.numpy.fused import FusedJoined as FusedMethods
 from ecsgen.render.numpy.joined import JoinedMethod, WorldMethod
 from ecsgen.render.numpy.joined_near import JoinedNearMethod
-from ecsgen.render.numpy.turns import JoinedTurnMethod
+from ecsgen.render.plain.turns import JoinedPlainLoop
 
 JoinedT = TypeVar("JoinedT", bound=Method)
 ChunkedT = TypeVar("ChunkedT", bound=Method)
@@ -113,19 +113,22 @@ class WorldMethods(KernelSubject):
     """The kernels with `backend: numpy`."""
 
     @property
-    def methods(self) -> list[WorldMethod | ChunkMethod]:
+    def methods(self) -> list[WorldMethod | JoinedPlainLoop | ChunkMethod]:
         """All of them, made anew."""
         passes = [FusedMethods(self.world, fused, source) for fused, source in self.passes]
         methods = [*self.made(self._joined, ChunkMethod), *passes]
         number_constants(methods)
         return methods
 
-    def _joined(self, world: World, kernel: Kernel, source: JoinedSource) -> WorldMethod:
+    def _joined(
+        self, world: World, kernel: Kernel, source: JoinedSource
+    ) -> WorldMethod | JoinedPlainLoop:
         """Return a kernel over rows of managers as its template lays it out."""
+        if kernel.program.takes_turns:
+            return JoinedPlainLoop(world, kernel, source)
         if kernel.program.near is not None:
             return JoinedNearMethod(world, kernel, source, self.among(kernel, source))
-        takes_turns = kernel.program.takes_turns
-        return (JoinedTurnMethod if takes_turns else JoinedMethod)(world, kernel, source)
+        return JoinedMethod(world, kernel, source)
 
 
 class Kernels(NamedTuple):

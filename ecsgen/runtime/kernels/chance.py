@@ -116,3 +116,38 @@ def _planes(cells: NDArray[Any]) -> list[NDArray[Any]]:
     if cells.ndim == 1:
         return [cells]
     return [cells[place] for place in np.ndindex(cells.shape[:-1])]
+
+
+# --- the same for one row: a stem is a plain integer ---------------------------------------
+
+
+def stem_of(who: Any, key: np.uint64) -> int:
+    """Return what all numbers of a row have in common."""
+    return _mixed(int(who) ^ int(key))
+
+
+def id_stem_of(slot: Any, generation: Any, key: np.uint64) -> int:
+    """Return the same of a row that is known by its id."""
+    return _mixed((int(generation) << 32 | int(slot)) ^ int(key))
+
+
+def random_at(stem: int, number: int) -> np.float64:
+    """Return a number in [0, 1)."""
+    return np.float64((_word(stem, number) >> 11) * 2.0**-53)
+
+
+def range_at(stem: int, number: int, bound: Any) -> np.int64:
+    """Return a whole number from 0 to `bound` - 1."""
+    return np.int64((_word(stem, number) >> 32) * int(bound) >> 32)
+
+
+def normal_at(stem: int, number: int) -> np.float64:
+    """Return a number of mean 0 and deviation 1."""
+    word = np.array([_word(stem, number) >> 12], np.uint64)
+    found = np.empty(1)
+    normal_into(word, found, np.empty(1))
+    return np.float64(found[0])
+
+
+def _word(stem: int, number: int) -> int:
+    return _mixed(stem + (number + 1) * _STEP & _ALL)

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..handles import NIL, RowArray
-from .blocks import Cells, working_memory
+from ..entities.arrays import are_held
+from ..entities.layout import INDEX_MASK
+from ..entities.living import LivingEntities
+from ..handles import RowArray
 from .chance import draw_stems, draw_words
 
 
-class TurnBlocks:
-    """Views of one row of a kernel's columns, and working memory for it, row after row.
+class MappedManager(Protocol):
+    """A manager whose rows are found by a hash of their owners."""
 
-    Good until the buffer moves or the stamp (the number of rows) changes.
-    """
+    @property
+    def _entities(self) -> LivingEntities: ...
 
-    __slots__ = ("_columns", "_memory", "nbytes", "stamp")
+    @property
+    def data(self) -> Any: ...
 
-    def __init__(
-        self, rows: int, columns: Sequence[NDArray[Any]], working: Sequence[Cells]
-    ) -> None:
-        self.stamp = rows
-        self._columns = columns
-        self._memory = [working_memory(cells, 1) for cells in working]
-        self.nbytes = sum(array.nbytes for array in self._memory)
-        """Bytes that are held beside the columns."""
-
-    def __iter__(self) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Iterate over the rows in their order."""
-        return self.in_order(range(self.stamp))
-
-    def in_order(self, rows: Iterable[int]) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Iterate over the rows in another order."""
-        columns, memory = self._columns, self._memory
-        for row in rows:
-            yield (*(cells[..., row : row + 1] for cells in columns), *memory)
+    def _first_rows(self) -> RowArray: ...
 
 
 def turn_order(who: NDArray[np.uint64], key: np.uint64) -> RowArray:
@@ -50,22 +35,9 @@ def turn_order(who: NDArray[np.uint64], key: np.uint64) -> RowArray:
     return word.argsort(kind="stable")
 
 
-def send_at_once(
-    column: NDArray[Any],
-    rows: RowArray,
-    heard: NDArray[np.bool_] | None,
-    ufunc: np.ufunc | None,
-    value: Any,
-) -> None:
-    """Change the cell that one row refers to, if it does and is heard, or write over it.
-
-    `column` has rows last; `rows` and `heard` are of the one row.
-    """
-    row = int(rows[0])
-    if row == NIL or (heard is not None and not heard[0]):
-        return
-    cell = column[..., row : row + 1]
-    if ufunc is None:
-        cell[...] = value
-    else:
-        ufunc(cell, value, out=cell)
+def rows_of_living(manager: MappedManager) -> dict[int, int]:
+    """Return the first row that each living entity has; O(n)."""
+    rows = manager._first_rows()
+    owners = manager.data._entity_column[rows]
+    alive = are_held(manager._entities._handles, owners, INDEX_MASK)
+    return dict(zip(owners[alive].tolist(), rows[alive].tolist(), strict=True))

@@ -39,6 +39,12 @@ class ChosenRows:
         """Return the values, one for each row given, of those that run."""
         return values if self._running is None else values[self._running]
 
+    def spread(self, values: NDArray[Any], n: int) -> NDArray[Any]:
+        """Return the values, one for each row given, where a loop over n rows looks for them."""
+        spread = np.empty((n, *values.shape[1:]), values.dtype)
+        spread[self.rows] = self.of_each(values)
+        return spread
+
 
 def each_value(
     converter: Converter, value: ArrayLike, count: int, *buffers: NDArray[np.uint8]

@@ -1,4 +1,4 @@
-"""The kernels of a component as numpy code."""
+"""The kernels of a component with `backend: numpy`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ecsgen.render.numpy.fused import FusedMethod
 from ecsgen.render.numpy.levels import LevelMethod
 from ecsgen.render.numpy.method import KernelMethod
 from ecsgen.render.numpy.near import NearMethod
-from ecsgen.render.numpy.turns import TurnMethod
+from ecsgen.render.plain.turns import PlainLoop
 
 
-def _method(component: Component, kernel: Kernel) -> KernelMethod:
+def _method(component: Component, kernel: Kernel) -> KernelMethod | PlainLoop:
     if kernel.program.takes_turns:
-        return TurnMethod(component, kernel)
+        return PlainLoop(component, kernel)
     if kernel.program.near is not None:
         return NearMethod(component, kernel)
     return (LevelMethod if kernel.program.climbs else KernelMethod)(component, kernel)
@@ -23,7 +23,9 @@ class Kernels:
     """The kernels of a component."""
 
     def __init__(self, component: Component) -> None:
-        self.methods = [_method(component, kernel) for kernel in component.kernels]
+        self.methods: list[KernelMethod | PlainLoop] = [
+            _method(component, kernel) for kernel in component.kernels
+        ]
         self.methods += [FusedMethod(component, fused) for fused in component.fused]
         number_constants(self.methods)
 
