@@ -29,8 +29,7 @@ from ecsgen.model.types import BOOL, Type
 
 NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 LINKS: Final = frozenset(
-    {"entity", "next", "previous"}
-    | {"parent", "first_child", "next_sibling", "previous_sibling"}
+    {"entity", "next", "previous"} | {"parent", "first_child", "next_sibling", "previous_sibling"}
 )
 """Columns that managers keep."""
 

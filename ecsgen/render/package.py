@@ -96,8 +96,9 @@ def texts(project: Project, options: Options) -> dict[str, str]:
 
 def _giving_way(project: Project, options: Options) -> list[Output]:
     """Return the modules; where names meet those of generated code, the latter are others."""
-    made, stood = (_modules(one, options) for one in (project, with_stand_ins(project)))
-    return list(map(spoken, made, stood))
+    with_others, kept = with_stand_ins(project)
+    pairs = zip(_modules(project, options), _modules(with_others, options), strict=True)
+    return [spoken(made, stood, kept) for made, stood in pairs]
 
 
 def _modules(project: Project, options: Options) -> list[Output]:

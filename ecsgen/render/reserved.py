@@ -25,7 +25,7 @@ TAKEN = SOURCES / "schema" / "taken.py"
 WORDS = SOURCES / "render" / "naming" / "words.py"
 SPELLING = ("render", "policies", "world_features")
 """Where the generator's Python has words of generated code."""
-OF_EVERY_PACKAGE = ("EntityManager", "EntityView", "Signature", "World")
+OF_WORLDS = ("EntityManager", "EntityView", "Signature", "World")
 
 _TEXT = re.compile(r'{#.*?#}|""".*?"""', re.DOTALL)
 _SENTENCE = re.compile(r"^[A-Z][a-z]+ (?=[a-z])")
@@ -51,7 +51,7 @@ from typing import Final
 def exported() -> frozenset[str]:
     """Return what packages export whatever their schemas say."""
     chunked = {name for name, module in PACKAGE.items() if module == ".archetypes"}
-    return frozenset((*EXPORTED, *LATE, *DRAWING, *SPACED, *OF_EVERY_PACKAGE, *chunked))
+    return frozenset((*EXPORTED, *LATE, *DRAWING, *SPACED, *OF_WORLDS, *chunked))
 
 
 def own_words() -> frozenset[str]:

@@ -11,6 +11,7 @@ from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
 from ecsgen.render.calls import call
+from ecsgen.render.naming.stand_ins import plain
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 
@@ -84,11 +85,11 @@ def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpe
         ArgumentSpelling(component, kernel, argument, units[argument.name])
         for argument in kernel.program.arguments
     ]
-    taken = {argument.text for argument in found}
+    taken = {plain(argument.text) for argument in found}
     for argument in found:
-        draws = kernel.program.who is not None and argument.name in _DRAWING
-        if draws or _OWN_NAMES.fullmatch(argument.name):
-            while argument.text in taken:
+        draws = kernel.program.who is not None and plain(argument.name) in _DRAWING
+        if draws or _OWN_NAMES.fullmatch(plain(argument.name)):
+            while plain(argument.text) in taken:
                 argument.text += "_"
-            taken.add(argument.text)
+            taken.add(plain(argument.text))
     return found

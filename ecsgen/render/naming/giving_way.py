@@ -29,24 +29,27 @@ _STANDARD = re.compile(r"(?:import|from) (?!numpy|numba|hypothesis|pytest|\.)")
 _FUTURE = "from __future__ import annotations\n\n"
 
 
-def spoken(output: Output, stood: Output) -> Output:
-    """Return an output that gives way, from it and the same with stand-ins."""
+def spoken(output: Output, stood: Output, kept: frozenset[str]) -> Output:
+    """Return an output that gives way, from it and the same with stand-ins.
+
+    `kept`: names without a stand-in that are no less a schema's.
+    """
     if output.key == stood.key:
         return output
-    return Output(output.path, output.key, partial(_made, output.make, stood.make))
+    return Output(output.path, output.key, partial(_made, output.make, stood.make, kept))
 
 
-def _made(make: partial[str], make_stood: partial[str]) -> str:
-    return given_way(make_stood()) or make()
+def _made(make: partial[str], make_stood: partial[str], kept: frozenset[str]) -> str:
+    return given_way(make_stood(), kept) or make()
 
 
-def given_way(text: str) -> str | None:
+def given_way(text: str, kept: frozenset[str]) -> str | None:
     """Return a module with stand-ins as it is with names; None if no name meets the code's own."""
     words = set(_WORD.findall(text))
     if not any(word != plain(word) and plain(word) in words for word in words):
         return None
     scopes = scopes_of(text)
-    meeting = {name for name in meetings(scopes, plain) if plain(name) == name}
+    meeting = {name for name in meetings(scopes, plain) if plain(name) == name} - kept
     if not meeting:
         return None
     taken = {plain(name) for scope in scopes for name in scope.bound | scope.used}

@@ -39,6 +39,7 @@ _NAMES: Final[dict[type, tuple[str, ...]]] = {
     model.Kernel: ("name", "each", "over", "key", "radius", "among"),
     model.Query: ("name", "all", "any", "none", "optional"),
     model.Reduction: ("name",),
+    model.Shards: ("ghosts", "stay"),
     model.Space: ("field",),
     model.World: ("name", "bundles", "groups", "schedules", "archetypes"),
     programs.Argument: ("name",),
@@ -49,7 +50,7 @@ _NAMES: Final[dict[type, tuple[str, ...]]] = {
 """The attributes of the model that have names of schemas; the words in them are such names."""
 
 _FIELDS: Final[dict[type, tuple[str, ...]]] = {
-    model.Component: ("joined",),
+    model.Component: ("joined", "ghosts"),
     programs.FieldValue: ("name", "owner"),
     programs.OtherField: ("name", "owner"),
     programs.Program: ("reads", "writes", "above_roots", "refers", "sends"),
@@ -66,8 +67,11 @@ _TYPES: Final[dict[type, tuple[str, ...]]] = {
 """Those that have names of types: of these, schemas name those with capitals."""
 
 
-def with_stand_ins(project: model.Project) -> model.Project:
-    """Return a project in which names that generated code might use itself have stand-ins."""
+def with_stand_ins(project: model.Project) -> tuple[model.Project, frozenset[str]]:
+    """Return a project in which names that generated code might use itself have stand-ins.
+
+    With it the other names that have such a name in them: what is made of that may be one of these.
+    """
     found: set[str] = set()
 
     def see(name: str) -> str:
@@ -76,7 +80,10 @@ def with_stand_ins(project: model.Project) -> model.Project:
 
     _changed(project, see)
     chosen = {name: stand_in(name) for name in found - _EXPORTED if may_meet(name)}
-    return _changed(project, lambda name: chosen.get(name, name)) if chosen else project
+    if not chosen:
+        return project, frozenset()
+    others = (name for name in found - chosen.keys() if any(one in name for one in chosen))
+    return _changed(project, lambda name: chosen.get(name, name)), frozenset(others)
 
 
 def without_stand_ins(made: T) -> T:

@@ -65,12 +65,12 @@ folded follow follow_cold follow_cold_rows follow_row followed for forget forget
 forget_values format former found free from front front_class frontcolumns frozenset full function
 functions further fuse fused fused_views future futurewarning g gc generated generation
 generation_bits generations generator generatorexit get getattr getitem ghosts ghosts_near give
-give_slot give_slots given given_line giventable gives globals go goes gone good greater
-greater_equal greatest greatest_of group grouped groupeddata groupedrows groupmember groups grow
-grown grown_map growth h had half handle handle_mask handlefield handles has has_border has_cells
-has_chunks has_create has_create_many has_manager hasattr hash haunt haunted haunted_search
-haunted_space hauntedspace have head head_many header heard held heldmessages help hex hierarchy
-hierarchyerror high hold holders holds hole holes hot how hypot hypothesis i i64 id id_generation
+give_slot give_slots given given_line gives globals go goes gone good greater greater_equal
+greatest greatest_of group grouped groupeddata groupedrows groupmember groups grow grown grown_map
+growth h had half handle handle_mask handlefield handles has has_border has_cells has_chunks
+has_create has_create_many has_manager hasattr hash haunt haunted haunted_search haunted_space
+hauntedspace have head head_many header heard held heldmessages help hex hierarchy hierarchyerror
+high hold holders holds hole holes hot how hypot hypothesis i i64 id id_generation
 id_generation_cells id_generation_column id_of id_row id_row_cells id_row_column id_slot
 id_slot_cells id_slot_column id_stem id_stem_of idarray idproxy idrows ids ids_of if ignore import
 imported importerror imports imports_marker importwarning imum in inactive include indent
@@ -131,35 +131,34 @@ searchsorted seed seeded seededworld seeds selectattr self send send_all sends s
 set_lines set_map set_value setattr setstate setter settings settled settled_many settled_one
 several several_blocks shape shaped shard shard_bits sharded shardedworld sharderror shards
 shardsbase shift sibling siblings sign sign_of signature signed signedworld sin sinh size sizes
-skipped slice slot slot_bits slot_of slots slots_of smallest snapshot snapshoterror snapshots
-snapshottable sort sort_keys sort_keys_lines sorted space spaced spacelayout span spare sparse
-sparse_cells spawn spawned spawning spec split split_fields spread sqrt square src stale
-staleentity staleentityerror staleid staleiderror staleinstance staleinstanceerror staleview
-staleviewwarning stamp stands start starts starts_active state staticmethod stays stem stem_of step
-steps still stop stopasync stopasynciteration stopiteration storage store store_many
-store_many_lines store_new store_picked store_picked_lines stored stored_fields str string strip
-struct struct_format structural structure structurelocked structurelockederror subject subjects
-subtract subtract_int64 sum sum_of super support support_import sure swap swap_over swapped
-swapping swaps syntax syntaxerror syntaxwarning sys system systemerror systemexit t tab taberror
-table table_factor tables tag tag_class tagged tags take take_cold take_cold_row take_others
-take_slot take_slots taken taken_many taken_one takes takes_rows tan tanh target tell templates
-test test_archetypes test_entities test_kernel test_one test_one_instance test_world testarchetypes
-testbundles testcase testchunk testchunkkernels testchunkqueries tested testentity testentityview
-testing testmachine testqueries tests testsaving testschedules testseeds testshards testsignature
-teststeps teststepsof teststepsofworld teststepsofworldkernels testworld testworldkernels text
-textfield texts that the their theirs them then there these they this those thread through time
-timeout timeouterror tmp to together told tolist tool top total true trunc try tuple tuple_item
-tuples turn turn_order turns twice type type_checking typealias typed typeddict typeerror types
-typevar typing u u32 u64 uint uint32 uint64 unbound unboundlocal unboundlocalerror under under_test
-unicode unicodedecode unicodedecodeerror unicodeencode unicodeencodeerror unicodeerror
-unicodetranslate unicodetranslateerror unicodewarning unique unique_fields uniquequery
-uniquequerycolumn uniquerows unknown unknown_component unlink unlink_row unowned unowned_children
-unownedchildren unpack unpack_from unpacked unpacked_line until upper usage usageerror use used
-user userwarning utf vacated vacated_many vacated_one value valueerror values vars version view
-viewed views visiting visiting_direct visiting_direct_ids visiting_ids w waits wanted warning was
-way what whatever when where whether which while who whole whole_power whom wide widesigned
-widesignedworld with with_descendants with_ghosts within without word words working world
-world_features world_kernel world_kernel_steps world_kernels world_kernels_numba
-world_kernels_numpy world_method worldfeature worn worn_out wrap write write_type writes written x
-x00 xffffffff xyz z z0 za zero zerodivision zerodivisionerror zeros zip
+skipped slice slot slot_bits slot_of slots smallest snapshot snapshoterror snapshots snapshottable
+sort sort_keys sort_keys_lines sorted space spaced spacelayout span spare sparse sparse_cells spawn
+spawned spawning spec split split_fields spread sqrt square src stale staleentity staleentityerror
+staleid staleiderror staleinstance staleinstanceerror staleview staleviewwarning stamp stands start
+starts starts_active state staticmethod stay stays stem stem_of step steps still stop stopasync
+stopasynciteration stopiteration storage store store_many store_many_lines store_new store_picked
+store_picked_lines stored stored_fields str string strip struct struct_format structural structure
+structurelocked structurelockederror subject subjects subtract subtract_int64 sum sum_of super
+support support_import sure swap swap_over swapped swapping swaps syntax syntaxerror syntaxwarning
+sys system systemerror systemexit t tab taberror table table_factor tables tag tag_class tagged
+tags take take_cold take_cold_row take_others take_slot take_slots taken taken_many taken_one takes
+takes_rows tan tanh target tell templates test test_archetypes test_entities test_kernel test_one
+test_one_instance test_world testarchetypes testbundles testcase testchunk testchunkkernels
+testchunkqueries tested testentity testentityview testing testmachine testqueries tests testsaving
+testschedules testseeds testshards testsignature teststeps teststepsof teststepsofworld
+teststepsofworldkernels testworld testworldkernels text textfield texts that the their theirs them
+then there these they this those thread through time timeout timeouterror tmp to together told
+tolist tool top total true trunc try tuple tuple_item tuples turn turn_order turns twice type
+type_checking typealias typed typeddict typeerror types typevar typing u u32 u64 uint uint32 uint64
+unbound unboundlocal unboundlocalerror under under_test unicode unicodedecode unicodedecodeerror
+unicodeencode unicodeencodeerror unicodeerror unicodetranslate unicodetranslateerror unicodewarning
+unique unique_fields uniquequery uniquequerycolumn uniquerows unknown unknown_component unlink
+unlink_row unowned unowned_children unownedchildren unpack unpack_from unpacked unpacked_line until
+upper usage usageerror use used user userwarning utf vacated vacated_many vacated_one value
+valueerror values vars version view viewed views visiting visiting_direct visiting_direct_ids
+visiting_ids w waits wanted warning was way what whatever when where whether which while who whole
+whole_power whom wide widesigned widesignedworld with with_descendants with_ghosts within without
+word words working world world_features world_kernel world_kernel_steps world_kernels
+world_kernels_numba world_kernels_numpy world_method worldfeature worn worn_out wrap write
+write_type writes written x x00 xffffffff xyz z z0 za zero zerodivision zerodivisionerror zeros zip
 """

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Final
 
 from ecsgen.model.scalars import SCALARS, UNSIGNED
+from ecsgen.render.naming.stand_ins import plain
 from ecsgen.render.runtime import COMPILED, origins
 
 
@@ -103,9 +104,9 @@ class Names:
 
     def take(self, *wishes: str) -> str:
         """The first wish that is free; the last one is lengthened until it is."""
-        used = self.taken | self.promised
-        name = next((wish for wish in wishes if wish not in used), wishes[-1])
-        while name in used:
+        used = set(map(plain, self.taken | self.promised))
+        name = next((wish for wish in wishes if plain(wish) not in used), wishes[-1])
+        while plain(name) in used:
             name += "_"
         self.taken.add(name)
         return name
