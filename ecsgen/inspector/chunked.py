@@ -143,6 +143,11 @@ class Chunked(Subject):
         return columns_json(self.part.LAYOUT, None)
 
 
+def store_of(world: Any) -> Any:
+    """Return a world's archetypes, None without any: others may have an attribute of that name."""
+    return world.archetypes if hasattr(world, "_chunked") else None
+
+
 def subjects_of(world: Any) -> dict[str, Subject]:
     """Return the components of a world by the names that they have in it."""
     found: dict[str, Subject] = {}

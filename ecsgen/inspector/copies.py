@@ -20,6 +20,8 @@ FRESH: Final = 1.0
 """Seconds for which values count as the present ones, while no row comes, goes or moves."""
 _KEPT: Final = 16
 """Columns that are kept."""
+_LONGEST: Final = 10.0
+"""Seconds that a column is kept for which nobody asks."""
 _TRIES: Final = 2
 """How often a copy is begun again because rows moved meanwhile."""
 
@@ -41,12 +43,12 @@ class Source(NamedTuple):
 class Copy:
     """A column as it was at a version."""
 
-    __slots__ = ("cells", "orders", "since", "version")
+    __slots__ = ("cells", "orders", "since", "used", "version")
 
     def __init__(self, version: Hashable, cells: NDArray[Any]) -> None:
         self.version = version
         self.cells = cells
-        self.since = monotonic()
+        self.since = self.used = monotonic()
         self.orders: dict[object, NDArray[np.intp]] = {}
         """What was worked out of it."""
 
@@ -90,6 +92,7 @@ class Copies:
             begun = await self._questions.ask(begin)
             if begun is None:
                 assert old is not None  # or there would be a new one
+                old.used = monotonic()
                 self._kept.move_to_end(source.key)
                 return old
             version, n, size, first = begun
@@ -121,4 +124,15 @@ class Copies:
         self._kept.move_to_end(key)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
+        self._forget(key, copy)
         return copy
+
+    def _forget(self, key: Hashable, copy: Copy) -> None:
+        """Drop a copy once nobody has asked for it for a while."""
+        if self._kept.get(key) is not copy:
+            return
+        left = copy.used + _LONGEST - monotonic()
+        if left > 0:
+            asyncio.get_running_loop().call_later(left, self._forget, key, copy)
+        else:
+            del self._kept[key]

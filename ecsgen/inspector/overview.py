@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecsgen.inspector.cells import Json, json_value
-from ecsgen.inspector.chunked import Chunked
+from ecsgen.inspector.chunked import Chunked, store_of
 from ecsgen.inspector.frames import Frames
 from ecsgen.inspector.subjects import Managed, Subject
 from ecsgen.runtime.columns.field_info import FieldInfo
@@ -74,7 +74,7 @@ class Overview:
 
     def archetypes(self) -> list[tuple[list[str], int, int]]:
         """Return of each archetype its components, its rows, and how many a chunk has."""
-        store = getattr(self._world, "archetypes", None)
+        store = store_of(self._world)
         if store is None:
             return []
         names = {s.part: s.name for s in self._subjects.values() if isinstance(s, Chunked)}
