@@ -25,6 +25,7 @@ TINY: dict[str, tuple[str, ...]] = {
     ),
     "entities.py": ("50",),
     "fast.py": ("--live", "30", "--rounds", "1"),
+    "inspector.py": ("--rows", "100", "--rounds", "1", "--without-browser"),
     "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
     "few.py": ("--rounds", "1"),
     "imports.py": ("--rounds", "1"),

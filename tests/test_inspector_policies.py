@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ecsgen.inspector.cells import json_column
-from ecsgen.inspector.subjects import OWNER, Managed, subjects_of
+from ecsgen.inspector.chunked import subjects_of
+from ecsgen.inspector.subjects import OWNER, Managed
 from tests.inspected import Inspected
 from tests.test_inspector import entities, same
 from tests.world_package import world_package

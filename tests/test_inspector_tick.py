@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -173,3 +174,16 @@ def test_two_at_once() -> None:
         assert one.token != other.token
         assert one.json("world")["alive"] == other.json("world")["alive"] == 0
         assert one.send("GET", "/api/world", {"X-Ecsgen-Token": other.token}).status == 401
+
+
+def test_copies_are_dropped_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ecsgen.inspector.copies._LONGEST", 0.02)
+    world = World()
+    world.spawn(10, point_mass={})
+    with Inspected(world) as seen:
+        seen.json("rows/point_mass?sort=mass")
+        kept = seen.inspector._answers._copies._kept
+        deadline = time.monotonic() + 5
+        while kept and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert not kept

@@ -10,7 +10,9 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent.parent
 
 # The generated text does not depend on these, so a change of them needs no new build.
-_WITHOUT_INFLUENCE = {"cli", "config.py", "diagnostics", "files", "pictures", "starter"}
+_WITHOUT_INFLUENCE = {
+    *("cli", "config.py", "diagnostics", "files", "inspector", "pictures", "starter"),
+}
 
 
 def digest(content: bytes) -> str:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from ecsgen.inspector.asking import Questions, RefusedError, missing
 from ecsgen.inspector.cells import Json
+from ecsgen.inspector.chunked import subjects_of
 from ecsgen.inspector.copies import Copies
 from ecsgen.inspector.entity import Entities, entity_of
 from ecsgen.inspector.frames import Frames
@@ -19,7 +20,7 @@ from ecsgen.inspector.matching import Conditions, Matching
 from ecsgen.inspector.overview import Overview, archetypes_json
 from ecsgen.inspector.server import Answer, body_of
 from ecsgen.inspector.sets import group_members, query_conditions
-from ecsgen.inspector.subjects import Subject, subjects_of
+from ecsgen.inspector.subjects import Subject
 from ecsgen.inspector.tables import Tables, number, window_of
 from ecsgen.inspector.trees import Trees
 from ecsgen.runtime.handles import NIL

@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from time import monotonic
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,23 +20,42 @@ FRESH: Final = 1.0
 """Seconds for which values count as the present ones, while no row comes, goes or moves."""
 _KEPT: Final = 16
 """Columns that are kept."""
+_LONGEST: Final = 10.0
+"""Seconds that a column is kept for which nobody asks."""
 _TRIES: Final = 2
 """How often a copy is begun again because rows moved meanwhile."""
 
-Read: TypeAlias = Callable[[slice], NDArray[Any]]
+
+class Source(NamedTuple):
+    """What can be copied. All but the key is called in ticks."""
+
+    key: Hashable
+    state: Callable[[], tuple[Hashable, int]]
+    """Returns a version, and how many cells there are."""
+    read: Callable[[slice], NDArray[Any]]
+    """Returns copied cells."""
+    step: Callable[[], int]
+    """Returns how many cells a tick may copy."""
+    is_lasting: bool = True
+    """Whether cells only change with the version; others are read again after a while."""
 
 
 class Copy:
     """A column as it was at a version."""
 
-    __slots__ = ("cells", "orders", "since", "version")
+    __slots__ = ("cells", "orders", "since", "used", "version")
 
     def __init__(self, version: Hashable, cells: NDArray[Any]) -> None:
         self.version = version
         self.cells = cells
-        self.since = monotonic()
+        self.since = self.used = monotonic()
         self.orders: dict[object, NDArray[np.intp]] = {}
         """What was worked out of it."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether values count as the present ones."""
+        return monotonic() - self.since < FRESH
 
 
 class Copies:
@@ -49,71 +68,71 @@ class Copies:
     async def column(self, subject: Subject, name: str) -> Copy:
         """Return a copy of a component's owners, or of the cells of a field."""
         return await self.of(
-            (subject.name, name),
-            lambda: (subject.version, subject.n),
-            lambda rows: subject.column(name, rows),
-            subject.width(name),
-            lasting=name == OWNER,
+            Source(
+                (subject.name, name),
+                lambda: (subject.version, subject.n),
+                lambda rows: subject.column(name, rows),
+                lambda: subject.step(name, PIECE),
+                is_lasting=name == OWNER,
+            )
         )
 
-    async def of(
-        self,
-        key: Hashable,
-        state: Callable[[], tuple[Hashable, int]],
-        read: Read,
-        width: int,
-        lasting: bool,
-    ) -> Copy:
-        """Return a copy of something with a length, which is good until its version changes.
+    async def of(self, source: Source) -> Copy:
+        """Return a copy of something, which is good until its version changes."""
+        old = self._kept.get(source.key)
 
-        `lasting`: cells only change with the version; others are read again after a while.
-        """
-        old = self._kept.get(key)
-        step = max(1, PIECE // width)
-
-        def begin() -> tuple[Hashable, int, NDArray[Any]] | None:
-            version, n = state()
-            is_same = old is not None and old.version == version
-            if old is not None and is_same and (lasting or monotonic() - old.since < FRESH):
+        def begin() -> tuple[Hashable, int, int, NDArray[Any]] | None:
+            version, n = source.state()
+            if old is not None and old.version == version and (source.is_lasting or old.is_fresh):
                 return None
-            return version, n, read(slice(0, min(step, n)))
+            size = source.step()
+            return version, n, size, source.read(slice(0, min(size, n)))
 
         for _ in range(_TRIES):
             begun = await self._questions.ask(begin)
             if begun is None:
                 assert old is not None  # or there would be a new one
-                self._kept.move_to_end(key)
+                old.used = monotonic()
+                self._kept.move_to_end(source.key)
                 return old
-            version, n, first = begun
+            version, n, size, first = begun
             pieces = [first]
-            if n > step and not await self._rest(pieces, version, n, step, state, read):
-                continue
-            break
-        cells = await asyncio.to_thread(np.concatenate, pieces) if n > step else first
-        found = self._kept[key] = Copy(version, cells)
-        self._kept.move_to_end(key)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-        return found
+            if n <= size or await self._rest(source, pieces, (version, n), size):
+                break
+        cells = await asyncio.to_thread(np.concatenate, pieces) if n > size else first
+        return self._keep(source.key, Copy(version, cells))
 
     async def _rest(
-        self,
-        pieces: list[NDArray[Any]],
-        version: Hashable,
-        n: int,
-        step: int,
-        state: Callable[[], tuple[Hashable, int]],
-        read: Read,
+        self, source: Source, pieces: list[NDArray[Any]], state: tuple[Hashable, int], size: int
     ) -> bool:
         """Read the other pieces; return whether nothing moved meanwhile."""
+        version, n = state
         same = True
-        for start in range(step, n, step):
+        for start in range(size, n, size):
 
             def piece(start: int = start) -> tuple[Hashable, NDArray[Any]]:
-                now, length = state()
-                return now, read(slice(min(start, length), min(start + step, length)))
+                now, length = source.state()
+                return now, source.read(slice(min(start, length), min(start + size, length)))
 
             now, cells = await self._questions.ask(piece)
             same = same and now == version
             pieces.append(cells)
         return same
+
+    def _keep(self, key: Hashable, copy: Copy) -> Copy:
+        self._kept[key] = copy
+        self._kept.move_to_end(key)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        self._forget(key, copy)
+        return copy
+
+    def _forget(self, key: Hashable, copy: Copy) -> None:
+        """Drop a copy once nobody has asked for it for a while."""
+        if self._kept.get(key) is not copy:
+            return
+        left = copy.used + _LONGEST - monotonic()
+        if left > 0:
+            asyncio.get_running_loop().call_later(left, self._forget, key, copy)
+        else:
+            del self._kept[key]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError, missing, refused
 from ecsgen.inspector.cells import Json, given_fields, json_column
-from ecsgen.inspector.subjects import Chunked, Managed, Subject
+from ecsgen.inspector.chunked import Chunked
+from ecsgen.inspector.subjects import Managed, Subject
 
 
 class Entities:

@@ -7,6 +7,8 @@ from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final, TypeAlias
 
+from ecsgen.inspector.chunked import store_of
+
 KEPT: Final = 600
 """Frames that are remembered."""
 
@@ -28,7 +30,7 @@ class Frames:
         columns = [getattr(world, name).data for name in world.MANAGERS]
         self._packed = [data for data in columns if not hasattr(data, "_count")]
         self._direct = [data for data in columns if hasattr(data, "_count")]
-        self._store: Any = getattr(world, "archetypes", None)
+        self._store = store_of(world)
         self._version = -1
         self._chunked = 0
 

@@ -34,13 +34,12 @@ def histogram_field(subject: Subject, name: str) -> FieldInfo:
 
 def sample(subject: Subject, field: FieldInfo) -> tuple[NDArray[Any], int, int]:
     """Return copied cells of some rows, evenly spread; how many were looked at; and all."""
-    n = subject.n
     each = prod(field.shape)
-    step = max(1, -(-n * each // SAMPLED))
-    rows = np.arange(0, n, step)
+    rows = subject.spread(SAMPLED // each)
+    cells = subject.cells(field.name, rows)
     if isinstance(subject, Managed) and subject.has_holes:
-        rows = rows[subject.owners(rows) != 0]
-    return subject.cells(field.name, rows), len(rows) * each, subject.used * each
+        cells = cells[subject.owners(rows) != 0]
+    return cells, len(cells) * each, subject.used * each
 
 
 def histogram(cells: NDArray[Any], field: FieldInfo, bins: int, counted: int, total: int) -> Json:

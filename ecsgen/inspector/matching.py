@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.inspector.copies import Copies
+from ecsgen.inspector.copies import PIECE, Copies, Source
 from ecsgen.inspector.orders import sorted_rows
 from ecsgen.inspector.subjects import OWNER, Subject
 
@@ -84,7 +84,12 @@ class Matching:
             return version, entities._n_used
 
         return await self._copies.of(
-            (None, "handles"), state, lambda rows: entities._handles[rows].copy(), 8, lasting=True
+            Source(
+                (None, "handles"),
+                state,
+                lambda rows: entities._handles[rows].copy(),
+                lambda: PIECE // 8,
+            )
         )
 
     def _match(

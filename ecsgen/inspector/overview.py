@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecsgen.inspector.cells import Json, json_value
+from ecsgen.inspector.chunked import Chunked, store_of
 from ecsgen.inspector.frames import Frames
-from ecsgen.inspector.subjects import Chunked, Managed, Subject
+from ecsgen.inspector.subjects import Managed, Subject
 from ecsgen.runtime.columns.field_info import FieldInfo
 
 
@@ -22,6 +23,7 @@ class Overview:
         self._frames = frames
         self._said = said
         """What else the answer about the world has, by name."""
+        self._layouts: dict[str, tuple[tuple[int, int], Json]] = {}
         self._fields = {
             name: [_field(field) for field in subject.fields] for name, subject in subjects.items()
         }
@@ -51,8 +53,15 @@ class Overview:
             "list": subject.is_list,
             "tree": is_tree(subject),
             "fields": self._fields[subject.name],
-            "layout": subject.layout(),
+            "layout": self._layout(subject, (capacity, nbytes)),
         }
+
+    def _layout(self, subject: Subject, room: tuple[int, int]) -> Json:
+        """Return where columns lie, which only changes when they get another room."""
+        known = self._layouts.get(subject.name)
+        if known is None or known[0] != room:
+            known = self._layouts[subject.name] = room, subject.layout()
+        return known[1]
 
     def frames(self) -> Json:
         """Return the last times between ticks in milliseconds, and how much there was."""
@@ -65,7 +74,7 @@ class Overview:
 
     def archetypes(self) -> list[tuple[list[str], int, int]]:
         """Return of each archetype its components, its rows, and how many a chunk has."""
-        store = getattr(self._world, "archetypes", None)
+        store = store_of(self._world)
         if store is None:
             return []
         names = {s.part: s.name for s in self._subjects.values() if isinstance(s, Chunked)}

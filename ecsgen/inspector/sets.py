@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ecsgen.inspector.chunked import Chunked
 from ecsgen.inspector.matching import Conditions
-from ecsgen.inspector.subjects import Chunked, Managed, Subject
+from ecsgen.inspector.subjects import Managed, Subject
 
 
 def query_conditions(query: Any, subjects: Mapping[str, Subject]) -> Conditions:

@@ -81,6 +81,14 @@ class Subject(ABC):
         """Return the owners, or the cells of a field."""
         return self.owners(rows) if name == OWNER else self.cells(name, rows)
 
+    def step(self, name: str, nbytes: int) -> int:
+        """Return how many rows of a column a tick may copy: about so many bytes."""
+        return max(1, nbytes // self.width(name))
+
+    def spread(self, count: int) -> Rows:
+        """Return at most so many rows, evenly spread and ascending."""
+        return slice(0, self.n, max(1, -(-self.n // max(1, count))))
+
     def width(self, name: str) -> int:
         """Return the bytes of a column per row."""
         if name == OWNER:
@@ -121,7 +129,7 @@ class Managed(Subject):
         if self.owner == "entity":
             found: NDArray[np.uint64] = self.manager.data.entity[rows].copy()
             return found
-        numbers = np.arange(self.n)[rows] if isinstance(rows, slice) else rows
+        numbers = row_numbers(rows, self.n)
         ids: NDArray[np.uint64] = self.manager.id_of_many(numbers)
         return ids
 
@@ -131,7 +139,7 @@ class Managed(Subject):
             return _copied(getattr(data, field), rows)
         if hasattr(data, "_cold") and _is_column_of(type(data._cold), info):
             return self._cold_cells(info, rows)
-        return _joined([_copied(getattr(data, name), rows) for name in elements(info)], info)
+        return joined([_copied(getattr(data, name), rows) for name in elements(info)], info)
 
     def _cold_cells(self, info: FieldInfo, rows: Rows) -> NDArray[Any]:
         """Return cells that lie in the second buffer, the default where there are none."""
@@ -148,7 +156,7 @@ class Managed(Subject):
                 part = np.full((len(places), *default.shape), default, info.dtype)
             part[kept] = _copied(getattr(cold, name), places[kept].astype(np.intp))
             parts.append(part)
-        return parts[0] if hasattr(type(cold), info.name) else _joined(parts, info)
+        return parts[0] if hasattr(type(cold), info.name) else joined(parts, info)
 
     def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
         if self.owner != "entity":
@@ -162,110 +170,16 @@ class Managed(Subject):
 
     def layout(self) -> list[dict[str, Any]]:
         manager = self.manager
-        columns = _columns(manager.LAYOUT, manager.capacity)
+        columns = columns_json(manager.LAYOUT, manager.capacity)
         if hasattr(manager, "LAYOUT_COLD"):
             room = manager.data._cold.allocated
-            columns += _columns(manager.LAYOUT_COLD, room, "cold")
+            columns += columns_json(manager.LAYOUT_COLD, room, "cold")
         return columns
 
 
-class Chunked(Subject):
-    """A component whose rows live in archetype chunks, in the order of the archetypes."""
-
-    def __init__(self, name: str, store: Any, row: type[Any]) -> None:
-        self._number: int = store._number(row)
-        self.part: Any = store._table.parts[self._number]
-        super().__init__(name, row.__name__, self.part)
-        self.store = store
-        self.row = row
-        self.has_holes = False
-
-    @property
-    def version(self) -> int:
-        return int(self.store.version)
-
-    def _archetypes(self) -> list[Any]:
-        return [each for each in self.store._table.archetypes if each.has(self._number)]
-
-    @property
-    def n(self) -> int:
-        return sum(archetype.n for archetype in self._archetypes())
-
-    @property
-    def used(self) -> int:
-        return self.n
-
-    @property
-    def room(self) -> tuple[int, int]:
-        rows = sum(len(each.chunks) * each.capacity for each in self._archetypes())
-        return rows, rows * sum(column.nbytes for column in self.part.LAYOUT)
-
-    def owners(self, rows: Rows) -> NDArray[np.uint64]:
-        return self._gathered(lambda archetype: 0, rows, np.dtype(np.uint64), ())
-
-    def cells(self, field: str, rows: Rows) -> NDArray[Any]:
-        info = self.field[field]
-        names = [column.name for column in self.part.LAYOUT]
-        wanted = [info.name] if info.name in names else elements(info)
-        parts = [self._part(info, names.index(name), rows) for name in wanted]
-        return parts[0] if info.name in names else _joined(parts, info)
-
-    def _part(self, info: FieldInfo, place: int, rows: Rows) -> NDArray[Any]:
-        column = self.part.LAYOUT[place]
-
-        def number(archetype: Any) -> int:
-            return int(archetype.layout.starts[self._number]) + place
-
-        cells = self._gathered(number, rows, column.dtype, column.shape)
-        return type_names(cells) if info.dtype is None else cells
-
-    def _gathered(
-        self, column: Any, rows: Rows, dtype: np.dtype[Any], shape: tuple[int, ...]
-    ) -> NDArray[Any]:
-        """Return a column's cells of rows, counted over all archetypes."""
-        wanted = np.arange(self.n)[rows] if isinstance(rows, slice) else rows
-        order = None if _ascends(wanted) else wanted.argsort(kind="stable")
-        ascending = wanted if order is None else wanted[order]
-        cells = np.empty((len(wanted), *shape), dtype)
-        start = base = 0
-        for archetype in self._archetypes():
-            end = int(ascending.searchsorted(base + archetype.n))
-            number = column(archetype)
-            for chunk, inside, part in archetype.runs(ascending[start:end] - base):
-                cells[start + part.start : start + part.stop] = chunk._columns[number][inside]
-            start, base = end, base + archetype.n
-        if order is None:
-            return cells
-        found = np.empty_like(cells)
-        found[order] = cells
-        return found
-
-    def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
-        bases, before = {}, 0
-        for archetype in self._archetypes():
-            bases[id(archetype)] = before
-            before += archetype.n
-        found = np.full(len(entities), NIL, np.intp)
-        for place, entity in enumerate(entities.tolist()):
-            archetype, position = self.store._table.of(entity)
-            base = bases.get(id(archetype))
-            if base is not None:
-                found[place] = base + position
-        return found
-
-    def layout(self) -> list[dict[str, Any]]:
-        return _columns(self.part.LAYOUT, None)
-
-
-def subjects_of(world: Any) -> dict[str, Subject]:
-    """Return the components of a world by the names that they have in it."""
-    found: dict[str, Subject] = {}
-    for name in world.MANAGERS:
-        found[name] = Managed(name, getattr(world, name))
-    for row in getattr(world, "_chunked", ()):
-        name = row.__module__.rpartition(".")[2]  # as chunks call it
-        found[name] = Chunked(name, world.archetypes, row)
-    return found
+def row_numbers(rows: Rows, n: int) -> NDArray[np.intp]:
+    """Return rows, of n, as numbers."""
+    return np.arange(*rows.indices(n)) if isinstance(rows, slice) else rows
 
 
 def elements(field: FieldInfo) -> list[str]:
@@ -286,16 +200,12 @@ def _copied(column: NDArray[Any], rows: Rows) -> NDArray[Any]:
     return cells.copy() if cells.base is not None else cells
 
 
-def _joined(parts: list[NDArray[Any]], field: FieldInfo) -> NDArray[Any]:
+def joined(parts: list[NDArray[Any]], field: FieldInfo) -> NDArray[Any]:
     """Return the cells of a split field, which are in a column for each element."""
     return np.stack(parts, axis=-1).reshape(-1, *field.shape)
 
 
-def _ascends(rows: NDArray[np.intp]) -> bool:
-    return bool((rows[1:] >= rows[:-1]).all())
-
-
-def _columns(layout: Any, capacity: int | None, buffer: str = "main") -> list[dict[str, Any]]:
+def columns_json(layout: Any, capacity: int | None, buffer: str = "main") -> list[dict[str, Any]]:
     return [
         {
             "column": column.name,

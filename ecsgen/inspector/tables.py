@@ -15,7 +15,7 @@ from ecsgen.inspector.cells import Json, json_column
 from ecsgen.inspector.copies import Copies
 from ecsgen.inspector.matching import Conditions, Matching
 from ecsgen.inspector.orders import sort_column, sorted_rows, table_order
-from ecsgen.inspector.subjects import OWNER, Rows, Subject
+from ecsgen.inspector.subjects import OWNER, Rows, Subject, row_numbers
 from ecsgen.runtime.columns.field_info import FieldInfo
 from ecsgen.runtime.handles import NIL
 
@@ -65,7 +65,8 @@ class Tables:
     async def _rows(self, subject: Subject, start: int, wanted: Rows, total: int | None) -> Json:
         def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
             n = subject.n
-            rows = np.arange(n)[wanted] if isinstance(wanted, slice) else wanted[wanted < n]
+            rows = row_numbers(wanted, n)
+            rows = rows.compress(rows < n)
             owners = subject.owners(rows)
             if total is not None and not owners.all():
                 rows, owners = rows[owners != 0], owners[owners != 0]
@@ -89,8 +90,8 @@ class Tables:
 
         def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
             n = group.n
-            rows = np.arange(n)[window.rows] if order is None else order[window.rows]
-            rows = rows[rows < n]
+            rows = row_numbers(window.rows if order is None else order[window.rows], n)
+            rows = rows.compress(rows < n)
             taken: list[Taken] = [("entity", group.entity[rows].copy(), None, None)]
             for subject in members.values():
                 for field in subject.fields:

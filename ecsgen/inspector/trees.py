@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import Questions, missing
 from ecsgen.inspector.cells import Json
-from ecsgen.inspector.copies import Copies
+from ecsgen.inspector.copies import PIECE, Copies, Source
 from ecsgen.inspector.overview import is_tree
 from ecsgen.inspector.subjects import Managed, Subject
 from ecsgen.inspector.tables import Window
@@ -67,7 +67,8 @@ class Trees:
         def state() -> tuple[int, int]:
             return subject.version, subject.n
 
-        return await self._copies.of((subject.name, f"·{name}"), state, read, 4, lasting=True)
+        source = Source((subject.name, f"·{name}"), state, read, lambda: PIECE // 4)
+        return await self._copies.of(source)
 
 
 def _first_child(subject: Managed, parent: int, given: int | None) -> tuple[int, int]:

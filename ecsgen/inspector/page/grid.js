@@ -41,17 +41,17 @@ export class Grid {
 
   #build(label) {
     this.heads = this.columns.map((column) => this.#head(column));
-    this.body = element("tbody");
+    this.body = element("tbody", { role: "rowgroup" });
     const widths = this.columns.map((column) =>
       element("col", { style: { width: `${column.width}ch` } }));
-    const table = element("table", { role: "grid", "aria-label": label }, element("colgroup", {}, ...widths),
-      element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.heads)), this.body);
+    const table = element("table", { role: "presentation" }, element("colgroup", {}, ...widths),
+      element("thead", { role: "rowgroup" }, element("tr", { role: "row", "aria-rowindex": 1 }, ...this.heads)), this.body);
     const whole = this.columns.reduce((sum, column) => sum + column.width, 0);
     table.style.setProperty("min-width", `${whole}ch`);
     this.table = table;
     this.space = element("div", { class: "space" }, table);
     this.space.style.setProperty("min-width", `${whole}ch`);
-    this.node = element("div", { class: "grid", tabindex: 0, role: "group", "aria-label": label,
+    this.node = element("div", { class: "grid", tabindex: 0, role: "grid", "aria-label": label,
       on: { scroll: () => this.#scrolled(), keydown: (event) => this.#key(event) } }, this.space);
   }
 
@@ -63,7 +63,7 @@ export class Grid {
       ? element("button", { type: "button", title: hint, on: { click: () => this.#sortBy(column.key) } }, title, unit)
       : element("span", { title: hint }, title, unit);
     const kind = /^[fiu]\d/.test(column.type) && !column.type.includes("[") ? "number" : "";
-    return element("th", { scope: "col", class: kind, "aria-sort": "none", data: { column: column.key } }, inside);
+    return element("th", { role: "columnheader", scope: "col", class: kind, "aria-sort": "none", data: { column: column.key } }, inside);
   }
 
   #sortBy(key) {
@@ -126,7 +126,7 @@ export class Grid {
     const height = Math.min(TALLEST, HEAD + n * ROW);
     this.space.style.setProperty("height", `${height}px`);
     say(this.table.caption ?? this.table.createCaption(), n === 0 ? "no rows" : "");
-    this.table.setAttribute("aria-rowcount", n + 1);
+    this.node.setAttribute("aria-rowcount", n + 1);
     for (const [place, head] of this.heads.entries()) {
       const way = this.desc ? "descending" : "ascending";
       head.setAttribute("aria-sort", this.columns[place].key === this.sort ? way : "none");
@@ -136,12 +136,15 @@ export class Grid {
     while (this.body.rows.length > shown) this.body.lastChild.remove();
     while (this.body.rows.length < shown) this.body.append(this.#row());
     for (let k = 0; k < shown; k += 1) this.#fill(this.body.rows[k], first + k);
+    const active = this.selected - first;
+    if (active >= 0 && active < shown) this.node.setAttribute("aria-activedescendant", `row-${active}`);
+    else this.node.removeAttribute("aria-activedescendant");
   }
 
   #row() {
     const cells = this.columns.map((column, place) =>
-      element("td", { class: this.heads[place].className }));
-    const row = element("tr", {}, ...cells);
+      element("td", { role: "gridcell", class: this.heads[place].className }));
+    const row = element("tr", { role: "row", id: `row-${this.body.rows.length}` }, ...cells);
     row.addEventListener("click", () => this.#select(Number(row.getAttribute("aria-rowindex")) - 2));
     row.addEventListener("dblclick", () => this.#openSelected());
     return row;

@@ -51,9 +51,11 @@ function show() {
   const [kind, name] = path.split("/").map(decodeURIComponent);
   app.parameters = new URLSearchParams(parameters ?? "");
   app.page?.close();
+  const isInside = at("main").contains(document.activeElement);
   const make = Object.hasOwn(PAGES, kind) ? PAGES[kind] : PAGES.entities;
   app.page = make(name ?? "") || PAGES.entities();
   at("main").replaceChildren(app.page.node);
+  if (isInside) (at("main").querySelector(".grid") ?? at("main")).focus({ preventScroll: true });
   const isTyping = document.activeElement === at("search");
   if (app.page instanceof EntitiesPage && !isTyping) at("search").value = app.page.text;
   for (const link of at("nav").querySelectorAll("a")) {
@@ -162,6 +164,7 @@ function openFound(event) {
   const entity = entityNumber(at("search").value);
   if (event.key === "Enter" && entity !== null) {
     clearTimeout(typed);
+    at("main").focus();
     app.go(`entity/${entity}`);
   }
   else if (event.key === "Enter" || event.key === "ArrowDown") document.querySelector(".grid")?.focus();

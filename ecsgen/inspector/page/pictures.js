@@ -61,7 +61,7 @@ export class MemoryPage extends PicturePage {
       this.worldSeen();
     } } }, title);
     const about = capacity ? `${Math.round((100 * rows) / capacity)} % full` : "empty";
-    return element("li", { data: { name } }, button, element("span", { class: "track" }, meter(rows, capacity, most * (capacity / Math.max(1, nbytes)))),
+    return element("li", { data: { name } }, button, element("span", { class: "track" }, nbytes === 0 ? null : meter(rows, capacity, most * (capacity / Math.max(1, nbytes)))),
       element("span", { class: "size" }, bytes(nbytes)), element("span", { class: "full" }, about));
   }
 

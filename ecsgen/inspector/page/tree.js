@@ -17,12 +17,19 @@ export class TreePage {
     this.node = element("section", { class: "page scrolls tree" },
       element("div", { class: "top" }, element("h2", {}, found.title), element("span", { class: "kind" }, "hierarchy"),
         this.facts, element("div", { class: "tools" }, element("a", { href: `#/rows/${name}` }, "Table"))), this.roots);
-    this.#load({}, this.roots, 0, 1).then((n) => say(this.facts, plural(n ?? 0, "root")));
+    this.#loadRoots();
   }
 
   close() {}
 
   refresh() {} // what is open stays as it was read; closing and opening a node reads it again
+
+  async #loadRoots() {
+    const n = await this.#load({}, this.roots, 0, 1);
+    if (n === null) return;
+    say(this.facts, plural(n, "root"));
+    if (n === 1) this.#toggle(this.roots.firstElementChild, true);
+  }
 
   async #load(parent, list, start, level) {
     try {

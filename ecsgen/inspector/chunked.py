@@ -1,0 +1,163 @@
+"""Components whose rows live in archetype chunks, and all components of a world."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsgen.inspector.cells import type_names
+from ecsgen.inspector.subjects import (
+    Managed,
+    Rows,
+    Subject,
+    columns_json,
+    elements,
+    joined,
+    row_numbers,
+)
+from ecsgen.runtime.columns.field_info import FieldInfo
+from ecsgen.runtime.handles import NIL
+
+CHUNKS: Final = 200
+"""Chunks that a tick reads: each takes a few microseconds."""
+
+
+class Chunked(Subject):
+    """A component whose rows live in archetype chunks, in the order of the archetypes."""
+
+    def __init__(self, name: str, store: Any, row: type[Any]) -> None:
+        self._number: int = store._number(row)
+        self.part: Any = store._table.parts[self._number]
+        super().__init__(name, row.__name__, self.part)
+        self.store = store
+        self.row = row
+        self.has_holes = False
+
+    @property
+    def version(self) -> int:
+        return int(self.store.version)
+
+    def _archetypes(self) -> list[Any]:
+        return [each for each in self.store._table.archetypes if each.has(self._number)]
+
+    @property
+    def n(self) -> int:
+        return sum(archetype.n for archetype in self._archetypes())
+
+    @property
+    def used(self) -> int:
+        return self.n
+
+    @property
+    def room(self) -> tuple[int, int]:
+        rows = sum(len(each.chunks) * each.capacity for each in self._archetypes())
+        return rows, rows * sum(column.nbytes for column in self.part.LAYOUT)
+
+    def owners(self, rows: Rows) -> NDArray[np.uint64]:
+        return self._gathered(lambda archetype: 0, rows, np.dtype(np.uint64), ())
+
+    def cells(self, field: str, rows: Rows) -> NDArray[Any]:
+        info = self.field[field]
+        names = [column.name for column in self.part.LAYOUT]
+        wanted = [info.name] if info.name in names else elements(info)
+        parts = [self._part(info, names.index(name), rows) for name in wanted]
+        return parts[0] if info.name in names else joined(parts, info)
+
+    def _part(self, info: FieldInfo, place: int, rows: Rows) -> NDArray[Any]:
+        column = self.part.LAYOUT[place]
+
+        def number(archetype: Any) -> int:
+            return int(archetype.layout.starts[self._number]) + place
+
+        cells = self._gathered(number, rows, column.dtype, column.shape)
+        return type_names(cells) if info.dtype is None else cells
+
+    def _gathered(
+        self, column: Any, rows: Rows, dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> NDArray[Any]:
+        """Return a column's cells of rows, counted over all archetypes."""
+        if isinstance(rows, slice) and rows.step is None:
+            return self._window(column, rows, dtype, shape)
+        wanted = row_numbers(rows, self.n)
+        order = None if _ascends(wanted) else wanted.argsort(kind="stable")
+        ascending = wanted if order is None else wanted[order]
+        cells = np.empty((len(wanted), *shape), dtype)
+        start = base = 0
+        for archetype in self._archetypes():
+            end = int(ascending.searchsorted(base + archetype.n))
+            number = column(archetype)
+            for chunk, inside, part in archetype.runs(ascending[start:end] - base):
+                cells[start + part.start : start + part.stop] = chunk._columns[number][inside]
+            start, base = end, base + archetype.n
+        if order is None:
+            return cells
+        found = np.empty_like(cells)
+        found[order] = cells
+        return found
+
+    def _window(
+        self, column: Any, rows: slice, dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> NDArray[Any]:
+        """Return the same of rows that follow each other; O(chunks)."""
+        start, stop, _ = rows.indices(self.n)
+        cells = np.empty((max(0, stop - start), *shape), dtype)
+        base = 0
+        for archetype in self._archetypes():
+            first, last = max(start, base) - base, min(stop - base, archetype.n)
+            number, at = column(archetype), base + first - start
+            if first < last:
+                for chunk, inside, part in archetype._spans(first, last):
+                    cells[at + part.start : at + part.stop] = chunk._columns[number][inside]
+            base += archetype.n
+        return cells
+
+    def step(self, name: str, nbytes: int) -> int:
+        smallest = min((each.capacity for each in self._archetypes()), default=1)
+        return min(super().step(name, nbytes), max(1, CHUNKS * smallest))
+
+    def spread(self, count: int) -> Rows:
+        smallest = min((each.capacity for each in self._archetypes()), default=1)
+        n, runs = self.n, CHUNKS // 2
+        length = max(1, min(count // runs, smallest))
+        if n <= runs * length:
+            return slice(0, n)
+        starts = np.arange(runs) * (n // runs)
+        return (starts[:, np.newaxis] + np.arange(length)).ravel()
+
+    def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        bases, before = {}, 0
+        for archetype in self._archetypes():
+            bases[id(archetype)] = before
+            before += archetype.n
+        found = np.full(len(entities), NIL, np.intp)
+        for place, entity in enumerate(entities.tolist()):
+            archetype, position = self.store._table.of(entity)
+            base = bases.get(id(archetype))
+            if base is not None:
+                found[place] = base + position
+        return found
+
+    def layout(self) -> list[dict[str, Any]]:
+        return columns_json(self.part.LAYOUT, None)
+
+
+def store_of(world: Any) -> Any:
+    """Return a world's archetypes, None without any: others may have an attribute of that name."""
+    return world.archetypes if hasattr(world, "_chunked") else None
+
+
+def subjects_of(world: Any) -> dict[str, Subject]:
+    """Return the components of a world by the names that they have in it."""
+    found: dict[str, Subject] = {}
+    for name in world.MANAGERS:
+        found[name] = Managed(name, getattr(world, name))
+    for row in getattr(world, "_chunked", ()):
+        name = row.__module__.rpartition(".")[2]  # as chunks call it
+        found[name] = Chunked(name, world.archetypes, row)
+    return found
+
+
+def _ascends(rows: NDArray[np.intp]) -> bool:
+    return bool((rows[1:] >= rows[:-1]).all())
