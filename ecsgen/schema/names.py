@@ -73,7 +73,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "functions that kernels call": _words(
         "added as_integers averaged draw_normal draw_random draw_range draw_stems ids_of largest "
         "living_id_rows living_rows living_table other_cells planes put_where rows_below "
-        "rows_last rows_of_living smallest take_others turn_order"
+        "rows_last rows_of_living smallest take_others turn_cells turn_given turn_order"
     ),
     "columns that are no fields": _words("cold_row id_slot id_row id_generation newer older"),
     "decorators in generated code": _words("contextmanager overload property"),
