@@ -13,9 +13,10 @@ from ecsgen.config import Backend
 from ecsgen.model import Field, Kernel, Project
 from ecsgen.model.columns import split_parts
 from tests.kernel_package import random_values
+from tests.near_reference import NearReference
 from tests.runtime_names import patch_runtime
 from tests.world_package import load, world_package
-from tests.world_reference import WorldReference, columns_of, same, used_rows
+from tests.world_reference import columns_of, same, used_rows
 
 KEYS = {
     "Sparse": "",
@@ -127,7 +128,7 @@ def check(
 ) -> None:
     """Run a kernel, or some rows of it, and compare all columns with what the reference makes of
     them."""
-    expected = WorldReference(world, project, kernel, home, given, chosen).run_all()
+    expected = NearReference(world, project, kernel, home, given, chosen).run_all()
     used = used_rows(world, project)
     holder = world
     if home:

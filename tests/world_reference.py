@@ -108,8 +108,9 @@ class WorldReference(Reference):
             return int(self.manager(owner).data.entity[row])
         return int(self.now[owner, name][row])
 
-    def _rows(self) -> Iterator[dict[str, int]]:
-        over = self.home or self.kernel.over
+    def _rows(self, over: str = "") -> Iterator[dict[str, int]]:
+        """The rows of a group, query or component; by default those that the kernel runs over."""
+        over = over or self.home or self.kernel.over
         if over in self.parts:
             data = self.manager(over).data
             is_all = self.home and self.kernel.rows != "active"

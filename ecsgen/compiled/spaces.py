@@ -20,6 +20,7 @@ from ..runtime.spaces.cells import (
     numbered,
     runs_around,
     sorted_cells,
+    space_measures,
 )
 from ..runtime.spaces.search import PlaceNames, finite_places
 from ..runtime.typed import NamedTuple
@@ -116,7 +117,7 @@ def near_cells(
         most,
         near,
         others,
-        *_measures(kind, radius, wrap),
+        *space_measures(kind, radius, wrap),
     )
 
 
@@ -141,19 +142,15 @@ def _two_sets(
     )
     near, others = gathered_places(own, order), gathered_places(seen, met)
     return NearCells(
-        order, met, one, other, *found[1:], near, others, *_measures(kind, radius, wrap)
+        order,
+        met,
+        one,
+        other,
+        *found[1:],
+        near,
+        others,
+        *space_measures(kind, radius, wrap),
     )
-
-
-def _measures(
-    kind: Any, radius: float, wrap: Sequence[float]
-) -> tuple[Any, NDArray[Any]]:
-    """Return the square of a radius, and sizes with their halves, in the type of places."""
-    with np.errstate(all="ignore"):
-        sizes = [kind(size) if size else kind(1) for size in wrap]
-        halves = [kind(size) / 2 if size else kind(np.inf) for size in wrap]
-        reach = np.square(kind(radius))
-    return reach, np.array([sizes, halves], kind)
 
 
 Found = tuple[

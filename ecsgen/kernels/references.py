@@ -20,11 +20,12 @@ from ecsgen.model.programs import (
     Expression,
     FieldValue,
     Local,
+    Question,
     Referred,
 )
 from ecsgen.model.types import BOOL, Number, Type
 
-_BEGINNINGS: Final = (FieldValue, Local, Argument, Referred)
+_BEGINNINGS: Final = (FieldValue, Local, Argument, Referred, Question)
 
 
 @dataclass(frozen=True, slots=True)

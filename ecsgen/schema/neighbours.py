@@ -96,14 +96,6 @@ def hidden(component: Component) -> list[Field]:
     return [one for one in component.fields if component.cold == "indirect" and "cold" in one.tags]
 
 
-def check_alone(kernel: Kernel, program: Program, diagnostics: Diagnostics) -> None:
-    """Report E813 for neighbours beside messages, turns or references."""
-    if program.near is not None and (program.sees_others or program.takes_turns):
-        message = f"{quote(kernel.name)} asks neighbours, so it deals with no other rows besides"
-        hint = "keep what is found in a field, and let another kernel send or take turns"
-        diagnostics.add("E813", message, kernel.marks["near"], hint=hint)
-
-
 def check_parents(kernel: Kernel, program: Program, diagnostics: Diagnostics) -> None:
     """Report E813 for a kernel whose rows would come in two orders."""
     if program.near is not None and program.climbs:

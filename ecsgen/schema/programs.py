@@ -46,7 +46,6 @@ from ecsgen.model.types import Number, Type
 from ecsgen.schema.keys import key_of, told_apart
 from ecsgen.schema.names import check_member
 from ecsgen.schema.neighbours import (
-    check_alone,
     check_locals,
     check_parents,
     own_neighbours,
@@ -302,7 +301,6 @@ def _kernel(
         near=near,
     )
     check_parents(kernel, program, diagnostics)
-    check_alone(kernel, program, diagnostics)
     if program.climbs or (program.sees_in_order and not program.takes_turns):
         _refuse_each(kernel, diagnostics)
     return replace(kernel, program=program)

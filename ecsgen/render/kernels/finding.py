@@ -63,9 +63,12 @@ def is_before(node: Referred, program: Program, is_world: bool) -> bool:
 
 
 def is_touched(node: Referred, program: Program, is_world: bool) -> bool:
-    """Whether a kernel itself reads or writes a field that it sends messages to."""
+    """Whether a kernel itself reads or writes a field that it sends messages to, or its rows come
+    in another order than their messages."""
     if program.takes_turns:
         return False  # messages arrive at once
+    if program.near is not None:
+        return True
     own = node.text if is_world else node.name
     return node.text in program.refers or own in (*program.reads, *program.writes)
 

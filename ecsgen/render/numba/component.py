@@ -7,10 +7,13 @@ from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.numba.fused import FusedKernel
 from ecsgen.render.numba.kernel import CompiledKernel
 from ecsgen.render.numba.near import NearKernel
+from ecsgen.render.numba.near_turns import TurnNearKernel
 
 
 def _kernel(component: Component, kernel: Kernel) -> CompiledKernel:
-    return (NearKernel if kernel.program.near else CompiledKernel)(component, kernel)
+    if kernel.program.near is None:
+        return CompiledKernel(component, kernel)
+    return (TurnNearKernel if kernel.program.takes_turns else NearKernel)(component, kernel)
 
 
 class CompiledKernels:

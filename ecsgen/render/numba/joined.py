@@ -145,11 +145,14 @@ class JoinedKernel(CompiledKernel):
             assert self._scattered.loop.others.parameters == self.loop.others.parameters
 
     def _looped(self) -> Loop:
-        managers = OtherManagers(self.source.others, True)
         given = self._origin, self._own_name, self._program
-        loop = Loop(*given, managers=managers, is_plain=self.is_plain)
+        loop = Loop(*given, managers=self._managers, is_plain=self.is_plain)
         loop.write_steps()
         return loop
+
+    @property
+    def _managers(self) -> OtherManagers:
+        return OtherManagers(self.source.others, True)
 
     @property
     def before(self) -> list[str]:

@@ -9,6 +9,7 @@ from ecsgen.model import Component, Kernel, World
 from ecsgen.model.programs import Program
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.among import Among
+from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.sources import JoinedSource, all_fields
 from ecsgen.render.numba.code import Names
@@ -31,11 +32,15 @@ class JoinedNearLoop(NearLoop):
     """The parameters with their rows in each component."""
 
     def member(self, owner: str) -> str:
+        return f"{self.rows_in(owner)}[{self.all_members}[{self.ranked}]]"
+
+    def rows_in(self, owner: str) -> str:
+        """The parameter with the rows of members in a component."""
         if owner not in self.rows_of:
             module = self.components[owner].module
             name = self.names.take(f"{module}_members")
             self.rows_of[owner] = Parameter(name, "RowArray", owner)
-        return f"{self.rows_of[owner].name}[{self.all_members}[{self.ranked}]]"
+        return self.rows_of[owner].name
 
     @property
     def all_members(self) -> str:
@@ -70,9 +75,10 @@ class JoinedNearKernel(NearKernel):
 
     def _looped(self) -> Loop:
         sides = {**self.source.components, **self._among.components}
-        kind = JoinedNearLoop if self._among.other is None else TwoSetsLoop
         fields = self._fields_of if self._is_scattered else Fields
-        loop = kind(SeveralComponents(sides), self._own_name, self._program, False, fields)
+        given = SeveralComponents(sides), self._own_name, self._program
+        managers = OtherManagers(self.source.others, True)
+        loop = self._kind(*given, False, fields, managers, self.is_plain)
         loop.components, loop.rows_of = self._among.components, {}
         loop.ask()
         if self._among.asks_ghosts:
@@ -80,6 +86,10 @@ class JoinedNearKernel(NearKernel):
             loop.leave_out_ghosts(f"len({self._among.own_rows(space)})")
         loop.write_steps()
         return loop
+
+    @property
+    def _kind(self) -> type[JoinedNearLoop]:
+        return JoinedNearLoop if self._among.other is None else TwoSetsLoop
 
     @property
     def _is_scattered(self) -> bool:

@@ -29,11 +29,15 @@ class CompiledKernel(Method):
 
     def _looped(self) -> Loop:
         """The loop over the rows."""
-        managers = OtherManagers({self._component.name: self._component}, False)
-        origin = OneComponent(self._component)
-        loop = Loop(origin, self.name, self._program, managers=managers, is_plain=self.is_plain)
+        given = OneComponent(self._component), self.name, self._program
+        loop = Loop(*given, managers=self._managers, is_plain=self.is_plain)
         loop.write_steps()
         return loop
+
+    @property
+    def _managers(self) -> OtherManagers:
+        """Where rows are that it refers to."""
+        return OtherManagers({self._component.name: self._component}, False)
 
     @property
     def is_scattered(self) -> bool:
@@ -136,10 +140,7 @@ class CompiledKernel(Method):
         if self.climbs and self.is_partial:
             lines += [f"{pad}if {loop.fields.row} >= {loop.rows}:", f"{pad}    continue"]
         inside = [*(arrays if self.is_parallel else ()), *loop.fields.preamble, *loop.emit.lines]
-        delivery = [pad + line for line in loop.messages.delivery]
-        if delivery:
-            delivery.insert(0, f"for {loop.fields.row} in range({loop.rows}):")
-        return [*lines, *(pad + line for line in inside), *delivery]
+        return [*lines, *(pad + line for line in inside), *loop.delivery]
 
     # --- the method ------------------------------------------------------------------------------
 

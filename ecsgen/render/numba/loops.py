@@ -93,6 +93,12 @@ class Loop:
         elements = target.type.elements
         return f"{elements} * {self.rows}" if elements > 1 else self.rows
 
+    @property
+    def delivery(self) -> list[str]:
+        """The loop in which messages arrive that were kept."""
+        lines = [f"    {line}" for line in self.messages.delivery]
+        return [f"for {self.fields.row} in range({self.rows}):", *lines] if lines else []
+
     def _field(self, node: FieldValue) -> Value:
         return self.fields.value(self.emit, node)
 

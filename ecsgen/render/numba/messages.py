@@ -33,6 +33,8 @@ class LoopMessages:
         self._rows = rows
         self._field = field
         self._heard = ""
+        self.arrived: Callable[[Referred, str], None] | None = None
+        """What is to be done as soon as a row has its message."""
 
     def send(self, emit: Emitter, step: Step, target: Referred, row: str) -> None:
         """Write the statements of one step."""
@@ -46,6 +48,8 @@ class LoopMessages:
                 self._keep(emit, step, target, to, value, row)
             else:
                 self._change(emit, step, self._place(step, target, to.text), value)
+                if self.arrived is not None:
+                    self.arrived(target, to.text)
         if self._program.takes_turns:
             self._others.forget_all()
 

@@ -51,6 +51,7 @@ class NearLoop(Loop):
             name: Parameter(take(name, f"_{name}"), text.format(dtype), f"_cells.{name}")
             for name, text in self.wanted
         }
+        self.others_places = self.parts["others"].name if self.parts else take("places", "_places")
         letters = "xyz"[:axes]
         self.starts = [take(one, f"_{one}") for one in letters]
         self._halves = [take(f"half_{one}", f"_half_{one}") for one in letters]
@@ -67,8 +68,11 @@ class NearLoop(Loop):
             offsets,
             self.way,
         )
-        questions = Questions(self.emit, self.fields, self.around)
+        questions = self._questions()
         self.emit.answer, self.emit.of_other = questions.answer, questions.of_other
+
+    def _questions(self) -> Questions:
+        return Questions(self.emit, self.fields, self.around)
 
     def leave_out_ghosts(self, asking: str) -> None:
         """Let rows from a number on ask nobody."""
@@ -85,7 +89,7 @@ class NearLoop(Loop):
     def way(self, crosses: bool = True) -> list[str]:
         """The statements that find the way to a neighbour, the short one around if it may cross
         a border."""
-        found, others = [], self.parts["others"].name
+        found, others = [], self.others_places
         for axis, (start, apart) in enumerate(zip(self.starts, self.around.offsets, strict=True)):
             half, size = self._halves[axis], self._sizes[axis]
             found.append(f"{apart} = {others}[{axis}, {self.around.place}] - {start}")
@@ -97,13 +101,20 @@ class NearLoop(Loop):
     @property
     def beginning(self) -> list[str]:
         """The statements before the loop: sizes, working memory, columns in the order of cells."""
-        sizes, most = self.parts["sizes"].name, self.parts["most"].name
-        lines = []
-        for axis, (size, half) in enumerate(zip(self._sizes, self._halves, strict=True)):
-            lines += [f"{size} = {sizes}[0, {axis}]", f"{half} = {sizes}[1, {axis}]"]
+        most = self.parts["most"].name
+        lines = self._measured(self.parts["sizes"].name)
+        if self.messages.delivery:
+            lines.append(f"{self.rows} = len({self.parts['order'].name})")
         lines.append(f"{self.around.found} = np.empty({most} + 1, np.uint32)")
         for name, (array, elements, scalar, owner) in self.around.copies.items():
             lines += self._copied(name, array, elements, SCALARS[scalar].numpy, owner)
+        return lines
+
+    def _measured(self, sizes: str) -> list[str]:
+        """The statements that name the sizes of axes."""
+        lines = []
+        for axis, (size, half) in enumerate(zip(self._sizes, self._halves, strict=True)):
+            lines += [f"{size} = {sizes}[0, {axis}]", f"{half} = {sizes}[1, {axis}]"]
         return lines
 
     def member(self, owner: str) -> str:
@@ -174,7 +185,8 @@ class NearKernel(CompiledKernel):
     loop: NearLoop
 
     def _looped(self) -> Loop:
-        loop = NearLoop(OneComponent(self._component), self.name, self._program, may_be_flat=False)
+        origin, managers = OneComponent(self._component), self._managers
+        loop = NearLoop(origin, self.name, self._program, False, managers=managers)
         loop.ask()
         if self._component.sees_ghosts:
             loop.leave_out_ghosts(f"data.{self.rows}")
@@ -243,4 +255,5 @@ class NearKernel(CompiledKernel):
             f"for {cell} in range(len({cells}) - 1):",
             f"    for {k} in range({cells}[{cell}], {cells}[{cell} + 1]):",
             *(f"        {line}" for line in inside),
+            *loop.delivery,
         ]

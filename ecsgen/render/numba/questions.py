@@ -9,11 +9,15 @@ from typing import Final
 
 from ecsgen.model.programs import (
     Distance,
+    Exists,
     Expression,
     FieldValue,
+    Local,
     Offset,
     OtherField,
     Question,
+    Referred,
+    changed,
     walk,
 )
 from ecsgen.model.scalars import SCALARS
@@ -72,6 +76,11 @@ class Questions:
             return Value(node.type, lambda place: Code(around.offsets[int(place)]))
         if isinstance(node, Distance):
             return Value(node.type, lambda place: called("np.sqrt", Code(around.square)))
+        return self._of_field(node)
+
+    def _of_field(self, node: OtherField) -> Value:
+        """The elements of a neighbour's field, as it was before the kernel."""
+        around = self.around
         parts = self._fields.passed_columns(FieldValue(node.type, node.name, node.owner))
         names = [
             self._copy(array, elements, scalar, node.owner) for array, elements, scalar in parts
@@ -99,13 +108,23 @@ class Questions:
         """The statements that ask, and the answers."""
         if node.value is None:
             return Value(node.type, lambda place: called("np.int64", Code(self.around.count)))
+        value = changed(node.value, self._looked_up)
         if node.how == "nearest":
-            return self._nearest(node, node.value)
+            return self._nearest(node, value)
         if node.how == "count":
-            return self._counted(node, node.value)
+            return self._counted(node, value)
         if node.how in ("min", "max"):
-            return self._extreme(node, node.value)
-        return self._added(node, node.value)
+            return self._extreme(node, value)
+        return self._added(node, value)
+
+    def _looked_up(self, node: Expression) -> Expression:
+        """What other rows have is found before the loop, as if it were a local."""
+        if not isinstance(node, Referred | Exists):
+            return node
+        emit = self._emit
+        local = Local(node.type, f"their {len(emit.locals_)}")  # no schema has such a name
+        emit.locals_[local.name] = emit.value(node)
+        return local
 
     def _start(self, how: str, type_: Type, code: Code) -> Value:
         """New variables that all begin with a number."""

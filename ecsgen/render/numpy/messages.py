@@ -68,6 +68,9 @@ class Posts:
             column = column_of(self._managers, target) + index
             arguments = [column, post.ufunc, str(len(post.steps))]
             kind = "HeldMessages" if is_held else "Messages"
+            if self._program.near is not None:
+                kind = "CellMessages"
+                arguments.append("_blocks")
             made = call(f"{post.name} = {kind}", arguments, 0, taken=emit.indent - 4)
             emit.before.append(made)
             if is_held:

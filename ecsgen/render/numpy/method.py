@@ -148,7 +148,8 @@ class KernelMethod(Method):
 
     def is_gathered(self, field: FieldValue) -> bool:
         """Whether a row's own value counts: not if the kernel only overwrites it."""
-        if field == self._program.who:
+        program = self._program
+        if field == program.who or (field == program.bearer and program.may_be_dead):
             return True
         parts = any(step.target == field and step.index for step in self._program.steps)
         return parts or self._program.where is not None or field.text in self._program.reads

@@ -87,7 +87,7 @@ class NearMethod(KernelMethod):
         is_written = field.text in self._program.writes
         used = [literal(self.is_gathered(field)), literal(is_written)]
         cells = self._views.column(field, self._holder(field.owner))
-        return call("NearColumn", [cells, *used], 0)
+        return f"NearColumn({', '.join([cells, *used])})"
 
     def _holder(self, component: str) -> str:
         return "self"

@@ -7,12 +7,14 @@ from typing import Final
 
 from ecsgen.model.programs import (
     Distance,
+    Exists,
     Expression,
     FieldValue,
     Local,
     Offset,
     OtherField,
     Question,
+    Referred,
 )
 from ecsgen.model.types import Type
 from ecsgen.render.numpy.expressions import Emitter
@@ -45,17 +47,18 @@ class PairEmitter(Emitter):
                 return Value(f"{_PAIRS}.offset", type_.scalar, type_.shape, Layout.PLANES)
             case Distance():
                 return Value(f"{_PAIRS}.distance", type_.scalar, (), Layout.ROWS)
-            case FieldValue() | Local():
+            case FieldValue() | Local() | Referred() | Exists():
                 return self._spread(node)
         return Emitter.value(self, node, target)
 
-    def _spread(self, node: FieldValue | Local) -> Value:
+    def _spread(self, node: FieldValue | Local | Referred | Exists) -> Value:
         assert self.row is not None
         own = self.row.value(node)
         if own.is_uniform:
             return own
         out = self.working.take(own.scalar, own.shape, _layout(node.type)).value
         self.run(f"{_PAIRS}.spread", own.text, out.text)
+        self.row.working.give_back(own)
         return out
 
     def layout(self, node: Expression) -> Layout:
@@ -63,9 +66,9 @@ class PairEmitter(Emitter):
         match node:
             case OtherField() | Offset() | Distance() | FieldValue():
                 return _layout(node.type)
-            case Local():
+            case Local() | Referred() | Exists():
                 assert self.row is not None
-                is_uniform = self.row.locals_[node.name].is_uniform
+                is_uniform = self.row.layout(node) is Layout.UNIFORM
                 return Layout.UNIFORM if is_uniform else _layout(node.type)
         return Emitter.layout(self, node)
 

@@ -8,12 +8,12 @@ from ecsgen.render.numpy.fused import FusedMethod
 from ecsgen.render.numpy.levels import LevelMethod
 from ecsgen.render.numpy.method import KernelMethod
 from ecsgen.render.numpy.near import NearMethod
-from ecsgen.render.plain.turns import PlainLoop
+from ecsgen.render.plain.turns import PlainLoop, PlainNearLoop
 
 
 def _method(component: Component, kernel: Kernel) -> KernelMethod | PlainLoop:
     if kernel.program.takes_turns:
-        return PlainLoop(component, kernel)
+        return (PlainNearLoop if kernel.program.near else PlainLoop)(component, kernel)
     if kernel.program.near is not None:
         return NearMethod(component, kernel)
     return (LevelMethod if kernel.program.climbs else KernelMethod)(component, kernel)

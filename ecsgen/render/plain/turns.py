@@ -12,6 +12,7 @@ from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.joined import JoinedKernel
 from ecsgen.render.numba.kernel import CompiledKernel
+from ecsgen.render.numba.near_turns import JoinedTurnNearKernel, TurnNearKernel
 
 _FLAT: Final = re.compile(r"_flat$")
 
@@ -43,6 +44,14 @@ class JoinedPlainLoop(PlainLoop, JoinedKernel):
             return super().body
         loop = self._scattered.loop
         return "\n".join(f"    {line}" for line in (*loop.setup, *self._lines(loop)))
+
+
+class PlainNearLoop(PlainLoop, TurnNearKernel):
+    """A kernel of a component whose rows take turns and ask neighbours."""
+
+
+class JoinedPlainNearLoop(PlainLoop, JoinedTurnNearKernel):
+    """The same of the world."""
 
 
 def _plain(parameter: Parameter) -> Parameter:

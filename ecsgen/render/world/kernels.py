@@ -15,11 +15,12 @@ from ecsgen.render.numba.chunked import ChunkKernel
 from ecsgen.render.numba.fused import FusedJoined as FusedKernels
 from ecsgen.render.numba.joined import JoinedKernel
 from ecsgen.render.numba.joined_near import JoinedNearKernel
+from ecsgen.render.numba.near_turns import JoinedTurnNearKernel
 from ecsgen.render.numpy.chunked import ChunkMethod
 from ecsgen.render.numpy.fused import FusedJoined as FusedMethods
 from ecsgen.render.numpy.joined import JoinedMethod, WorldMethod
 from ecsgen.render.numpy.joined_near import JoinedNearMethod
-from ecsgen.render.plain.turns import JoinedPlainLoop
+from ecsgen.render.plain.turns import JoinedPlainLoop, JoinedPlainNearLoop, PlainLoop
 
 JoinedT = TypeVar("JoinedT", bound=Method)
 ChunkedT = TypeVar("ChunkedT", bound=Method)
@@ -113,7 +114,7 @@ class WorldMethods(KernelSubject):
     """The kernels with `backend: numpy`."""
 
     @property
-    def methods(self) -> list[WorldMethod | JoinedPlainLoop | ChunkMethod]:
+    def methods(self) -> list[WorldMethod | PlainLoop | ChunkMethod]:
         """All of them, made anew."""
         passes = [FusedMethods(self.world, fused, source) for fused, source in self.passes]
         methods = [*self.made(self._joined, ChunkMethod), *passes]
@@ -122,11 +123,14 @@ class WorldMethods(KernelSubject):
 
     def _joined(
         self, world: World, kernel: Kernel, source: JoinedSource
-    ) -> WorldMethod | JoinedPlainLoop:
+    ) -> WorldMethod | PlainLoop:
         """Return a kernel over rows of managers as its template lays it out."""
-        if kernel.program.takes_turns:
+        program = kernel.program
+        if program.takes_turns and program.near is not None:
+            return JoinedPlainNearLoop(world, kernel, source, self.among(kernel, source, "_"))
+        if program.takes_turns:
             return JoinedPlainLoop(world, kernel, source)
-        if kernel.program.near is not None:
+        if program.near is not None:
             return JoinedNearMethod(world, kernel, source, self.among(kernel, source))
         return JoinedMethod(world, kernel, source)
 
@@ -158,4 +162,6 @@ class CompiledWorldKernels(KernelSubject):
     ) -> JoinedKernel | JoinedNearKernel:
         if kernel.program.near is None:
             return JoinedKernel(world, kernel, source)
-        return JoinedNearKernel(world, kernel, source, self.among(kernel, source, "_"))
+        takes_turns = kernel.program.takes_turns
+        kind = JoinedTurnNearKernel if takes_turns else JoinedNearKernel
+        return kind(world, kernel, source, self.among(kernel, source, "_"))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..handles import RowArray
 from ..kernels.blocks import Cells, put_rows, row_cells, take_rows, working_memory
+from ..kernels.messages import HeldMessages
 from ..typed import NamedTuple
 from .search import NearSearch
 
@@ -48,7 +49,9 @@ class NearBlocks:
     Fields are gathered before a block is worked on, and written ones put back behind it.
     """
 
-    __slots__ = ("_columns", "_others", "_paired", "_search", "_working")
+    __slots__ = ("_columns", "_others", "_paired", "_search", "_working", "asking")
+    asking: RowArray
+    """Who they are in the block at hand, shape (rows,)."""
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class NearBlocks:
             self._paired
         )
         for pairs in self._search.blocks():
-            rows = self._search.asking[pairs.asking]
+            self.asking = rows = self._search.asking[pairs.asking]
             copies = own.take(len(rows))
             moved = []
             for (column, cells), copy in zip(columns, copies, strict=False):
@@ -125,3 +128,33 @@ class _Memory:
             self._room = rows + rows // 4
             self._arrays = [working_memory(cells, self._room) for cells in self._cells]
         return [array[..., :rows] for array in self._arrays]
+
+
+class CellMessages(HeldMessages):
+    """Messages of rows that come cell by cell: they wait for the last row, and arrive in the
+    order of rows."""
+
+    __slots__ = ("_asking", "_blocks")
+
+    def __init__(
+        self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: NearBlocks
+    ) -> None:
+        super().__init__(column, ufunc, steps)
+        self._blocks = blocks
+        self._asking: list[RowArray] = []
+
+    def arrive(self) -> None:
+        """Let all messages arrive; O(k log k) for k rows that send any."""
+        if not self._held:
+            return
+        order = np.concatenate(self._asking).argsort()
+        steps = self._steps
+        rows = np.concatenate([rows for rows, _ in self._held]).reshape(-1, steps)
+        values = np.concatenate([values for _, values in self._held], axis=-1)
+        values = values.reshape(*values.shape[:-1], -1, steps)[..., order, :]
+        shape = (*values.shape[:-2], -1)
+        self._deliver(rows[order].reshape(-1), values.reshape(shape))
+
+    def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
+        super()._pass_on(rows, values)
+        self._asking.append(self._blocks.asking)

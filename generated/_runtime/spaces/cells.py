@@ -23,13 +23,13 @@ CellNumbers = NDArray[np.int64]
 WIDER: Final = 1.001
 """Edges over the radius, so that no two places in reach are further than a cell apart, rounded
 as they may be."""
-_FARTHEST: Final = 2.0**61
+FARTHEST_CELL: Final = 2.0**61
 """Where cells are not told apart any more."""
 _MOST: Final = 1 << 62
 """The most keys."""
 _SPARSE: Final = 4
 """So many times more cells than places are too many for a table."""
-_STEPS: Final = ((-1, 0, 1), (0,), (-1, 0), (-1, 0, 1))
+CELL_STEPS: Final = ((-1, 0, 1), (0,), (-1, 0), (-1, 0, 1))
 """To cells around one, by how many there are along a wrapped axis; first along an open one."""
 
 
@@ -95,13 +95,25 @@ def grid_of(radius: float, wrap: Sequence[float], dtype: Any) -> Grid:
     if isinf(square) or square < np.finfo(dtype).tiny:
         edge = inf  # what is in reach does not tell how far off it is
     counts = [
-        max(1, floor(min(size / edge, _FARTHEST))) if size else 0 for size in wrap
+        max(1, floor(min(size / edge, FARTHEST_CELL))) if size else 0 for size in wrap
     ]
     edges = [
         size / count if count else edge
         for size, count in zip(wrap, counts, strict=True)
     ]
     return Grid(tuple(edges), tuple(counts))
+
+
+def space_measures(
+    kind: Any, radius: float, wrap: Sequence[float]
+) -> tuple[Any, NDArray[Any]]:
+    """Return the square of a radius, and the size of each axis with its half, in the type of
+    places: 1 and infinity where it is open; shape (2, axes)."""
+    with np.errstate(all="ignore"):
+        sizes = [kind(size) if size else kind(1) for size in wrap]
+        halves = [kind(size) / 2 if size else kind(np.inf) for size in wrap]
+        reach = np.square(kind(radius))
+    return reach, np.array([sizes, halves], kind)
 
 
 def numbered(grid: Grid, *places: Places) -> tuple[Lattice, list[list[CellNumbers]]]:
@@ -133,8 +145,8 @@ def _along(x: Places, edge: float, count: int) -> CellNumbers:
         np.floor(cells, out=cells)
     if count and len(cells) and not 0 <= cells.min() <= cells.max() < count:
         np.remainder(cells, count, out=cells)
-    if len(cells) and not -_FARTHEST < cells.min() <= cells.max() < _FARTHEST:
-        np.clip(cells, -_FARTHEST, _FARTHEST, out=cells)
+    if len(cells) and not -FARTHEST_CELL < cells.min() <= cells.max() < FARTHEST_CELL:
+        np.clip(cells, -FARTHEST_CELL, FARTHEST_CELL, out=cells)
     return cells.astype(np.int64)
 
 
@@ -220,7 +232,7 @@ def _strips(lattice: Lattice, outer: Sequence[CellNumbers]) -> list[list[CellNum
     found: list[list[CellNumbers]] = [[]]
     for axis, cells in enumerate(outer):
         count = lattice.counts[axis]
-        steps = _STEPS[min(count, 3)]
+        steps = CELL_STEPS[min(count, 3)]
         around = [
             _around(cells + step, count) if count else cells + step for step in steps
         ]
