@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import CACHE_LINE, Column
-from ..columns.field_info import FieldInfo
 from ..columns.field_names import known_fields
+from ..columns.texts import TextColumns
 from ..convert.base import FieldTable
 from ..reprs import columns_repr
 from ..typed import NamedTuple
@@ -30,7 +30,7 @@ class RowCount:
         self.n = 0
 
 
-class ChunkColumns:
+class ChunkColumns(TextColumns):
     """The columns of one component in one chunk; a generated class for each adds the fields."""
 
     __slots__ = ("_rows",)
@@ -38,8 +38,6 @@ class ChunkColumns:
     _ROW: ClassVar[type[tuple[Any, ...]]]
     _CONVERTERS: ClassVar[FieldTable] = {}
     LAYOUT: ClassVar[tuple[Column, ...]]
-    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
-    """What the schema says of each field, in its order."""
 
     _rows: RowCount
     _one: ClassVar[Callable[..., tuple[Any, ...]]]
