@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,7 @@ from tests.generated_package import SCHEMAS, build
 from tests.mutate import mutate
 from tests.pytest_within import failures
 
+ROOT = Path(__file__).parents[1]
 FIELDS = """
 fields:
   weight: {type: f32, default: 1.5}
@@ -88,8 +92,23 @@ def test_a_file_per_component(tmp_path: Path) -> None:
     assert "tests/test_point_mass.py" in paths
     assert "tests/test_entities.py" in paths
     assert "tests/test_world.py" in paths
-    assert "tests/conftest.py" not in paths
+    assert "tests/conftest.py" in paths
     assert len(paths) == len(set(paths))
+
+
+def test_without_hypothesis_tests_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "bare.py").write_text("import sys\nsys.modules['hypothesis'] = None\n", "utf-8")
+    options = ["-q", "-rs", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "bare"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "generated/tests/test_footprint.py"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode in (0, 5), ran.stdout + ran.stderr
+    assert "generated tests need hypothesis: pip install hypothesis" in ran.stdout
+    assert "1 skipped" in ran.stdout
 
 
 def test_the_same_text_each_time(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from ecsgen.render.runtime import (
 from ecsgen.render.saved import schema_module
 from ecsgen.render.sharded import BITS, layout_with, refuse_compiled_references
 from ecsgen.render.world.module import Parts, world_module
+from ecsgen.schema.names import group_class, query_classes
 
 EXPORTED = (
     "BrokenManagerError",
@@ -77,6 +78,11 @@ LATE_MODULE = f"{LATER}tables.py"
 """The same of what is imported when it is first asked for: most programs never do."""
 
 
+_OF_MANAGERS = ("", "Manager", "Data", "Fields", "Ref")
+_OF_CHUNKS = ("", "Data", "Fields", "Values", "Ref")
+"""The classes of a component that users may name, by how they end."""
+
+
 def outputs(project: Project, options: Options) -> list[Output]:
     """Return every file that the schemas give rise to; cheap, nothing is rendered yet.
 
@@ -107,11 +113,8 @@ def _modules(project: Project, options: Options) -> list[Output]:
 
 
 def _package(project: Project) -> Iterator[Output]:
-    names = tuple((c.name, c.module, bool(c.chunk)) for c in project.components)
-    enums = tuple(enum.name for enum in project.enums)
     named = without_stand_ins(project)
     parts = Parts.of(project)
-    of_world = ("World", project.world.name, *parts.exports)
     seeded = any(name == "seeded" for name, _ in parts.features)
     sharded = project.world.shards is not None
     spaced = any(component.space for component in project.components)
@@ -121,8 +124,8 @@ def _package(project: Project) -> Iterator[Output]:
         *(SHARDED if sharded else ()),
         *(SPACED if spaced else ()),
     )
-    subjects = (names, enums, project.world.name, of_world, of_runtime)
-    yield _output("__init__.py", package_module, *subjects)
+    own = tuple(_exported(project, parts))
+    yield _output("__init__.py", package_module, project.world.name, own, of_runtime)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world.shards is not None)
     yield _output(LAYOUT, layout_module, project.world)
@@ -134,6 +137,23 @@ def _package(project: Project) -> Iterator[Output]:
         yield _output("archetypes.py", archetypes_module, *archetype_subjects(project))
     if project.enums:
         yield _output("enums.py", enums_module, project.enums)
+
+
+def _exported(project: Project, parts: Parts) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the modules that schemas give rise to, and what users import of each."""
+    world = project.world
+    of_queries = (name for query in world.queries for name in query_classes(query.name))
+    of_groups = (group_class(name) for name, _ in world.groups)
+    of_world = ("World", world.name, *parts.exports, *of_queries, *of_groups)
+    yield ".world", tuple(dict.fromkeys(of_world))
+    for component in project.components:
+        ends: tuple[str, ...] = _OF_CHUNKS if component.chunk else _OF_MANAGERS
+        ends += ("Columns",) * component.queried + ("GroupedData",) * bool(component.group)
+        yield f".{component.module}", tuple(component.name + end for end in ends)
+    if world.archetypes:
+        yield ".archetypes", ("ArchetypeChunk", "Archetypes")
+    if project.enums:
+        yield ".enums", tuple(enum.name for enum in project.enums)
 
 
 def _managers(project: Project) -> Iterator[Output]:
@@ -183,29 +203,20 @@ def enums_module(enums: tuple[Enum, ...]) -> str:
 
 
 def package_module(
-    components: tuple[tuple[str, str, bool], ...],
-    enums: tuple[str, ...],
-    world: str,
-    of_world: tuple[str, ...],
-    of_runtime: tuple[str, ...],
+    world: str, own: tuple[tuple[str, tuple[str, ...]], ...], of_runtime: tuple[str, ...]
 ) -> str:
     """Return the package's `__init__`: everything that users import.
 
-    `components`: name and module of each, and whether it lives in archetype chunks. `of_world`:
-    what `world.py` has for them. `of_runtime`: what the runtime has.
+    `own`: the modules that schemas give rise to, with what users see of each. `of_runtime`: what
+    the runtime has for them.
     """
     places: dict[str, list[str]] = {}
     is_sharded = set(SHARDED) <= set(of_runtime)
     known = {**origins(RUNTIME), **(shard_origins() if is_sharded else {})}
     for name in of_runtime:
         places.setdefault(known[name], []).append(name)
-    places |= {".entities": ["EntityManager"], ".world": sorted(set(of_world))}
-    for name, module, is_chunked in components:
-        places[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]
-    if any(is_chunked for _, _, is_chunked in components):
-        places[".archetypes"] = ["ArchetypeChunk", "Archetypes"]
-    if enums:
-        places[".enums"] = list(enums)
+    places |= {".entities": ["EntityManager"]}
+    places |= {module: list(names) for module, names in own}
     places[module_of(LATE_MODULE)] = list(LATE)
     names = sorted((name for found in places.values() for name in found), key=isort_key)
     imports = [import_line(module, places[module], 4) for module in sorted(places)]

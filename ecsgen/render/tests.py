@@ -39,6 +39,8 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
         yield _output("tests/conftest.py", conftest_module, package, parent)
+    else:
+        yield _output("tests/conftest.py", support.copied, "conftest.py", _from_support(package))
     shared = (f"_support/{name}.py" for name in support.needed(_support_of(project)))
     for path in ("__init__.py", "test_entities.py", *shared):
         yield _output(f"tests/{path}", support.copied, path, _from_support(package))
@@ -58,7 +60,7 @@ def _managed(project: Project) -> list[Component]:
 def _support_of(project: Project) -> set[str]:
     """Return the pieces that the tests of a project name."""
     managed = _managed(project)
-    names = {"cases", "machine", "world/spawning"}
+    names = {"cases", "machine", "needed", "world/spawning"}
     names |= {f"policies/{name}" for component in managed for name in policies(component)}
     names |= _support_of_world({feature.name for feature in world_features.active(project)})
     if any(component.kernels or component.reductions for component in managed):

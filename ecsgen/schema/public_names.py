@@ -29,8 +29,8 @@ FIELD_NAMES: Final[Names] = {
         "near nearby ghosts"
     ),
     "`data` has": _words(
-        "n allocated buffer entity tagged present active cold row FIELDS LAYOUT MANAGER OBJECTS "
-        "ROW_BYTES to_arrow"
+        "n allocated buffer entity tagged decoded present active cold row FIELDS LAYOUT MANAGER "
+        "OBJECTS ROW_BYTES to_arrow"
     ),
     "managers keep a column": _words("cold_row id_slot id_row id_generation newer older"),
 }

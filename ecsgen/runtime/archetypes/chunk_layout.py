@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..arrow.columns import ArrowColumns
 from ..columns.buffers import CACHE_LINE, Column
-from ..columns.field_info import FieldInfo
 from ..columns.field_names import known_fields
+from ..columns.texts import TextColumns
 from ..convert.base import FieldTable
 from ..reprs import columns_repr
 from ..typed import NamedTuple
@@ -31,7 +31,7 @@ class RowCount:
         self.n = 0
 
 
-class ChunkColumns(ArrowColumns):
+class ChunkColumns(ArrowColumns, TextColumns):
     """The columns of one component in one chunk; a generated class for each adds the fields."""
 
     __slots__ = ("_rows",)
@@ -39,8 +39,6 @@ class ChunkColumns(ArrowColumns):
     _ROW: ClassVar[type[tuple[Any, ...]]]
     _CONVERTERS: ClassVar[FieldTable] = {}
     LAYOUT: ClassVar[tuple[Column, ...]]
-    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
-    """What the schema says of each field, in its order."""
 
     _rows: RowCount
     _one: ClassVar[Callable[..., tuple[Any, ...]]]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
 
 from ..arrow.columns import ArrowColumns
 from ..reprs import columns_repr
-from .field_info import FieldInfo
+from .texts import TextColumns
 
 
-class FrontColumns(ArrowColumns):
+class FrontColumns(ArrowColumns, TextColumns):
     """The columns of the rows before a bound; the generated class has the fields."""
 
     __slots__ = ()
-
-    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
 
     @property
     @abstractmethod

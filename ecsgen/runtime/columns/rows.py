@@ -23,10 +23,10 @@ from .buffers import (
     warn_if_viewed,
     whole_rows,
 )
-from .field_info import FieldInfo
+from .texts import TextColumns
 
 
-class Rows(ArrowColumns):
+class Rows(ArrowColumns, TextColumns):
     """The columns of a manager. A full buffer is replaced by one of twice the size.
 
     A view of a column is good until rows are added or removed. Assigning to a column writes
@@ -37,7 +37,6 @@ class Rows(ArrowColumns):
 
     MANAGER: ClassVar[str]
     LAYOUT: ClassVar[tuple[Column, ...]]
-    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
     ROW_BYTES: ClassVar[int]
     OBJECTS: ClassVar[tuple[str, ...]] = ()
     """The attributes of columns of Python objects, which lie beside the buffer."""

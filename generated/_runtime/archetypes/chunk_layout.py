@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrow.columns import ArrowColumns
 from ..columns.buffers import CACHE_LINE, Column
-from ..columns.field_info import FieldInfo
 from ..columns.field_names import known_fields
+from ..columns.texts import TextColumns
 from ..convert.base import FieldTable
 from ..reprs import columns_repr
 from ..typed import NamedTuple
@@ -31,7 +30,7 @@ class RowCount:
         self.n = 0
 
 
-class ChunkColumns(ArrowColumns):
+class ChunkColumns(TextColumns):
     """The columns of one component in one chunk; a generated class for each adds the fields."""
 
     __slots__ = ("_rows",)
@@ -39,8 +38,6 @@ class ChunkColumns(ArrowColumns):
     _ROW: ClassVar[type[tuple[Any, ...]]]
     _CONVERTERS: ClassVar[FieldTable] = {}
     LAYOUT: ClassVar[tuple[Column, ...]]
-    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
-    """What the schema says of each field, in its order."""
 
     _rows: RowCount
     _one: ClassVar[Callable[..., tuple[Any, ...]]]
@@ -60,9 +57,6 @@ class ChunkColumns(ArrowColumns):
         from ..html_tables import columns_table  # for notebooks alone
 
         return columns_table(self, self._rows.n)
-
-    def _shown_rows(self) -> slice:
-        return slice(0, self._rows.n)
 
     @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
 
-from ..arrow.columns import ArrowColumns
 from ..reprs import columns_repr
-from .field_info import FieldInfo
+from .texts import TextColumns
 
 
-class FrontColumns(ArrowColumns):
+class FrontColumns(TextColumns):
     """The columns of the rows before a bound; the generated class has the fields."""
 
     __slots__ = ()
-
-    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
 
     @property
     @abstractmethod
     def n(self) -> int:
         """How many rows there are."""
-
-    def _shown_rows(self) -> slice:
-        return slice(0, self.n)
 
     def __repr__(self) -> str:
         return columns_repr(self, self.n)

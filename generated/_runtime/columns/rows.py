@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrow.columns import ArrowColumns
 from ..handles import Entity, EntityArray, RowArray
 from ..per_class import copy_methods
 from ..reprs import columns_repr
@@ -23,10 +22,10 @@ from .buffers import (
     warn_if_viewed,
     whole_rows,
 )
-from .field_info import FieldInfo
+from .texts import TextColumns
 
 
-class Rows(ArrowColumns):
+class Rows(TextColumns):
     """The columns of a manager. A full buffer is replaced by one of twice the size.
 
     A view of a column is good until rows are added or removed. Assigning to a column writes
@@ -37,7 +36,6 @@ class Rows(ArrowColumns):
 
     MANAGER: ClassVar[str]
     LAYOUT: ClassVar[tuple[Column, ...]]
-    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
     ROW_BYTES: ClassVar[int]
     OBJECTS: ClassVar[tuple[str, ...]] = ()
     """The attributes of columns of Python objects, which lie beside the buffer."""
@@ -120,9 +118,6 @@ class Rows(ArrowColumns):
     def _used_rows(self) -> RowArray:
         """Return all rows in use, ascending."""
         return np.arange(self._n)
-
-    def _shown_rows(self) -> slice | RowArray:
-        return slice(0, self._n)
 
     def _rows_for(self, count: int) -> int:
         """Return how many rows there must be for `count` more instances."""

@@ -1,0 +1,29 @@
+"""Says what generated tests need, instead of errors, where it is not installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Never
+
+import pytest
+
+REASON = "generated tests need hypothesis: pip install hypothesis"
+
+
+class Skipped(pytest.Module):
+    """A module of tests that cannot be imported."""
+
+    def collect(self) -> Never:
+        """Skip all that is in it."""
+        pytest.skip(REASON, allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    """Leave tests out without hypothesis, and say so; None to take them as they are."""
+    if find_spec("hypothesis") is not None or module_path.name == "__init__.py":
+        return None
+    found: Skipped = Skipped.from_parent(parent, path=module_path)
+    return found
