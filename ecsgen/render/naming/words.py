@@ -26,15 +26,15 @@ broadcast_to broken brokenmanager brokenmanagererror brokenpipe brokenpipeerror 
 buffer buffererror build build_class builtins bundle bundles but by by_entity by_id by_row
 bytearray bytes bytesfield byteswarning c cache call callable callback callbacks called caller
 calling calls can can_grow capacity capacityerror case cases cases_class cast ceil cell cell_of
-cell_type cells cells_at chance change changes check check_row check_unchanged check_value checked
-checked_fields checked_line checked_lines checked_value checked_value_line checks child
-childprocess childprocesserror choose choosing chosen chosen_blocks chosencells chosenrows chr
-chunk chunk_bytes chunk_kernels chunk_queries chunkarray chunkbase chunkblocks chunkcells
-chunkcolumns chunked chunkedpart chunkedt chunkfield chunkproxy chunks chunks_body chunks_decorator
-chunks_header chunkvalue class class_name classes classmethod classvar clause close close_many
-close_one closest code cold cold_capacity cold_columns cold_default cold_defaults cold_row
-cold_row_cells cold_struct coldarray colddata coldrows collecting collection collections column
-columns columns_lines come comes comment comparison compile compiled complex component
+cell_type cellmessages cells cells_at chance change changes check check_row check_unchanged
+check_value checked checked_fields checked_line checked_lines checked_value checked_value_line
+checks child childprocess childprocesserror choose choosing chosen chosen_blocks chosencells
+chosenrows chr chunk chunk_bytes chunk_kernels chunk_queries chunkarray chunkbase chunkblocks
+chunkcells chunkcolumns chunked chunkedpart chunkedt chunkfield chunkproxy chunks chunks_body
+chunks_decorator chunks_header chunkvalue class class_name classes classmethod classvar clause
+close close_many close_one closest code cold cold_capacity cold_columns cold_default cold_defaults
+cold_row cold_row_cells cold_struct coldarray colddata coldrows collecting collection collections
+column columns columns_lines come comes comment comparison compile compiled complex component
 component_import componentflags components conftest connection connectionaborted
 connectionabortederror connectionerror connectionrefused connectionrefusederror connectionreset
 connectionreseterror constant constants construction context contextlib contextmanager continue
@@ -65,12 +65,12 @@ folded follow follow_cold follow_cold_rows follow_row followed for forget forget
 forget_values format former found free from front front_class frontcolumns frozenset full function
 functions further fuse fused fused_views future futurewarning g gc generated generation
 generation_bits generations generator generatorexit get getattr getitem ghosts ghosts_near give
-give_slot give_slots given given_line gives globals go goes gone good greater greater_equal
-greatest greatest_of group grouped groupeddata groupedrows groupmember groups grow grown grown_map
-growth h had half handle handle_mask handlefield handles has has_border has_cells has_chunks
-has_create has_create_many has_manager hasattr hash haunt haunted haunted_search haunted_space
-hauntedspace have head head_many header heard held heldmessages help hex hierarchy hierarchyerror
-high hold holders holds hole holes hot how hypot hypothesis i i64 id id_generation
+give_slot give_slots given given_line giventable gives globals go goes gone good greater
+greater_equal greatest greatest_of group grouped groupeddata groupedrows groupmember groups grow
+grown grown_map growth h had half handle handle_mask handlefield handles has has_border has_cells
+has_chunks has_create has_create_many has_manager hasattr hash haunt haunted haunted_search
+haunted_space hauntedspace have head head_many header heard held heldmessages help hex hierarchy
+hierarchyerror high hold holders holds hole holes hot how hypot hypothesis i i64 id id_generation
 id_generation_cells id_generation_column id_of id_row id_row_cells id_row_column id_slot
 id_slot_cells id_slot_column id_stem id_stem_of idarray idproxy idrows ids ids_of if ignore import
 imported importerror imports imports_marker importwarning imum in inactive include indent
@@ -93,15 +93,15 @@ machine_class macro made main make make_room make_way makes managed managedpart 
 manual many many_type map mapping mask match matches matching matrix max maximum may mean meet
 member members memory memoryerror memoryview messages method methods min min_free minimum minus
 missing missinginstance missinginstanceerror module modulenot modulenotfound modulenotfounderror
-modules moduletype more most move move_lines move_many move_row move_rows moved moved_many
+modules moduletype more most move move_lines move_many move_row move_rows move_to moved moved_many
 moved_one moves multiply multiply_int64 n n_active n_grouped na name named namedtuple nameerror
-names naming nan ndarray near near_cells near_given nearblocks nearcolumn nearest nearsearch need
-needed needs neg negative neighbours nested never new newer newest next next_generation
-next_generations next_sibling next_sibling_cells next_sibling_column next_slots nil njit no none
-none_of noqa norm normal normalize not not_equal notadirectory notadirectoryerror nothing
-notimplemented notimplementederror now np null null_entity numba number numbers numpy o object
-object_fields objectfield objects objects_line oct of of_each of_one offset older oldest once one
-one_generation only open operator optional or ord order orphaned orphans orphans_destroy
+names naming nan ndarray near near_cells near_given near_now nearblocks nearcolumn nearest
+nearsearch need needed needs neg negative neighbours nested never new newer newest next
+next_generation next_generations next_sibling next_sibling_cells next_sibling_column next_slots nil
+njit no none none_of noqa norm normal normalize not not_equal notadirectory notadirectoryerror
+nothing notimplemented notimplementederror now np null null_entity numba number numbers numpy o
+object object_fields objectfield objects objects_line oct of of_each of_one offset older oldest
+once one one_generation only open operator optional or ord order orphaned orphans orphans_destroy
 orphans_die orphans_root orphansdie orphansroot oserror other other_cells other_names othercolumn
 others out output outputs outside over overflow overflowerror overload own own_words owned
 owned_children owned_spaced ownedchildren ownedfamily ownedfamilyrows ownedrows ownedspaced owner
@@ -131,8 +131,8 @@ schedule schedules schema schemas search searchsorted seed seeded seededworld se
 send send_all sends sent sequence set set_lines set_map set_value setattr setstate setter settings
 settled settled_many settled_one several several_blocks shape shaped shard shard_bits sharded
 shardedworld sharderror shards shardsbase shift sibling siblings sign sign_of signature signed
-signedworld sin sinh size sizes skipped slice slot slot_bits slot_of slots smallest snapshot
-snapshoterror snapshots snapshottable sort sort_keys sort_keys_lines sorted space spaced
+signedworld sin sinh size sizes skipped slice slot slot_bits slot_of slots slots_of smallest
+snapshot snapshoterror snapshots snapshottable sort sort_keys sort_keys_lines sorted space spaced
 spacelayout span spare sparse sparse_cells spawn spawned spawning spec split split_fields spread
 sqrt square src stale staleentity staleentityerror staleid staleiderror staleinstance
 staleinstanceerror staleview staleviewwarning stamp stands start starts starts_active state
@@ -149,17 +149,18 @@ testchunkqueries tested testentity testentityview testing testmachine testquerie
 testschedules testseeds testshards testsignature teststeps teststepsof teststepsofworld
 teststepsofworldkernels testworld testworldkernels text textfield texts that the their theirs them
 then there these they this those thread through time timeout timeouterror tmp to together told
-tolist tool top total true trunc try tuple tuple_item tuples turn turn_order turns twice type
-type_checking typealias typed typeddict typeerror types typevar typing u u32 u64 uint uint32 uint64
-unbound unboundlocal unboundlocalerror under under_test unicode unicodedecode unicodedecodeerror
-unicodeencode unicodeencodeerror unicodeerror unicodetranslate unicodetranslateerror unicodewarning
-unique unique_fields uniquequery uniquequerycolumn uniquerows unknown unknown_component unlink
-unlink_row unowned unowned_children unownedchildren unpack unpack_from unpacked unpacked_line until
-upper usage usageerror use used user userwarning utf vacated vacated_many vacated_one value
-valueerror values vars version view viewed views visiting visiting_direct visiting_direct_ids
-visiting_ids w waits wanted warning was way what whatever when where whether which while who whole
-whole_power whom wide widesigned widesignedworld with with_descendants with_ghosts within without
-word words working world world_features world_kernel world_kernel_steps world_kernels
-world_kernels_numba world_kernels_numpy world_method worldfeature worn worn_out wrap write
-write_type writes written x x00 xffffffff xyz z z0 za zero zerodivision zerodivisionerror zeros zip
+tolist tool top total true trunc try tuple tuple_item tuples turn turn_cells turn_given turn_order
+turncells turns twice type type_checking typealias typed typeddict typeerror types typevar typing u
+u32 u64 uint uint32 uint64 unbound unboundlocal unboundlocalerror under under_test unicode
+unicodedecode unicodedecodeerror unicodeencode unicodeencodeerror unicodeerror unicodetranslate
+unicodetranslateerror unicodewarning unique unique_fields uniquequery uniquequerycolumn uniquerows
+unknown unknown_component unlink unlink_row unowned unowned_children unownedchildren unpack
+unpack_from unpacked unpacked_line until upper usage usageerror use used user userwarning utf
+vacated vacated_many vacated_one value valueerror values vars version view viewed views visiting
+visiting_direct visiting_direct_ids visiting_ids w waits wanted warning was way what whatever when
+where whether which while who whole whole_power whom wide widesigned widesignedworld with
+with_descendants with_ghosts within without word words working world world_features world_kernel
+world_kernel_steps world_kernels world_kernels_numba world_kernels_numpy world_method worldfeature
+worn worn_out wrap write write_type writes written x x00 xffffffff xyz z z0 za zero zerodivision
+zerodivisionerror zeros zip
 """
