@@ -56,8 +56,24 @@ def given_way(text: str, kept: frozenset[str]) -> str | None:
     aliases = {name: _free(name, taken) for name in sorted(meeting)}
     pieces = enumerate(_PIECE.split(text))
     code = "".join(_piece(piece, number % 2 == 1, aliases) for number, piece in pieces)
+    if "super" in aliases:
+        code = _with_classes(code, aliases["super"], aliases.get("self", "self"))
     found = unbound(scopes)
     return plain(_with_builtins(code, {n: aliases[n] for n in aliases if n in found}))
+
+
+def _with_classes(code: str, called: str, own: str) -> str:
+    """Return code that tells `super` under another name its class, as Python does for `super()`."""
+    here = ""
+
+    def told(found: re.Match[str]) -> str:
+        nonlocal here
+        if found[1]:
+            here = found[1]
+            return found[0]
+        return f"{called}({here}, {own})"
+
+    return re.sub(rf"^class (\w+)|\b{called}\(\)", told, code, flags=re.MULTILINE)
 
 
 def _free(name: str, taken: set[str]) -> str:
