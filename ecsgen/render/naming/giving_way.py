@@ -71,9 +71,9 @@ def _with_classes(code: str, called: str, own: str) -> str:
         if found[1]:
             here = found[1]
             return found[0]
-        return f"{called}({here}, {own})"
+        return f"{called}({here}, {own}){found[2]}  # type: ignore[misc]"
 
-    return re.sub(rf"^class (\w+)|\b{called}\(\)", told, code, flags=re.MULTILINE)
+    return re.sub(rf"^class (\w+)|\b{called}\(\)(.*)", told, code, flags=re.MULTILINE)
 
 
 def _free(name: str, taken: set[str]) -> str:
