@@ -315,6 +315,13 @@ POLICIES: list[Case] = [
 ARCHETYPES = "---\nworld: World\narchetypes: {components: [Body]}\n"
 TWO = component() + "---\ncomponent: Tag\n---\ncomponent: Rest\n"  # the world begins on line 8
 WORLD = "---\nworld: World\n"
+KERNELS = """\
+kernels:
+  age: {args: {by: u8}, steps: [kept += by]}
+  tire: {args: {most: u8}, steps: ["kept = min(kept, most)"]}
+  rest: {steps: [kept = 0]}
+"""
+MOVED = component(KERNELS) + WORLD  # what comes behind is on line 10
 WORLDS: list[Case] = [
     ("into archetypes", component(), component() + ARCHETYPES, "E904:6", "E953:6"),
     (
@@ -374,6 +381,27 @@ WORLDS: list[Case] = [
         TWO + WORLD + "bundles: {b: [Body], c: [Tag]}\n",
         "",
         "E952:10",
+    ),
+    (
+        "schedule gone",
+        MOVED + "schedule: {day: [Body.age]}\n",
+        MOVED + "schedule: {night: [Body.age]}\n",
+        "",
+        "E951:10",
+    ),
+    (
+        "schedule of a kernel more",
+        MOVED + "schedule: {day: [Body.age]}\n",
+        MOVED + "schedule: {day: [Body.age, Body.tire]}\n",
+        "",
+        "E952:10",
+    ),
+    (
+        "schedule in another order, of the same arguments",
+        MOVED + "schedule:\n  day: [Body.age, Body.tire, Body.rest]\n",
+        MOVED + "schedule:\n  day: [Body.age, Body.rest, Body.tire]\n",
+        "",
+        "",
     ),
     ("world renamed", component() + WORLD, component() + "---\nworld: Town\n", "", ""),
     (

@@ -259,6 +259,44 @@ pass 4: Bone.follow reads parents
 """
 
 
+SEEING = """\
+component: Ant
+fields: {at: "f32[2]", food: f32, mate: entity}
+space: {field: at}
+kernels:
+  look: {near: 2, steps: ["food += sum(other.food)"]}
+  share: {steps: ["mate.Ant.food += food"]}
+---
+world: Hill
+kernels: {follow: {over: Ant, steps: [Ant.at = Ant.mate.Ant.at]}}
+schedule: {day: [Ant.look, Ant.share, follow]}
+"""
+SEEN = """\
+day()
+pass  kernel     over  reads       of others  writes    sends to
+   1  Ant.look   Ant   food        Ant.food   food
+   2  Ant.share  Ant   mate, food                       Ant.food
+   3  follow     Ant   Ant.mate    Ant.at     Ant.at
+"""
+
+
+def test_what_kernels_have_to_do_with_other_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(SEEING, encoding="utf-8")
+    layout = ["layout", "--schemas", str(tmp_path), "--schedule", "day"]
+    table = CliRunner().invoke(ecsgen, layout).stdout.split("\npass 2:")[0]
+    assert table.split() == SEEN.split()
+    picture = tmp_path / "day.svg"
+    assert CliRunner().invoke(ecsgen, [*layout, "--svg", str(picture)]).exit_code == 0
+    text = picture.read_text("utf-8")
+    assert text.count(">sends to ") == 1
+    assert text.count(">of others ") == 2
+    hill = built(tmp_path, "schedules_seeing", "numpy").package.Hill
+    said = " ".join((inspect.getdoc(hill.day) or "").split())
+    assert "Ant.look reads Ant.food; of others Ant.food; writes Ant.food." in said
+    assert "Ant.share reads Ant.mate, Ant.food; sends to Ant.food." in said
+    list(forget("schedules_seeing"))
+
+
 def test_layout_shows_a_schedule(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(schema(), encoding="utf-8")
     layout = ["layout", "--schemas", str(tmp_path), "--schedule"]

@@ -1,4 +1,4 @@
-"""Kernels, reductions, queries, bundles and groups: what code calls by name."""
+"""Kernels, schedules, reductions, queries, bundles and groups: what code calls by name."""
 
 from __future__ import annotations
 
@@ -19,13 +19,21 @@ def compare_calls(it: Comparison) -> None:
         return
     if old.world not in (new.world, "World"):
         it.report.renamed(f"the world {quote(old.world)}", new.world, it.places.world())
-    _compare_kernels(
+    _compare_methods(
         it,
-        "the world",
+        lambda name: f"the kernel {quote(name)} of the world",
         old.kernels,
         new.kernels,
         it.places.world("kernels"),
         lambda name: it.places.world(f"kernels.{name}"),
+    )
+    _compare_methods(
+        it,
+        lambda name: f"the schedule {quote(name)}",
+        old.schedules,
+        new.schedules,
+        it.places.world("schedule"),
+        lambda name: it.places.world(f"schedule.{name}"),
     )
     _compare_lists(it, "queries", "the query", old.queries, new.queries, "E951")
     _compare_lists(it, "bundles", "the bundle", old.bundles, new.bundles, "E952")
@@ -36,9 +44,9 @@ def compare_component_calls(
 ) -> None:
     """Report what happens to a component's kernels and reductions."""
     of = quote(name)
-    _compare_kernels(
+    _compare_methods(
         it,
-        of,
+        lambda kernel: f"the kernel {quote(kernel)} of {of}",
         old.kernels,
         new.kernels,
         it.places.component(name, "kernels"),
@@ -53,16 +61,16 @@ def compare_component_calls(
             it.report.changed(text, it.places.method(name, reduction))
 
 
-def _compare_kernels(
+def _compare_methods(
     it: Comparison,
-    of: str,
+    called: Callable[[str], str],
     old: Mapping[str, Arguments],
     new: Mapping[str, Arguments],
     gone_from: Mark,
     place: Callable[[str], Mark],
 ) -> None:
     for name, arguments in old.items():
-        what = f"the kernel {quote(name)} of {of}"
+        what = called(name)
         if name not in new:
             it.report.gone(what, gone_from)
         elif new[name] != tuple((one, _renamed(it, text)) for one, text in arguments):

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ecsgen.model import Component, Kernel, Project, Reduction
+from ecsgen.model.schedules import arguments_of, called
 from ecsgen.world_features.members import bundle_members
 
 Arguments: TypeAlias = tuple[tuple[str, str], ...]
-"""Name and type of each argument of a kernel, in order."""
+"""Name and type of each argument of a kernel or a schedule, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Code:
     """The components whose rows each query gives."""
     bundles: Mapping[str, tuple[str, ...]]
     """The components of each, those of bundles within it too."""
+    schedules: Mapping[str, Arguments]
 
     @classmethod
     def of(cls, project: Project) -> Code:
@@ -54,16 +56,29 @@ class Code:
             _kernels(project.world.kernels),
             {query.name: (*query.all, *query.optional) for query in project.world.queries},
             {name: tuple(member.name for member in members) for name, members in bundles},
+            _schedules(project),
         )
 
 
 def _kernels(kernels: Iterable[Kernel]) -> dict[str, Arguments]:
+    return {kernel.name: tuple(_arguments(kernel).items()) for kernel in kernels}
+
+
+def _schedules(project: Project) -> dict[str, Arguments]:
+    known = {component.name: component for component in project.components}
+    found = {}
+    for name, entries in project.world.schedules:
+        pairs = arguments_of(called(entries, known, project.world))
+        given = ((one.name, _arguments(call.kernel)[one.name]) for call, one in pairs)
+        found[name] = tuple(given)
+    return found
+
+
+def _arguments(kernel: Kernel) -> dict[str, str]:
+    """Return the type of each argument."""
     return {
-        kernel.name: tuple(
-            (name, f"{text} of each row" if name in kernel.each else text)
-            for name, text, _ in kernel.args
-        )
-        for kernel in kernels
+        name: f"{text} of each row" if name in kernel.each else text
+        for name, text, _ in kernel.args
     }
 
 

@@ -1,8 +1,9 @@
-"""A schedule as a table: its kernels in order, what each reads and writes, and the passes."""
+"""A schedule as a table: its kernels in order, what each does with fields, and the passes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import compress
 
 from ecsgen.model import World
 from ecsgen.model.schedules import Call, arguments_of, passes
@@ -21,12 +22,14 @@ def schedule_title(name: str, calls: Sequence[Call]) -> str:
 def schedule_table(name: str, calls: Sequence[Call], world: World) -> str:
     """Return the whole table, with the reasons for which passes begin."""
     found = passes(calls, world)
-    lines = [("pass", "kernel", "over", "reads", "writes")]
-    for number, each in enumerate(found, 1):
-        lines += [
-            (f"{number:4}", call.text, call.over, read_text(call), written_text(call))
-            for call in each.calls
-        ]
+    said = [[*effects(call).values()] for call in calls]
+    shown = [*map(any, zip(*said, strict=True))]  # a column that says nothing is left out
+    numbers = [number for number, each in enumerate(found, 1) for _ in each.calls]
+    lines = [("pass", "kernel", "over", *compress(effects(calls[0]), shown))]
+    lines += [
+        (f"{number:4}", call.text, call.over, *compress(cells, shown))
+        for number, call, cells in zip(numbers, calls, said, strict=True)
+    ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rows = (
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -36,15 +39,16 @@ def schedule_table(name: str, calls: Sequence[Call], world: World) -> str:
     return "\n".join([schedule_title(name, calls), *rows, *whys]) + "\n"
 
 
-def read_text(call: Call) -> str:
-    """Return what a kernel reads, as it spells it."""
+def effects(call: Call) -> dict[str, str]:
+    """Return what a kernel does with fields, as it spells them: in words, which fields."""
+    program = call.kernel.program
     drawn = ["random"] if call.draws else []
-    return ", ".join([*_gathered(call.kernel.program.reads), *drawn])
-
-
-def written_text(call: Call) -> str:
-    """Return what a kernel writes, as it spells it."""
-    return ", ".join(_gathered(call.kernel.program.writes))
+    return {
+        "reads": ", ".join([*_gathered(program.reads), *drawn]),
+        "of others": ", ".join(_gathered(call.reads_of_others)),
+        "writes": ", ".join(_gathered(program.writes)),
+        "sends to": ", ".join(_gathered(call.sends)),
+    }
 
 
 def _gathered(fields: Iterable[str]) -> list[str]:

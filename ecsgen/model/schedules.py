@@ -47,6 +47,19 @@ class Call:
         return tuple(map(self._named, self.kernel.program.writes))
 
     @property
+    def reads_of_others(self) -> tuple[str, ...]:
+        """The fields of other rows that it reads, with their components: of those that it refers
+        to, then of neighbours."""
+        program = self.kernel.program
+        near = (self._named(one.text) for one in program.others)
+        return tuple(dict.fromkeys((*program.refers, *near)))
+
+    @property
+    def sends(self) -> tuple[str, ...]:
+        """The fields of other rows that it sends to, with their components."""
+        return self.kernel.program.sends
+
+    @property
     def draws(self) -> bool:
         """Whether it draws random numbers."""
         return self.kernel.program.who is not None

@@ -6,17 +6,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ecsgen.layout.schedules import read_text, schedule_title, written_text
+from ecsgen.layout.schedules import effects, schedule_title
 from ecsgen.model import World
 from ecsgen.model.schedules import Call, passes
 from ecsgen.pictures.drawing import Drawing, text_width
 
 _LEFT, _TOP, _GAP = 24, 84, 12
-_BOX = 58
-"""The height of a kernel's box."""
+_HEAD, _LINE = 28, 15
+"""The heights of a kernel's name, and of each line below it."""
 _LANE = 18
 """Between two arrows side by side."""
 _BAND, _COLOURS = "#f3f5f9", ("#dbe7fb", "#e6f3e0")
+
+
+class Box(NamedTuple):
+    """Where a kernel's box begins and ends."""
+
+    top: float
+    bottom: float
 
 
 class Flow(NamedTuple):
@@ -33,31 +40,41 @@ def schedule_picture(name: str, calls: Sequence[Call], world: World) -> str:
     drawing.text(_LEFT, 40, name, "strong", 20)
     drawing.text(_LEFT, 62, schedule_title(name, calls), "muted")
     width = max(_width(call) for call in calls) + 2 * _GAP
-    top, places = float(_TOP), []
+    top, boxes = float(_TOP), list[Box]()
     for number, found in enumerate(passes(calls, world), 1):
-        height = 30 + len(found.calls) * (_BOX + _GAP)
+        height = 30 + sum(_height(call) + _GAP for call in found.calls)
         drawing.panel(_LEFT, top, width + 2 * _GAP, height, _BAND)
         title = f"pass {number}: {found.calls[0].over}"
         drawing.text(_LEFT + _GAP, top + 20, title, "muted", 12)
-        for place, call in enumerate(found.calls):
-            y = top + 30 + place * (_BOX + _GAP)
-            _kernel(drawing, call, _LEFT + _GAP, y, width, _COLOURS[number % 2])
-            places.append(y)
+        y = top + 30
+        for call in found.calls:
+            boxes.append(Box(y, y + _height(call)))
+            _kernel(drawing, call, boxes[-1], width, _COLOURS[number % 2])
+            y = boxes[-1].bottom + _GAP
         top += height + _GAP
-    _arrows(drawing, [*_flows(calls)], places, _LEFT + _GAP + width)
+    _arrows(drawing, [*_flows(calls)], boxes, _LEFT + _GAP + width)
     return drawing.svg()
 
 
+def _lines(call: Call) -> list[str]:
+    """What is said of a kernel below its name."""
+    return [f"{how} {fields}" for how, fields in effects(call).items() if fields]
+
+
+def _height(call: Call) -> float:
+    return _HEAD + _LINE * len(_lines(call))
+
+
 def _width(call: Call) -> float:
-    lines = (f"reads {read_text(call)}", f"writes {written_text(call)}")
-    return max(text_width(call.text), *(text_width(line, 12) for line in lines))
+    return max(text_width(call.text), *(text_width(line, 12) for line in _lines(call)))
 
 
-def _kernel(drawing: Drawing, call: Call, x: float, y: float, width: float, colour: str) -> None:
-    drawing.box(x, y, width, _BOX, colour)
-    drawing.text(x + _GAP, y + 19, call.text, "strong")
-    drawing.text(x + _GAP, y + 36, f"reads {read_text(call)}", "muted", 12)
-    drawing.text(x + _GAP, y + 51, f"writes {written_text(call)}", "muted", 12)
+def _kernel(drawing: Drawing, call: Call, box: Box, width: float, colour: str) -> None:
+    left = _LEFT + _GAP
+    drawing.box(left, box.top, width, box.bottom - box.top, colour)
+    drawing.text(left + _GAP, box.top + 19, call.text, "strong")
+    for number, line in enumerate(_lines(call)):
+        drawing.text(left + _GAP, box.top + 36 + number * _LINE, line, "muted", 12)
 
 
 def _flows(calls: Sequence[Call]) -> Iterator[Flow]:
@@ -65,12 +82,12 @@ def _flows(calls: Sequence[Call]) -> Iterator[Flow]:
     last: dict[str, int] = {}
     for place, call in enumerate(calls):
         found: dict[int, list[str]] = {}
-        for field in dict.fromkeys(map(_plain, call.reads)):
+        for field in dict.fromkeys((*map(_plain, call.reads), *call.reads_of_others)):
             if field in last:
                 found.setdefault(last[field], []).append(field)
         for start, fields in found.items():
             yield Flow(start, place, tuple(fields))
-        last |= dict.fromkeys(call.writes, place)
+        last |= dict.fromkeys((*call.writes, *call.sends), place)
 
 
 def _plain(field: str) -> str:
@@ -78,7 +95,7 @@ def _plain(field: str) -> str:
     return field.replace(".parent.", ".")
 
 
-def _arrows(drawing: Drawing, flows: list[Flow], places: list[float], x: float) -> None:
+def _arrows(drawing: Drawing, flows: list[Flow], boxes: list[Box], x: float) -> None:
     """Draw each flow in a lane of its own beside the boxes; short ones are nearest."""
     lanes: list[list[Flow]] = []
     for flow in sorted(flows, key=lambda flow: (flow.end - flow.start, flow.start)):
@@ -90,13 +107,13 @@ def _arrows(drawing: Drawing, flows: list[Flow], places: list[float], x: float) 
     beside = x + _GAP + _LANE * (len(lanes) + 1)
     for number, lane in enumerate(lanes, 1):
         for flow in lane:
-            start, end = places[flow.start] + _BOX - 14, places[flow.end] + 14
+            start, end = boxes[flow.start].bottom - 14, boxes[flow.end].top + 14
             drawing.arrow([(x, start), (x + number * _LANE, start), (x + number * _LANE, end)], x)
     arriving: dict[int, list[str]] = {}
     for flow in flows:
         arriving.setdefault(flow.end, []).extend(flow.fields)
     for place, fields in arriving.items():
-        drawing.text(beside, places[place] + 18, ", ".join(fields), "muted", 12)
+        drawing.text(beside, boxes[place].top + 18, ", ".join(fields), "muted", 12)
 
 
 def _apart(one: Flow, other: Flow) -> bool:

@@ -83,6 +83,7 @@ class ComponentTests:
         """The import of the pieces."""
         modules = ["cases", "machine", "subject", *(f"policies/{name}" for name in self.policies)]
         modules += ["kernels"] if self.kernels else []
+        modules += ["kernel_reductions"] if self.component.reductions else []
         return import_lines([*modules, *(["fields"] if self.component.fields else [])])
 
     @property

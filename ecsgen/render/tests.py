@@ -63,6 +63,8 @@ def _support_of(project: Project) -> set[str]:
     names |= _support_of_world({feature.name for feature in world_features.active(project)})
     if any(component.kernels or component.reductions for component in managed):
         names.add("kernels")
+    if any(component.reductions for component in managed):
+        names.add("kernel_reductions")
     return names.union(SUPPORT_OF_CHUNKS if chunked_components(project) else ())
 
 

@@ -52,7 +52,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "methods of managers": _words(
         "create create_many ensure lookup lookup_many require require_many has has_many destroy "
         "destroy_many remove remove_many entity entities row data capacity nbytes reserve seed "
-        "wrap near shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD FIELDS"
+        "wrap near nearby ghosts shrink_to_fit clear sort reorder version locked LAYOUT "
+        "LAYOUT_COLD FIELDS"
     ),
     "methods of policies": _words(
         "gc collect on_release first next previous instances count count_many id_of id_of_many "
@@ -61,7 +62,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "children roots levels parent_many parents by_age"
     ),
     "attributes of `data`": _words(
-        "n allocated buffer entity tagged present active cold hot row rows slot OBJECTS"
+        "n allocated buffer entity tagged present active cold hot row rows slot to_arrow OBJECTS"
     ),
     "methods of named tuples": frozenset(("count", "index")),
     "parameters and modules in generated code": _words("self rows entities columns np"),
@@ -109,7 +110,10 @@ MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
     | frozenset(
-        ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
+        (
+            *("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity"),
+            *("has", "to_arrow"),
+        )
     ),
     "methods of views of entities": frozenset(("add", "remove")),
     "functions that the world calls": frozenset(("known_fields", "unknown_component")),

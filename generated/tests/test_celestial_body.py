@@ -7,7 +7,7 @@ from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError
 from ..celestial_body import CelestialBody, CelestialBodyManager
-from ._support import cases, fields, kernels, machine, subject
+from ._support import cases, fields, kernel_reductions, kernels, machine, subject
 from ._support.policies import doubling, gc, one, owned, packed, sparse
 
 under_test = subject.Subject(
@@ -159,7 +159,7 @@ def kinetic_energy_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_kinetic_energy(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_reductions.check(
         under_test,
         "kinetic_energy",
         kinetic_energy_of_one,

@@ -7,7 +7,7 @@ from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError
 from ..particle import Particle, ParticleManager
-from ._support import cases, fields, kernels, machine, subject
+from ._support import cases, fields, kernel_reductions, kernels, machine, subject
 from ._support.policies import doubling, gc, one, owned, packed, sparse
 
 under_test = subject.Subject(
@@ -132,6 +132,6 @@ def expired_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_expired(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_reductions.check(
         under_test, "expired", expired_of_one, "count", rows, seed, all_rows=True
     )

@@ -7,7 +7,7 @@ from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError, enums
 from ..person import Person, PersonManager
-from ._support import cases, fields, kernels, machine, subject
+from ._support import cases, fields, kernel_reductions, kernels, machine, subject
 from ._support.policies import doubling, gc, one, owned, packed, seeded, sparse
 
 under_test = subject.Subject(
@@ -160,7 +160,7 @@ def ill_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_ill(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_reductions.check(
         under_test, "ill", ill_of_one, "count", rows, seed, all_rows=True
     )
 
@@ -176,6 +176,6 @@ def immune_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_immune(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_reductions.check(
         under_test, "immune", immune_of_one, "count", rows, seed, all_rows=True
     )

@@ -7,7 +7,7 @@ from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError
 from ..transform import Transform, TransformManager
-from ._support import cases, fields, kernels, machine, subject
+from ._support import cases, fields, kernel_reductions, kernels, machine, subject
 from ._support.policies import direct, doubling, gc, owned
 
 under_test = subject.Subject(
@@ -114,6 +114,6 @@ def center_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_center(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_reductions.check(
         under_test, "center", center_of_one, "mean", rows, seed, all_rows=True
     )

@@ -184,17 +184,37 @@ def haul_of_one(row: kernels.Row, _share: kernels.Value, _dt: kernels.Value) -> 
     return True
 
 
+def infect_of_one(row: kernels.Row, _chance: kernels.Value) -> bool:
+    """The steps of `infect` for one row; whether it matches."""
+    _1 = row.draw("random", 0, 1)
+    _2 = kernels.apply("<", _1, _chance)
+    if not _2[0]:
+        return False
+    # there = Meeting.other.Person.condition == Condition.infectious
+    _3 = row.refer("Person.condition", "lookup", row["Meeting.other"], (0,))
+    _4 = kernels.number("u1", 1)
+    _5 = kernels.apply("==", _3, _4)
+    # here = Meeting.one.Person.condition == Condition.infectious
+    _6 = row.refer("Person.condition", "lookup", row["Meeting.one"], (0,))
+    _7 = kernels.number("u1", 1)
+    _8 = kernels.apply("==", _6, _7)
+    # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there
+    row.send("Person.exposed", "lookup", row["Meeting.one"], "or", _5)
+    # Meeting.other.Person.exposed = Meeting.other.Person.exposed or here
+    row.send("Person.exposed", "lookup", row["Meeting.other"], "or", _8)
+    return True
+
+
 class TestStepsOfWorldKernels(world_kernel_steps.Cases):
     world = Game
-    subjects: ClassVar = SUBJECTS
+    subjects: ClassVar = SUBJECTS | UNOWNED
     kernels: ClassVar = {
         "carry": world_kernel_steps.Case(
             over="movers",
             steps=carry_of_one,
-            modules=("transform", "point_mass"),
-            fields={
-                "Transform.translation": ("transform", "translation"),
-                "PointMass.velocity": ("point_mass", "velocity"),
+            modules={
+                "Transform": "transform",
+                "PointMass": "point_mass",
             },
             arguments={
                 "dt": ("f4", ()),
@@ -205,10 +225,9 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
         "drift": world_kernel_steps.Case(
             over="bodies",
             steps=drift_of_one,
-            modules=("position", "velocity"),
-            fields={
-                "Position.value": ("position", "value"),
-                "Velocity.value": ("velocity", "value"),
+            modules={
+                "Position": "position",
+                "Velocity": "velocity",
             },
             arguments={
                 "dt": ("f4", ()),
@@ -219,10 +238,9 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
         "stray": world_kernel_steps.Case(
             over="bodies",
             steps=stray_of_one,
-            modules=("position", "velocity"),
-            fields={
-                "Velocity.value": ("velocity", "value"),
-                "Position.entity": ("position", "entity"),
+            modules={
+                "Position": "position",
+                "Velocity": "velocity",
             },
             arguments={
                 "strength": ("f4", ()),
@@ -234,9 +252,9 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
         "shove": world_kernel_steps.Case(
             over="bodies",
             steps=shove_of_one,
-            modules=("position", "velocity"),
-            fields={
-                "Velocity.value": ("velocity", "value"),
+            modules={
+                "Position": "position",
+                "Velocity": "velocity",
             },
             arguments={
                 "push": kernels.Each("f4", (3,)),
@@ -247,10 +265,9 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
         "haul": world_kernel_steps.Case(
             over="movers",
             steps=haul_of_one,
-            modules=("transform", "point_mass"),
-            fields={
-                "Transform.translation": ("transform", "translation"),
-                "PointMass.velocity": ("point_mass", "velocity"),
+            modules={
+                "Transform": "transform",
+                "PointMass": "point_mass",
             },
             arguments={
                 "share": kernels.Each("f4", ()),
@@ -258,6 +275,22 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             },
             is_exact=True,
             has_border=True,
+        ),
+        "infect": world_kernel_steps.Case(
+            over="meeting",
+            steps=infect_of_one,
+            modules={
+                "Meeting": "meeting",
+            },
+            arguments={
+                "chance": ("f8", ()),
+            },
+            is_exact=True,
+            has_border=False,
+            leads={
+                "Person": "person",
+            },
+            drawing=kernels.Drawing("infect"),
         ),
     }
 

@@ -99,8 +99,16 @@ class RowCode:
                 bounds = [self._value(operand) for operand in node.operands]
                 places = [str(node.number), str(node.type.elements)]
                 return self._made("row.draw", [literal(node.how), *places, *bounds])
-            case Referred() | Exists():
-                raise TypeError(node)  # no check is made of such kernels
+            case Referred():
+                place = [literal(node.text), *self._led(node.handle)]
+                return self._made("row.refer", [*place, literal(node.default)])
+            case Exists():
+                return self._made("row.exists", [literal(node.component), *self._led(node.handle)])
+
+    def _led(self, handle: Expression) -> list[str]:
+        """How a handle finds its row, and the handle."""
+        by = "lookup" if handle.type.kind == "entity" else "resolve"
+        return [literal(by), self._value(handle)]
 
     def _question(self, node: Question) -> str:
         """Statements that ask each neighbour, and the one that makes something of the answers."""
@@ -153,6 +161,7 @@ class KernelCheck(RowCode):
     def __init__(self, kernel: Kernel, component: str = "") -> None:
         super().__init__(kernel.name, kernel.program)
         self._component = component
+        self.turns = kernel.turns
         self._all_rows = ["all_rows=True"] if kernel.rows == "all" else []
         if self._program.where is not None:
             self._write(f"if not {self._value(self._program.where)}[0]:")
@@ -170,15 +179,14 @@ class KernelCheck(RowCode):
         Where functions differ in the last bits it may hold in one of two ways to compute it.
         Neighbours come and go with places.
         """
-        told_otherwise = self._program.who is not None or self._program.near is not None
-        return self._program.where is not None and self.is_exact and not told_otherwise
+        program = self._program
+        told_otherwise = (program.who, program.near) != (None, None) or program.sees_others
+        return program.where is not None and self.is_exact and not told_otherwise
 
     @property
     def is_exact(self) -> bool:
         """Whether the kernel has no function that may differ in the last bits."""
-        where = self._program.where
-        texts = [*(step.value for step in self._program.steps), *([where] if where else [])]
-        nodes = (node for text in texts for node in walk(text))
+        nodes = (node for one in self._program.expressions for node in walk(one))
         return all(_is_exact(node) for node in nodes)
 
     @property
@@ -212,6 +220,8 @@ class KernelCheck(RowCode):
             *(["has_border=True"] if self.has_border else []),
             *([f"drawing={self.drawing}"] if self.drawing else []),
             *([f"near={self.near}"] if self.near else []),
+            *([f"component={literal(self._component)}"] if program.sees_others else []),
+            *([f"turns={literal(self.turns)}"] if self.turns else []),
             *self._all_rows,
             *([] if program.climbs or program.sees_in_order else ["takes_rows=True"]),
         ]
@@ -237,10 +247,14 @@ class KernelCheck(RowCode):
 
     def _step(self, step: Step) -> None:
         value = self._value(step.value)
-        if isinstance(step.target, Local):
-            self._locals[step.target.name] = value
+        target = step.target
+        if isinstance(target, Local):
+            self._locals[target.name] = value
+        elif isinstance(target, Referred):
+            place = [literal(target.text), *self._led(target.handle), literal(step.how)]
+            self._lines.append(call("row.send", [*place, value, *map(str, step.index)], 4))
         else:
-            place = [literal(step.target.text), value, *map(str, step.index)]
+            place = [literal(target.text), value, *map(str, step.index)]
             self._lines.append(call("row.put", place, 4))
 
 
@@ -281,11 +295,10 @@ class ReductionCheck(RowCode):
         """The call that compares the reduction with it."""
         arguments = [literal(self.name), f"{self.name}_of_one", literal(self._how)]
         given = ["under_test", *arguments, "rows", "seed", *self._all_rows]
-        return call("kernels.check_reduction", given, 4)
+        return call("kernel_reductions.check", given, 4)
 
 
 def checks(component: Component) -> list[KernelCheck | ReductionCheck]:
-    """The checks of all reductions of a component, and of kernels that see their own rows alone."""
-    alone = [kernel for kernel in component.kernels if not kernel.program.sees_others]
-    kernels = [KernelCheck(kernel, component.name) for kernel in alone]
+    """The checks of all kernels and reductions of a component."""
+    kernels = [KernelCheck(kernel, component.name) for kernel in component.kernels]
     return [*kernels, *(ReductionCheck(one) for one in component.reductions)]

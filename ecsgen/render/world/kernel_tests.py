@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ecsgen.model import Component, Default, Kernel, Project
-from ecsgen.model.programs import ID_SLOT, Argument, fields_in
+from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
 from ecsgen.render.kernels.check import KernelCheck
 from ecsgen.render.quoting import literal
 from ecsgen.schema.names import module_name
-from ecsgen.world_features.members import checkable_kernels
+from ecsgen.world_features.members import checkable_kernels, steps_kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,11 @@ class KernelCase:
 
 @dataclass(frozen=True, slots=True)
 class StepsCase:
-    """A kernel, and the components of the entities that it runs over."""
+    """A kernel, the components of the rows that it runs over, and those that it leads to."""
 
     kernel: Kernel
-    components: Mapping[str, Component]
+    components: tuple[Component, ...]
+    leading: tuple[Component, ...]
 
     @property
     def check(self) -> KernelCheck:
@@ -61,30 +62,25 @@ class StepsCase:
 
     @property
     def modules(self) -> list[str]:
-        """The attributes of the world with these components."""
-        return [literal(component.module) for component in self.components.values()]
+        """The components of its rows, with the attributes of the world, as items of a dict."""
+        return _items(self.components)
 
     @property
-    def fields(self) -> list[str]:
-        """Where each field that it reads or writes is, by the name that steps have for it."""
-        program = self.kernel.program
-        values = [step.value for step in program.steps]
-        targets = [step.target for step in program.steps]
-        seen = fields_in(program.where, *values, *targets, program.who)
-        return [
-            f'"{node.text}": ("{self.components[node.owner].module}", "{node.name}")'
-            for node in seen
-            if node.name != ID_SLOT
-        ]
+    def leads(self) -> list[str]:
+        """Those that it refers or sends to, likewise."""
+        return _items(self.leading)
+
+
+def _items(components: Iterable[Component]) -> list[str]:
+    return [f'"{component.name}": "{component.module}"' for component in components]
 
 
 def joined_cases(project: Project) -> tuple[KernelCase, ...]:
-    """Return the kernels over rows of managers that see these alone."""
+    """Return the kernels over rows of entities that see these alone."""
     members = _members(project)
     return tuple(
         KernelCase(kernel, tuple(map(module_name, members[kernel.over])))
         for kernel in checkable_kernels(project, chunked=False)
-        if not kernel.program.sees_others
     )
 
 
@@ -100,13 +96,16 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
 
 
 def steps_cases(project: Project) -> tuple[StepsCase, ...]:
-    """Return the kernels over rows of managers that see these alone, with their components."""
+    """Return the kernels over rows of managers, with the components concerned."""
     members = _members(project)
     by_name = {component.name: component for component in project.components}
     return tuple(
-        StepsCase(kernel, {name: by_name[name] for name in members[kernel.over]})
-        for kernel in checkable_kernels(project, chunked=False)
-        if not kernel.program.sees_others
+        StepsCase(
+            kernel,
+            tuple(by_name[name] for name in members[kernel.over]),
+            tuple(by_name[name] for name in sorted(kernel.program.leads)),
+        )
+        for kernel in steps_kernels(project)
     )
 
 

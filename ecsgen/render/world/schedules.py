@@ -171,7 +171,12 @@ class ScheduleMethod:
 
 
 def _effects(one: Call) -> str:
-    """What a kernel reads and writes, in words."""
-    reads = ", ".join([*one.reads, *(["random numbers"] if one.draws else [])])
-    writes = ", ".join(one.writes)
-    return f"reads {reads}; writes {writes}" if reads else f"writes {writes}"
+    """What a kernel reads, writes and sends, in words."""
+    said = []
+    if reads := [*one.reads, *(["random numbers"] if one.draws else [])]:
+        said.append(f"reads {', '.join(reads)}")
+    if others := one.reads_of_others:
+        said.append(f"{'' if reads else 'reads '}of others {', '.join(others)}")
+    said += [f"writes {', '.join(one.writes)}"] if one.writes else []
+    said += [f"sends to {', '.join(one.sends)}"] if one.sends else []
+    return "; ".join(said)

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrow.nulls import plain_array
 from ..convert.arrays import shown
 from ..convert.numbers import FloatField
 from ..entities.arrays import are_held
 from ..entities.layout import INDEX_MASK
-from ..handles import RowArray
+from ..handles import EntityArray, RowArray
 from ..manager import Manager
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
@@ -91,6 +92,11 @@ class Spaced(Manager):
         places = self._places(n)
         return places, self._seen(places), reach, self._wrap
 
+    def _all_places(self) -> tuple[Places, Places]:
+        """Return the places of all rows, and these as others see them."""
+        places = self._places(self.data._n)
+        return places, self._seen(places)
+
     def _places(self, n: int) -> Places:
         """Return the places of the first n rows, shape (axes, n), as they are now."""
         columns = [getattr(self.data, name)[:n] for name in self._SPACE.columns]
@@ -131,6 +137,10 @@ class OwnedSpaced(Spaced, Owned):
 
     __slots__ = NO_SLOTS
 
+    def _all_owners(self) -> EntityArray:
+        """Return the owner of each row, and perhaps more."""
+        return self.data._entity_column
+
     def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
         active = super()._are_seen(n)
         owners = self.data._entity_column[:n]
@@ -166,7 +176,7 @@ def checked_radius(label: str, radius: SupportsFloat) -> float:
 
 def points_of(label: str, points: ArrayLike, dtype: Any, axes: int) -> Places:
     """Return points, shape (k, axes), as places, shape (axes, k)."""
-    given = np.asarray(points)
+    given = plain_array(points, label)
     if given.ndim != 2 or given.shape[1] != axes:
         raise ValueError(f"{label}: wanted shape (k, {axes}), not {given.shape}")
     scalar = f"f{8 * dtype.itemsize}"

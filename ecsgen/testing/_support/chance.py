@@ -46,6 +46,11 @@ def stems(seed: int, name: str, call: int, who: NDArray[Any]) -> list[int]:
     return [mix(one ^ key) for one in who.tolist()]
 
 
+def first_word(stem: int) -> int:
+    """Return a row's first word, which tells when it is its turn."""
+    return mix(stem + STEP & ALL)
+
+
 def who_of(
     manager: Any, columns: Mapping[str, NDArray[Any]], drawing: Drawing
 ) -> NDArray[np.uint64]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .subject import Subject
 
+Columns: TypeAlias = Mapping[str, NDArray[Any]]
 Value: TypeAlias = list[Any]
 """One numpy scalar per element of a shape."""
 SPECIAL = (
@@ -88,3 +89,10 @@ def same_cells(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> b
 def flat(value: Any) -> Value:
     flat = np.asarray(value).reshape(-1)
     return [flat[i] for i in range(len(flat))]
+
+
+def put(column: NDArray[Any], place: tuple[int, ...], value: Value) -> None:
+    """Write a cell of a column, or an element of one."""
+    cell = column[place]
+    filled = np.array(value if np.ndim(cell) else value[0], column.dtype)
+    column[place] = filled.reshape(np.shape(cell)) if len(value) > 1 else filled

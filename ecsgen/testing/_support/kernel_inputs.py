@@ -25,6 +25,8 @@ def argument(
     """Return random values of an argument's type, of a shape."""
     if enum is not None:
         return rng.choice(np.array(list(enum), kind), shape)
+    if np.dtype(kind).kind == "f" and rng.random() < 0.3:  # a share, or a chance
+        return np.asarray(rng.random(shape)).astype(kind)
     return np.asarray(random_cells(np.dtype(kind), shape, rng))
 
 
@@ -62,6 +64,12 @@ class Inputs:
         chosen = self._rng.choice(np.array(values, self._values[key].dtype))
         self._values[key] = np.asarray(chosen)
         return float(chosen)
+
+    def lead(self, pool: NDArray[np.uint64]) -> None:
+        """Let arguments that may be handles be some of a pool."""
+        for key, value in self._values.items():
+            if value.dtype == pool.dtype:
+                self._values[key] = self._rng.choice(pool, value.shape)
 
     @property
     def plain(self) -> dict[str, Any]:

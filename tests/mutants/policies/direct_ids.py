@@ -20,7 +20,7 @@ GROUPS = (
     ),
     module(
         "_runtime/ids/direct.py",
-        ("test_tile.py",),
+        ("test_tile.py", "test_mooring.py"),
         Mutant(
             "holes are found",
             r"return Instance\(row\) if data\._entity_cells\[row\] else NIL",

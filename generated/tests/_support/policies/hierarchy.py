@@ -329,6 +329,24 @@ class Cases(base.Cases):
         m.set_parent(3, 1)
         self.check_children(m, 1, [0, 2, 3])
 
+    @pytest.mark.parametrize(("gone", "left"), [(1, [2, 1]), (2, [1, 2]), (3, [1, 2])])
+    def test_a_child_goes_from_among_its_siblings(
+        self, gone: int, left: list[int]
+    ) -> None:
+        _, m, _ = self.family([NIL, 0, 0, 0])
+        m.destroy(gone)
+        self.check_children(m, 0, left)
+
+    def test_a_parent_moves_where_one_goes_with_its_child(self) -> None:
+        _, m, _ = self.filled(60)
+        m.set_parent_many(range(10, 20), range(10))
+        m.set_parent_many(range(20, 40), range(40, 60))
+        m.destroy_many(range(20))
+        parents = m.data.parent[20:40]
+        assert sorted(parents.tolist()) == list(range(20))
+        for child, parent in enumerate(parents.tolist(), 20):
+            self.check_children(m, parent, [child])
+
     def test_the_last_child_moves_in_bulk(self) -> None:
         _, m, _ = self.filled(6)
         m.set_parent_many([2, 3, 5], 1)

@@ -1,0 +1,68 @@
+"""Ways to break kernels that refer and send to other rows, and whose rows take turns."""
+
+from tests.mutants._base import Mutant, managers, module, world
+
+TESTS = ("test_debtor.py", "test_world.py")
+
+GROUPS = (
+    managers(
+        "kernels_numpy",
+        Mutant(
+            "others are read as they are", r"(_all_\w+ = data\._\w+_column)\[.*\]\.copy\(\)", r"\1"
+        ),
+        Mutant("the dead are heard", r"_heard = _where & .*$", "_heard = _where"),
+        Mutant("nobody hears of held messages", r"_to_\w+\.arrive\(\)$", "pass"),
+        Mutant("all are there", r"(_exists\d* = _theirs\d* != )NIL", r"\1-1"),
+        Mutant("turns are in row order", r"_rows\[turn_order\(.*\)\]", "_rows"),
+        Mutant("the dead are heard in their turn", r"is_heard = handles\[.*", "is_heard = True"),
+        Mutant("of those in turn nobody is heard", r"is_heard = handles\[.*", "is_heard = False"),
+    ),
+    world(
+        "world_kernels_numpy",
+        Mutant("rows that do not match send", r"send_all\(_where\)", "send_all()"),
+        Mutant("the second message is the first", r"\.put\(1, ", ".put(0, "),
+        Mutant(
+            "steps send in another order",
+            r"\.put\(0, ((?:.|\n)*?)\.put\(1, ",
+            r".put(1, \1.put(0, ",
+        ),
+    ),
+    module(
+        "_runtime/kernels/messages.py",
+        TESTS,
+        Mutant("all are heard", r"rows = np\.where\(heard, rows, NIL\)", "pass"),
+        Mutant("all that was put is heard", r"rows\[~heard\] = NIL", "pass"),
+        Mutant(
+            "no message waits",
+            r"self\._held\.append\(\(rows\.copy\(\), values\.copy\(\)\)\)",
+            "self._deliver(rows, values)",
+        ),
+        Mutant("what waits is overwritten", r"values\.copy\(\)\)\)", "values))"),
+        Mutant("none is lost", r"if not sent\.all\(\):", "if False:"),
+        Mutant("or is and", r"cells\[rows\[given\]\] = True", "cells[rows[~given]] = False"),
+        Mutant(
+            "one of several stands",
+            r"self\._ufunc\.at\(cells, rows, given\)",
+            "cells[rows] = self._ufunc(cells[rows], given)",
+        ),
+    ),
+    module(
+        "_runtime/kernels/references.py",
+        TESTS,
+        Mutant("the dead are found", r"rows if is_clean else _of_living\(.*\)", "rows"),
+        Mutant(
+            "ids of the dead are found",
+            r"return _of_living\(rows, manager\._entities, owners.*",
+            "return rows",
+        ),
+        Mutant("nothing has its default", r"if missing\.any\(\):", "if False:"),
+        Mutant(
+            "what is asked once has no default", r"out\[\.\.\., rows == NIL\] = default", "pass"
+        ),
+    ),
+    module(
+        "_runtime/kernels/turns.py",
+        TESTS,
+        Mutant("turns go by the second word", r"draw_words\(stem, 0, ", "draw_words(stem, 1, "),
+    ),
+)
