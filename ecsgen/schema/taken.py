@@ -21,11 +21,11 @@ CLASS_NAMES: Final = {
         TypedDict Unpack
     """,
     "what their runtime defines": """
-        BLOCK Blocks BoolField BytesField CellMessages Cells Chance ChosenCells ChosenRows
+        ALL_ROWS BLOCK Blocks BoolField BytesField CellMessages Cells Chance ChosenCells ChosenRows
         ChunkCells ColdRows Column Columns EnumField FieldTable FloatField FrontColumns
         GENERATION_BITS GivenTable HANDLE_MASK HandleField HeldMessages INDEX_BITS INDEX_COUNT
         INDEX_MASK IdArray IntField LAST_GENERATION LevelBlocks LevelField MIN_FREE Manager
-        Messages NearBlocks NearColumn NearSearch ONE_GENERATION ObjectField OtherColumn
+        Messages NO_MASK NearBlocks NearColumn NearSearch ONE_GENERATION ObjectField OtherColumn
         ParentField Planned Rows SLOT_BITS SpaceLayout TABLE_FACTOR TextField TurnCells WORN_OUT
     """,
     "what their runtime defines for archetypes": """
