@@ -462,17 +462,27 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         for planned in moves:
             planned()
 
-    def steer(self, vision: float, apart: float) -> None:
+    def steer(
+        self, vision: float, apart: float, *, rows: ArrayLike | None = None
+    ) -> None:
         """Turn towards the others, along with them, and away from those too near.
 
         Reads heading; writes heading; asks neighbours within `vision`, of whom it reads
         heading; `vision` is finite and above 0, or ValueError is raised; `vision` is in
         m; `apart` is in m. O(n log n + pairs in reach), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _vision = np.float32(STEER_VISION_ARGUMENT.one(vision))
         _apart = np.float32(STEER_APART_ARGUMENT.one(apart))
         data = self.data
-        _search = self._search("steer", _vision, data._n)
+        _search = self._search(
+                "steer",
+                _vision,
+                data._n,
+                None if rows is None else ChosenRows(self, rows).rows,
+            )
         _blocks = data._steer_blocks(_search)
         with np.errstate(all="ignore"):
             for (

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsgen.config import BACKENDS
-from ecsgen.model import Project
+from ecsgen.model import Kernel, Project
 from tests.others_package import built, check, filled
+from tests.world_reference import used_rows
 
 FIELDS = """\
 f: f32, d: f64, i: i32, hits: u8, on: bool, v: "f32[3]", table: "f32[20]", foe: entity, \
@@ -21,7 +22,7 @@ parts: {type: "f64[2]", split: true}, turn: "f32[2,2]"\
 STEPS = {
     "tell": """
       - nearest(other.entity).OWN.f += OWN.f * 0.5
-      - nearest(other.entity).OWN.f -= f32(sum(distance))
+      - nearest(other.entity).OWN.f -= f32(sum(distance * gain))
       - OWN.foe = nearest(other.entity)
       - OWN.foe.OWN.hits += u8(OWN.i)
       - OWN.i = i32(sum(other.PART.i)) + OWN.foe.OWN.i""",
@@ -58,10 +59,14 @@ STEPS = {
       - best.OWN.table = OWN.table + nearest(other.PART.table)
       - OWN.i = OWN.i + i32(count(other.entity != OWN.foe))""",
 }
-COMPILED = ("Fish.tell", "Bird.roam", "hunting_shout", "hunted_roam")
+COMPILED = ("Fish.tell", "Bird.roam", "hunting_shout")
 """What numba compiles, which takes seconds for each; `ECSGEN_EDGES=all` compiles all."""
 TURNS = {"roam": "rows", "chase": "random"}
-ARGS = "args: {reach: f32, scale: f32}"
+ARGS = {
+    "tell": "args: {reach: f32, gain: {type: f32, each: true}}",
+    "see": "args: {reach: f32, scale: f32}",
+}
+PLAIN = "args: {reach: f32}"
 
 
 def component(name: str, keys: str, place: str) -> str:
@@ -72,9 +77,9 @@ def component(name: str, keys: str, place: str) -> str:
         for own in ("OWN.", "PART.", "HOME."):
             steps = steps.replace(own, "")
         where = "    where: count() > 0 or on\n" if kernel != "see" else ""
-        kernels += f"  {kernel}:\n    near: reach\n    {ARGS.replace(', scale: f32', '')}\n{where}"
+        kernels += f"  {kernel}:\n    near: reach\n    {ARGS.get(kernel, PLAIN)}\n{where}"
         kernels += f"    turns: {TURNS[kernel]}\n" if kernel in TURNS else ""
-        kernels += f"    steps:{steps.replace('scale', '2')}\n"
+        kernels += f"    steps:{steps}\n"
     head = f"component: {name}\n{keys}fields: {{at: {place}, {FIELDS}}}\nspace: {{field: at}}\n"
     return f"{head}kernels:\n{kernels}"
 
@@ -85,7 +90,8 @@ def of_the_world(name: str, over: str, among: str, own: str, part: str) -> str:
     for kernel, steps in STEPS.items():
         steps = steps.replace("OWN", own).replace("PART", part).replace("HOME", "Bird")
         near = f"{{radius: reach, among: {among}}}" if among else "reach"
-        kernels += f"  {name}_{kernel}:\n    over: {over}\n    near: {near}\n    {ARGS}\n"
+        kernels += f"  {name}_{kernel}:\n    over: {over}\n    near: {near}\n"
+        kernels += f"    {ARGS.get(kernel, PLAIN)}\n"
         kernels += f"    turns: {TURNS[kernel]}\n" if kernel in TURNS else ""
         kernels += f"    steps:{steps}\n"
     return kernels
@@ -140,11 +146,23 @@ def crowded(module: Any, project: Project, count: int, seed: int) -> Any:
 )
 def test_kernels(game: tuple[Any, Project], count: int, seed: int, reach: float) -> None:
     module, project = game
-    world = crowded(module, project, count, seed)
+    world, random = crowded(module, project, count, seed), np.random.default_rng(seed)
     for component in project.components:
         for kernel in component.kernels:
             if is_tried(project, f"{component.name}.{kernel.name}"):
-                check(world, project, kernel, {"reach": reach}, component.name)
+                n = getattr(world, component.module).data.n
+                check(world, project, kernel, values_of(kernel, reach, n, random), component.name)
+                used = used_rows(world, project)[component.name]
+                some = random.permutation(used)[: len(used) // 2].tolist()
+                given = values_of(kernel, reach, len(some), random)
+                check(world, project, kernel, given, component.name, some)
     for kernel in project.world.kernels:
         if is_tried(project, kernel.name):
-            check(world, project, kernel, {"reach": reach, "scale": 0.5})
+            n = len(getattr(world, {"Bird": "bird"}.get(kernel.over, kernel.over)))
+            check(world, project, kernel, values_of(kernel, reach, n, random))
+
+
+def values_of(kernel: Kernel, reach: float, count: int, random: np.random.Generator) -> Any:
+    """Values for its arguments, of which one may have a value for each row."""
+    given = {"reach": reach, "scale": 0.5, "gain": random.normal(size=count)}
+    return {name: given[name] for name, _, _ in kernel.args}

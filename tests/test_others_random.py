@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsgen.config import Backend
-from ecsgen.model import Project
+from ecsgen.model import Kernel, Project
 from tests.others_package import built, check
 from tests.world_reference import used_rows
 
@@ -29,6 +29,10 @@ kernels:
       - other.Ball.d -= d
       - left.on = left.on or f > 0
       - other.Ball.v = min(other.Ball.v, v)
+  give:
+    args: {by: {type: f32, each: true}}
+    where: f < 1 or by > 0
+    steps: ["other.Ball.f += by", "f = left.f * by", "other.Ball.v.x += by", "left.i -= i"]
   turns: {turns: random, steps: ["other.Ball.f = f + left.f", "left.d += f", "other = left.other"]}
 """
 LINKS = st.sampled_from(["any", "one", "itself", "next", "dead", "nothing"])
@@ -72,11 +76,20 @@ def linked(module: Any, count: int, links: str, seed: int) -> Any:
 def test_links_of_all_kinds(balls: tuple[Any, Project], count: int, links: str, seed: int) -> None:
     module, project = balls
     world = linked(module, count, links, seed)
+    random = np.random.default_rng(seed)
     for kernel in project.components[0].kernels:
-        check(world, project, kernel, {}, "Ball")
+        check(world, project, kernel, given_to(kernel, len(world.ball), random), "Ball")
     world.collect()
+    n = len(world.ball)
     for kernel in project.components[0].kernels:
-        check(world, project, kernel, {}, "Ball")
+        check(world, project, kernel, given_to(kernel, n, random), "Ball")
+        some = random.permutation(n)[: n // 2].tolist()
+        check(world, project, kernel, given_to(kernel, len(some), random), "Ball", some)
+
+
+def given_to(kernel: Kernel, count: int, random: np.random.Generator) -> dict[str, Any]:
+    """A value for each row, if the kernel takes one."""
+    return {"by": random.normal(size=count)} if kernel.args else {}
 
 
 @pytest.mark.parametrize("count", [4095, 4096, 4097])

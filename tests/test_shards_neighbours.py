@@ -27,7 +27,7 @@ kernels:
     over: agents
     near: {radius: 2.5, among: movers}
     steps: [Mood.fear = count(other.Agent.key > 60)]
-  calm: {over: agents, near: 2.5, steps: [Mood.rest = sum(other.Place.weight)]}
+  calm: {over: agents, near: 2.5, turns: random, steps: [Mood.rest = sum(other.Place.weight)]}
   parts: {over: Part, near: 2.5, steps: [Part.far = max(other.Part.k)]}
   slots_:
     over: slots
@@ -58,7 +58,7 @@ fields: {spot: {type: "f32[2]", split: true}, k: i32, far: i32}
 space: {field: spot, wrap: [30, 30]}
 partition: {start: active}
 kernels:
-  look: {near: 2.5, rows: active, steps: [far = min(other.k) - 1]}
+  look: {near: 2.5, turns: rows, rows: active, steps: [far = min(other.k) - 1]}
 ---
 component: Slot
 fields: {at: "f32[3]", k: i64, other_k: i64, whom: entity, next_: entity}
@@ -122,13 +122,15 @@ def kernels(world: Any, refresh: Any) -> None:
     """Run all kernels, each on values that are the same everywhere."""
     world.place.ask(RADIUS)
     world.slot.peer()
-    world.part.look()
+    with np.errstate(over="ignore"):  # of words that are mixed, where Python runs compiled loops
+        world.part.look()
     refresh()
     world.place.ask(RADIUS)
     refresh()
     world.herd()
     world.scare()
-    world.calm()
+    with np.errstate(over="ignore"):
+        world.calm()
     world.slots_()
     world.parts()
 

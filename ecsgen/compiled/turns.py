@@ -206,8 +206,8 @@ def _around(count: int, cell: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def _bucket(cells: TurnCells, x: int, y: int, z: int) -> int:
-    mixed = np.uint64(x) * _FACTORS[0] ^ np.uint64(y) * _FACTORS[1]
-    mixed = (mixed ^ np.uint64(z) * _FACTORS[2]) * _FACTORS[0]
+    mixed = np.uint64(np.int64(x)) * _FACTORS[0] ^ np.uint64(np.int64(y)) * _FACTORS[1]
+    mixed = (mixed ^ np.uint64(np.int64(z)) * _FACTORS[2]) * _FACTORS[0]
     return int((mixed >> np.uint64(32)) & np.uint64(len(cells.first) - 1))
 
 

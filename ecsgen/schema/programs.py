@@ -301,7 +301,7 @@ def _kernel(
         near=near,
     )
     check_parents(kernel, program, diagnostics)
-    if program.climbs or (program.sees_in_order and not program.takes_turns):
+    if program.climbs:
         _refuse_each(kernel, diagnostics)
     return replace(kernel, program=program)
 

@@ -33,10 +33,7 @@ class Method:
     @property
     def takes_rows(self) -> bool:
         """Whether a call can name rows: those of one component, in whatever order."""
-        program = self._program
-        if program.takes_turns:
-            return not self.kernel.over
-        return not (self.kernel.over or program.climbs or program.sees_in_order)
+        return not (self.kernel.over or self._program.climbs)
 
     @property
     def each(self) -> list[ArgumentSpelling]:
@@ -151,8 +148,6 @@ class Method:
 
     def _picked(self, values: str) -> str:
         """The expression for values of the rows that a call names, as its loop takes them."""
-        if self._program.takes_turns:
-            return f"_chosen.spread({values}, data._n)"
         return f"_chosen.of_each({values})"
 
 

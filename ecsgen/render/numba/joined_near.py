@@ -108,6 +108,10 @@ class JoinedNearKernel(NearKernel):
         return f"_{self._own_name}"
 
     @property
+    def each_lines(self) -> list[str]:
+        return self.source.each_lines(self.each, self._program.writes)
+
+    @property
     def _which(self) -> list[Parameter]:
         rows = list(self._scattered.numbers.values()) if self._is_scattered else []
         members = [

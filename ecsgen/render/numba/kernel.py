@@ -30,9 +30,15 @@ class CompiledKernel(Method):
     def _looped(self) -> Loop:
         """The loop over the rows."""
         given = OneComponent(self._component), self.name, self._program
-        loop = Loop(*given, managers=self._managers, is_plain=self.is_plain)
+        names_rows = bool(self._program.sends) and self.takes_rows and not self.is_ordered
+        loop = Loop(*given, managers=self._managers, is_plain=self.is_plain, names_rows=names_rows)
         loop.write_steps()
         return loop
+
+    def _picked(self, values: str) -> str:
+        if self._program.sees_in_order:
+            return f"_chosen.spread({values}, data._n)"
+        return super()._picked(values)
 
     @property
     def _managers(self) -> OtherManagers:
@@ -91,6 +97,10 @@ class CompiledKernel(Method):
         rows = [Parameter(self.loop.rows, "int", f"data.{self.rows}")]
         if self.is_ordered:
             return [self._order]
+        if self.loop.chosen:
+            count = f"data.{self.rows} if _chosen is None else len(_rows)"
+            chosen = Parameter(self.loop.chosen, "RowArray", "_rows")
+            return [Parameter(self.loop.rows, "int", count), chosen]
         if not self.climbs:
             return rows
         order = Parameter(self.loop.order, "RowArray", "self._levels.rows")
@@ -136,10 +146,13 @@ class CompiledKernel(Method):
         head = f"for {loop.fields.row} in {'p' if self.is_parallel else ''}range({loop.count}):"
         if self.climbs or self.is_ordered:
             head = f"for {loop.fields.row} in {loop.order}:"
+        if loop.chosen:
+            head = loop.head
         lines = [head] if self.is_parallel else [*arrays, head]
         if self.climbs and self.is_partial:
             lines += [f"{pad}if {loop.fields.row} >= {loop.rows}:", f"{pad}    continue"]
         inside = [*(arrays if self.is_parallel else ()), *loop.fields.preamble, *loop.emit.lines]
+        inside = [*loop.named_row, *inside]
         return [*lines, *(pad + line for line in inside), *loop.delivery]
 
     # --- the method ------------------------------------------------------------------------------
@@ -171,7 +184,9 @@ class CompiledKernel(Method):
 
     @property
     def orders(self) -> list[str]:
-        """The statements that find out whose turn it is when."""
+        """The statements that find out whose turn it is when, or which rows a call names."""
+        if self.loop.chosen:
+            return ["_rows = ALL_ROWS if _chosen is None else _chosen.rows"]
         if not self.is_ordered:
             return []
         rows = f"np.arange(data.{self.rows}) if _chosen is None else _chosen.rows"
@@ -194,7 +209,7 @@ class CompiledKernel(Method):
     def run(self) -> str:
         """The statements that call the function."""
         passed = [parameter.passed for parameter in self.parameters]
-        if not self.takes_rows or self.is_ordered:
+        if not self.takes_rows or self._program.sees_in_order:
             return for_macro(call(self.function, passed, 8))
         return "\n".join(
             [

@@ -55,8 +55,9 @@ class Loop:
         fields: FieldsOf = Fields,
         managers: OtherManagers = NO_MANAGERS,
         is_plain: bool = False,
+        names_rows: bool = False,
     ) -> None:
-        """`is_plain`: Python itself runs it."""
+        """`is_plain`: Python itself runs it; `names_rows`: a call tells it which rows."""
         self.is_plain = is_plain
         self.program = program
         self.is_flat = may_be_flat and is_flat(origin, program)
@@ -65,6 +66,8 @@ class Loop:
         self.arguments: dict[Argument, str] = {}
         """Those that the loop needs, and what they are called."""
         self.rows = self.names.take("n", "_n")
+        self.chosen = self.names.take("rows", "_rows") if names_rows else ""
+        self.place = self.names.take("k", "_k") if names_rows else ""
         self.key = self.names.take("key", "_key") if program.draws else ""
         is_ordered = program.climbs or program.takes_turns
         self.order = self.names.take("order", "_order") if is_ordered else ""
@@ -97,7 +100,19 @@ class Loop:
     def delivery(self) -> list[str]:
         """The loop in which messages arrive that were kept."""
         lines = [f"    {line}" for line in self.messages.delivery]
-        return [f"for {self.fields.row} in range({self.rows}):", *lines] if lines else []
+        return [self.head, *lines] if lines else []
+
+    @property
+    def head(self) -> str:
+        """The first line of a loop over all rows, or those that a call names."""
+        return f"for {self.place or self.fields.row} in range({self.rows}):"
+
+    @property
+    def named_row(self) -> list[str]:
+        """The statement that finds such a row."""
+        if not self.chosen:
+            return []
+        return [f"{self.fields.row} = row_at({self.chosen}, {self.place})"]
 
     def _field(self, node: FieldValue) -> Value:
         return self.fields.value(self.emit, node)
@@ -161,7 +176,8 @@ class Loop:
             if step.text and not self.is_flat:
                 self.emit.write(f"# {comment_text(step.text)}")
             if isinstance(step.target, Referred):
-                self.messages.send(self.emit, step, step.target, self.fields.row)
+                row = self.place or self.fields.row
+                self.messages.send(self.emit, step, step.target, row)
                 continue
             if isinstance(step.target, Local):
                 self._set_local(step.target, step)

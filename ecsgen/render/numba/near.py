@@ -38,6 +38,10 @@ class NearLoop(Loop):
 
     wanted: ClassVar[tuple[tuple[str, str], ...]] = PARTS
     """What it takes of the cells."""
+    named: Parameter | None = None
+    """Which rows a call names, if it can: none where it is all."""
+    senders: Parameter | None = None
+    """The same in the order in which their messages arrive."""
     asking: Parameter | None = None
     """How many ask, if ghosts behind them are asked."""
 
@@ -78,13 +82,30 @@ class NearLoop(Loop):
         """Let rows from a number on ask nobody."""
         self.asking = Parameter(self.names.take("asking"), "int", asking)
 
+    def leave_out_others(self) -> None:
+        """Let only those rows ask that a call names."""
+        named = "NO_MASK if _chosen is None else _chosen.mask(data._n)"
+        self.named = Parameter(self.names.take("is_named"), "NDArray[np.bool_]", named)
+        rows = "np.arange(data._n) if _chosen is None else _chosen.rows"
+        if self.program.sends:
+            self.senders = Parameter(self.names.take("senders"), "RowArray", rows)
+
+    @property
+    def delivery(self) -> list[str]:
+        lines = super().delivery
+        if lines and self.senders is not None:
+            lines[0] = f"for {self.fields.row} in {self.senders.name}:"
+        return lines
+
     @property
     def skipping(self) -> list[str]:
-        """The statements that leave them out."""
-        if self.asking is None:
-            return []
+        """The statements that leave ghosts and other rows out."""
         number = f"{self.parts['order'].name}[{self.ranked}]"
-        return [f"if {number} >= {self.asking.name}:", "    continue"]
+        tests = [] if self.asking is None else [f"{number} >= {self.asking.name}"]
+        if self.named is not None:
+            name = self.named.name
+            tests.append(f"len({name}) > 0 and not {name}[{number}]")
+        return [line for test in tests for line in (f"if {test}:", "    continue")]
 
     def way(self, crosses: bool = True) -> list[str]:
         """The statements that find the way to a neighbour, the short one around if it may cross
@@ -188,6 +209,7 @@ class NearKernel(CompiledKernel):
         origin, managers = OneComponent(self._component), self._managers
         loop = NearLoop(origin, self.name, self._program, False, managers=managers)
         loop.ask()
+        loop.leave_out_others()
         if self._component.sees_ghosts:
             loop.leave_out_ghosts(f"data.{self.rows}")
         loop.write_steps()
@@ -223,8 +245,9 @@ class NearKernel(CompiledKernel):
 
     @property
     def _which(self) -> list[Parameter]:
-        asking = [] if self.loop.asking is None else [self.loop.asking]
-        return [*self.loop.parts.values(), *asking]
+        loop = self.loop
+        some = [one for one in (loop.asking, loop.named, loop.senders) if one is not None]
+        return [*loop.parts.values(), *some]
 
     @property
     def parameters(self) -> list[Parameter]:

@@ -134,8 +134,7 @@ class TurnNearKernel(NearKernel):
     @property
     def before(self) -> list[str]:
         """The statements that find the cells."""
-        kernel = literal(f"{self._component.name}Manager.{self.name}")
-        return cells_lines([kernel, "self", self._radius])
+        return cells_lines("turn_given", [literal(self.name), "self", self._radius])
 
     @property
     def _which(self) -> list[Parameter]:
@@ -168,7 +167,7 @@ class JoinedTurnNearKernel(JoinedNearKernel, TurnNearKernel):
             f"_radius = float({self._radius})",
             *self._among.lines,
             *self._among.defined([], self.loop.rows_of),
-            *cells_lines(self._among.given("_radius")),
+            *cells_lines("joined_turn_given", self._among.given("_radius")),
         ]
 
     @property
@@ -182,7 +181,7 @@ class JoinedTurnNearKernel(JoinedNearKernel, TurnNearKernel):
         return [f"_order = {order_text(who, holder, picked)}"]
 
 
-def cells_lines(given: list[str]) -> list[str]:
+def cells_lines(find: str, given: list[str]) -> list[str]:
     """The statements that find the cells in which members are at first."""
-    asked = for_macro(call("_given = turn_given", given, 8)).lstrip().split("\n    ")
+    asked = for_macro(call(f"_given = {find}", given, 8)).lstrip().split("\n    ")
     return [*asked, "_cells = turn_cells(*_given)"]

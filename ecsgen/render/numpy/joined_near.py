@@ -39,6 +39,7 @@ class JoinedNearMethod(NearMethod, WorldMethod):
         return [
             f"_radius = float({self._radius})",
             *self._among.lines,
+            *self.source.each_lines(self.each, self._program.writes),
             f"_blocks = self._{self.name}_blocks({given})",
         ]
 

@@ -21,15 +21,25 @@ class NearMethod(KernelMethod):
     def names(self) -> list[str]:
         fields = [self._views.value(field).text for field in self.fields]
         slots = [slot.name for slot in (*self.slots, *self._paired)]
-        return ["_pairs", *fields, *self._asked.asked.values(), *slots]
+        each = [argument.text for argument in self.each]
+        return ["_pairs", *fields, *self._asked.asked.values(), *slots, *each]
 
     @property
     def blocks(self) -> str:
-        return "_blocks"
+        values = [f"rows_last({argument.whole})" for argument in self.each]
+        return f"_blocks.beside({', '.join(values)})" if values else "_blocks"
+
+    @property
+    def views(self) -> list[str]:
+        return []
 
     @property
     def lookup(self) -> list[str]:
-        found = call("_search = self._search", [literal(self.name), self._radius, self.stamp], 12)
+        named = f"None if rows is None else {self.chosen}.rows"
+        if self.each:
+            named = "None if _chosen is None else _chosen.rows"
+        given = [literal(self.name), self._radius, self.stamp, named]
+        found = call("_search = self._search", given, 12)
         given = ["_search", *(["self._owners_near()"] if self._takes_owners else [])]
         return [
             for_macro(found).lstrip(),
@@ -100,7 +110,7 @@ class NearMethod(KernelMethod):
 
     def _other(self, field: FieldValue) -> str:
         cells = self._views.column(field, self._holder(field.owner))
-        return call("OtherColumn", [self._owners(field) or cells], 0)
+        return f"OtherColumn({self._owners(field) or cells})"
 
     def _owners(self, field: FieldValue) -> str:
         """The expression for owners of rows and ghosts, where one column does not have them."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ecsgen.model.programs import (
+    Argument,
     Distance,
     Exists,
     Expression,
@@ -47,11 +48,11 @@ class PairEmitter(Emitter):
                 return Value(f"{_PAIRS}.offset", type_.scalar, type_.shape, Layout.PLANES)
             case Distance():
                 return Value(f"{_PAIRS}.distance", type_.scalar, (), Layout.ROWS)
-            case FieldValue() | Local() | Referred() | Exists():
+            case FieldValue() | Local() | Referred() | Exists() | Argument(each=True):
                 return self._spread(node)
         return Emitter.value(self, node, target)
 
-    def _spread(self, node: FieldValue | Local | Referred | Exists) -> Value:
+    def _spread(self, node: FieldValue | Local | Referred | Exists | Argument) -> Value:
         assert self.row is not None
         own = self.row.value(node)
         if own.is_uniform:
@@ -64,7 +65,7 @@ class PairEmitter(Emitter):
     def layout(self, node: Expression) -> Layout:
         """The layout that the value of an expression will have."""
         match node:
-            case OtherField() | Offset() | Distance() | FieldValue():
+            case OtherField() | Offset() | Distance() | FieldValue() | Argument(each=True):
                 return _layout(node.type)
             case Local() | Referred() | Exists():
                 assert self.row is not None

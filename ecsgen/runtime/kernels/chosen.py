@@ -12,6 +12,12 @@ from ..handles import RowArray
 from ..manager import Manager
 from ..placement.rows import distinct
 
+ALL_ROWS: RowArray = np.zeros(1, np.intp)
+"""The first of all rows, for loops that take it that they follow each other."""
+
+NO_MASK: NDArray[np.bool_] = np.zeros(0, np.bool_)
+"""The mask of a call that names no rows, and so runs over all."""
+
 
 class ChosenRows:
     """The rows that a call names: k distinct ones in the order given, or those of a mask.
@@ -38,6 +44,12 @@ class ChosenRows:
     def of_each(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values, one for each row given, of those that run."""
         return values if self._running is None else values[self._running]
+
+    def mask(self, n: int) -> NDArray[np.bool_]:
+        """Return for each of n rows whether the kernel runs over it."""
+        found = np.zeros(n, np.bool_)
+        found[self.rows] = True
+        return found
 
     def spread(self, values: NDArray[Any], n: int) -> NDArray[Any]:
         """Return the values, one for each row given, where a loop over n rows looks for them."""

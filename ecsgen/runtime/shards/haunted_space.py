@@ -21,10 +21,16 @@ class HauntedSpace(Haunted, OwnedSpaced):
 
     __slots__ = NO_SLOTS
 
-    def _search(self, kernel: str, radius: SupportsFloat, n: int) -> NearSearch:
-        """Return who is in reach of the first n rows, ghosts among them."""
-        if not self._n_ghosts:
-            return super()._search(kernel, radius, n)
+    def _search(
+        self,
+        kernel: str,
+        radius: SupportsFloat,
+        n: int,
+        named: RowArray | None = None,
+    ) -> NearSearch:
+        """Return who is in reach of the first n rows, or of some, ghosts among them."""
+        if not self._n_ghosts or named is not None:
+            return super()._search(kernel, radius, n, named)
         places, seen, reach, wrap = self._near_given(kernel, radius, n)
         owners = self._all_owners()[: places.shape[1]]
         own = places[:, :n]

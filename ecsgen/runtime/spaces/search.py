@@ -35,8 +35,11 @@ class NearSearch:
         "asking",
         "is_one",
         "members",
+        "named",
         "places",
     )
+    named: RowArray | None
+    """The rows that ask, if a call names some."""
     asking: RowArray
     """Who asks k-th, shape (asking,)."""
     members: RowArray
@@ -56,6 +59,7 @@ class NearSearch:
             self._reach = np.square(dtype(radius))
             self._sizes = [dtype(size) for size in wrap]
         self.is_one = is_one
+        self.named = None
         grid = grid_of(radius, wrap, dtype)
         known = [
             finite_places(each) for each in ((asking,) if is_one else (asking, members))

@@ -28,35 +28,48 @@ TurnGiven = tuple[Places, CellNumbers, PlaceNames, PlaceNames, float, tuple[floa
 none; the names of those who ask, and of members; the radius, and the wrap."""
 
 
-def turn_given(
+def turn_given(kernel: str, manager: Spaced, radius: SupportsFloat) -> TurnGiven:
+    """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
+    n = manager.data._n
+    places, _, reach, wrap = manager._near_given(kernel, radius, n)
+    names = np.arange(places.shape[1], dtype=np.uint64)
+    numbers = names.astype(np.int64)
+    return *_seen(manager, places, numbers), names[:n], names, reach, wrap
+
+
+def joined_turn_given(
     kernel: str,
     manager: Spaced,
     radius: SupportsFloat,
-    asking: RowArray | None = None,
+    asking: RowArray,
     members: RowArray | None = None,
 ) -> TurnGiven:
-    """Return where those are who may be asked: rows of a manager, by default all of them.
+    """Return the same of some rows of a manager, and of those who are asked, by default the same.
 
-    Nobody asks who has the same name: of one set the same row, of two sets the same entity.
-    ValueError for the radius.
+    Of two sets nobody asks who is of the same entity.
     """
     reach = checked_radius(kernel, radius)
-    n = manager.data._n
-    own = np.arange(n) if asking is None else asking
-    met = own if members is None else members
-    numbers = np.full(n, -1, np.int64)
+    places, _ = manager._all_places()
+    met = asking if members is None else members
+    numbers = np.full(places.shape[1], -1, np.int64)
     numbers[met] = np.arange(len(met))
-    seen = manager._are_seen(n)
-    if seen is not None:
-        numbers[~seen] = -1
-    places = np.where(numbers[met] >= 0, manager._places(n).take(met, axis=1), np.nan)
-    if members is None:
-        names = other_names = np.arange(len(own), dtype=np.uint64)
-    else:
-        owners = manager.data._entity_column  # type: ignore[attr-defined]  # in a group or query
-        names, other_names = owners[own], owners[met]
-    kind = manager._places(0).dtype
-    return places.astype(kind), numbers, names, other_names, reach, manager.wrap
+    names = other_names = np.arange(len(met), dtype=np.uint64)
+    if members is not None:
+        owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
+        names, other_names = owners[asking], owners[met]
+    seen = _seen(manager, places, numbers)
+    return seen[0].take(met, axis=1), seen[1], names, other_names, reach, manager.wrap
+
+
+def _seen(
+    manager: Spaced, places: Places, numbers: CellNumbers
+) -> tuple[Places, CellNumbers]:
+    """Return places, NaN of those whom nobody sees, and numbers, -1 of these."""
+    seen = manager._are_seen(places.shape[1])
+    if seen is None:
+        return places, numbers
+    hidden = np.where(seen, places, np.nan).astype(places.dtype)
+    return hidden, np.where(seen, numbers, -1)
 
 
 class TurnCells:

@@ -85,12 +85,14 @@ class NearBlocks:
         own, pairs_memory = _Memory(_all_cells(self._columns, self._working)), _Memory(
             self._paired
         )
+        named = self._search.named
         for pairs in self._search.blocks():
             self.asking = rows = self._search.asking[pairs.asking]
             copies = own.take(len(rows))
             moved = []
             for (column, cells), copy in zip(columns, copies, strict=False):
-                where = rows if column.rows is None else column.rows[rows]
+                of_each = named if column.rows is None else column.rows
+                where = rows if of_each is None else of_each[rows]
                 gathered = row_cells(copy)
                 moved.append((column, cells, where, gathered))
                 if column.is_read:
@@ -106,6 +108,11 @@ class NearBlocks:
             for column, cells, where, gathered in moved:
                 if column.is_written:
                     put_rows(cells, where, gathered)
+
+    def beside(self, *each: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+        """Iterate over the blocks with values for each row that asks behind the arrays."""
+        for arrays in self:
+            yield (*arrays, *(values[..., self.asking] for values in each))
 
 
 def _all_cells(columns: Sequence[NearColumn], working: Sequence[Cells]) -> list[Cells]:

@@ -80,9 +80,24 @@ class Spaced(Manager):
         found = NearSearch(given, self._seen(places), reach, self._wrap).neighbours()
         return Neighbours(*found)
 
-    def _search(self, kernel: str, radius: SupportsFloat, n: int) -> NearSearch:
-        """Return who is in reach of the first n rows, or raise ValueError for the radius."""
-        return NearSearch(*self._near_given(kernel, radius, n), is_one=True)
+    def _search(
+        self,
+        kernel: str,
+        radius: SupportsFloat,
+        n: int,
+        named: RowArray | None = None,
+    ) -> NearSearch:
+        """Return who is in reach of the first n rows, or of some that a call names, or raise
+        ValueError for the radius."""
+        given = self._near_given(kernel, radius, n)
+        if named is None:
+            return NearSearch(*given, is_one=True)
+        places, seen, reach, wrap = given
+        names = np.arange(places.shape[1], dtype=np.uint64)
+        own = places.take(named, axis=1)
+        search = NearSearch(own, seen, reach, wrap, names=(names[named], names))
+        search.named = named
+        return search
 
     def _near_given(
         self, kernel: str, radius: SupportsFloat, n: int
