@@ -137,8 +137,9 @@ def test_what_stands_for_others_with_shards() -> None:
     assert " ".join(sorted(standing)) == (
         "ArchetypeStore Direct DirectIdRows DirectIds EntityManager EntityPlaces Handles Hash "
         "IdRows Ids KnownEntities LAST_GENERATION Loading ONE_GENERATION OwnedSpaced "
-        "QuerySparseMember Sparse Unique check_direct_ids check_schema check_slots check_state check_tensors "
-        "entity_name id_columns living_id_rows living_rows parts_of shown_entity speed_up state_of"
+        "QuerySparseMember Sparse Unique check_direct_ids check_schema check_slots check_state "
+        "check_tensors entity_name id_columns living_id_rows living_rows parts_of shown_entity "
+        "speed_up state_of"
     )
 
 
