@@ -35,6 +35,10 @@ TINY: dict[str, tuple[str, ...]] = {
     "policies.py": CALLS,
     "programs.py": ("--sizes", "40", "--rounds", "1"),
     "schedules.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
+    "shards.py": (
+        *("--rows", "60", "--rounds", "1", "--backends", "numpy"),
+        *("--flock", "200", "--ticks", "1"),
+    ),
     "snapshots.py": ("--rows", "100"),
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
     "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),

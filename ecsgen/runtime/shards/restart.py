@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -57,8 +58,13 @@ def codecs_of(world: Any) -> dict[str, Any]:
     }
 
 
-def begun_again(kind: Any, folder: str, transport: Any) -> tuple[Any, int, int]:
-    """Return this rank's world, the tick, and the first number that no shard ever had."""
+def begun_again(
+    kind: Any, folder: str, transport: Any, options: Mapping[str, Any]
+) -> tuple[Any, int, int]:
+    """Return this rank's world, the tick, and the first number that no shard ever had.
+
+    `options`: of `World.load`.
+    """
     step = LockStep(transport)
     rank, size = step.rank, step.size
 
@@ -67,12 +73,18 @@ def begun_again(kind: Any, folder: str, transport: Any) -> tuple[Any, int, int]:
 
     found = step.gather(newest)[0]
     files, following = found["files"], found["next_shard"]
-    if rank < len(files):
-        world = _loaded(kind, folder, files[rank])
-    else:
-        world = kind(following + rank - len(files))
-    for name in files[size + rank :: size] if rank < size else []:
-        _take_over(world, _loaded(kind, folder, name))
+    worlds: list[Any] = []
+
+    def loaded() -> bool:
+        worlds.extend(
+            _loaded(kind, folder, name, options) for name in files[rank::size]
+        )
+        return True
+
+    step.gather(loaded)  # what one refuses all refuse
+    world = worlds[0] if worlds else kind(following + rank - len(files))
+    for other in worlds[1:]:
+        _take_over(world, other)
     return world, found["tick"], following + max(0, size - len(files))
 
 
@@ -92,11 +104,9 @@ def _newest(folder: str) -> Any:
         raise SnapshotError(f"{name}: {error}") from None
 
 
-def _loaded(kind: Any, folder: str, name: str) -> Any:
-    empty = kind()
-    return kind.load(
-        os.path.join(folder, os.path.basename(name)), codecs=codecs_of(empty)
-    )
+def _loaded(kind: Any, folder: str, name: str, options: Mapping[str, Any]) -> Any:
+    path = os.path.join(folder, os.path.basename(name))
+    return kind.load(path, codecs=codecs_of(kind()), **options)
 
 
 def _take_over(world: Any, other: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -265,18 +266,24 @@ class ShardsBase(Generic[WorldT]):
         *,
         timeout: float | None = None,
         check: bool = False,
+        drop: Iterable[str] = (),
+        migrate: Callable[[Any], object] | None = None,
     ) -> Self:
         """Go on where the newest complete snapshot was made, perhaps with other ranks.
 
         With fewer, worlds are dealt out; with more, some begin empty, under new numbers:
-        migrate next.
+        migrate next. Where the schemas changed since, as `World.load`, which says what
+        `drop` and `migrate` are; handles and ids stay, for other shards have them, too.
 
         Raises:
             FileNotFoundError: there is none.
-            SnapshotError: a file is damaged, or of other schemas.
+            SnapshotError: a file is damaged, or says what is not in the schemas any more.
         """
         transport = transport_of(comm, timeout)
-        world, tick, following = begun_again(cls._world, os.fspath(folder), transport)
+        options = {"drop": drop, "migrate": migrate}
+        world, tick, following = begun_again(
+            cls._world, os.fspath(folder), transport, options
+        )
         again = comm if comm is not None else transport.comm
         shards = cls(world, again, timeout=timeout, check=check)
         shards.tick = tick

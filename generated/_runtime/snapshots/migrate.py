@@ -52,8 +52,8 @@ class _Migration:
         self._names = names
         self._docs: Document = names.schema["components"]
         self._handles = Handles(names.saved, names.schema)
-        self._arrays, retired = self._handles.tensors()
-        self._state: Document = {"entities": {"n_retired": retired}}
+        self._arrays, numbers = self._handles.tensors()
+        self._state: Document = {"entities": numbers}
 
     def result(self) -> Saved:
         """Return the new snapshot."""

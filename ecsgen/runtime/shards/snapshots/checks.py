@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,6 @@ from ...snapshots.checks.state import check_state as check_worlds_state
 from ...snapshots.checks.tensors import check_tensors as check_worlds_tensors
 from ...snapshots.documents import refuse
 from ...snapshots.saved import Document, Saved
-from ...snapshots.tables import Snapshot
 from ..ids import IDS
 from ..ids import SLOTS as ID_SLOTS
 from ..layout import GENERATION_SHIFT, ID_LAST, ID_SHARD_BITS, ID_VISITOR, SHARD_COUNT
@@ -208,17 +206,6 @@ class KnownEntities(WorldsEntities):
             return f"entity {int(owners[row]):#x} {what}"
 
         refuse_wrong(self._saved, tensor, len(owners), wrong, why)
-
-
-def migrate_saved(
-    saved: Saved,
-    schema: Document,
-    renames: Any,
-    drop: Iterable[str],
-    migrate: Callable[[Snapshot], object] | None,
-) -> NoReturn:
-    """Refuse a snapshot of other schemas: who is where is not rewritten."""
-    saved.refuse("it is of other schemas, and worlds with shards load only their own")
 
 
 def _is_sharded(saved: Saved) -> bool:

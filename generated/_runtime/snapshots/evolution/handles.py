@@ -72,8 +72,8 @@ class Handles:
         found = generations << np.uint64(self.new.of_index) | (handles & self._mask)
         return np.where(self.fit(handles), found, np.uint64(0))
 
-    def tensors(self) -> tuple[dict[str, NDArray[np.generic]], int]:
-        """Return the tensors of all entities, and how many indices are retired."""
+    def tensors(self) -> tuple[dict[str, NDArray[np.generic]], Document]:
+        """Return the tensors of all entities, and their numbers."""
         arrays = self._saved.arrays
         free = arrays["entities.free"]
         noted = arrays.get("entities.noted", np.empty(0, np.uint64))
@@ -87,7 +87,8 @@ class Handles:
             noted = noted[noted != 0]
             retired = int(np.count_nonzero(cells >> np.uint64(self.new.of_index) == 0))
         found = {"entities.handles": cells, "entities.free": free}
-        return (found | {"entities.noted": noted} if len(noted) else found), retired
+        numbers = {"n_retired": retired}
+        return (found | {"entities.noted": noted} if len(noted) else found), numbers
 
     def _new_cells(self) -> tuple[EntityArray, NDArray[np.bool_]]:
         """Return a cell per index, and which indices are worn out."""
