@@ -9,13 +9,29 @@ PEERS := $(VENV)/.peers
 DRAWN := simulate systems
 # compare.py is told what to compare.
 BENCHMARKS := $(filter-out $(patsubst %,benchmarks/%.py,$(DRAWN) compare),$(wildcard benchmarks/[a-z]*.py))
+BROWSER := $(shell command -v chromium-headless-shell || command -v chromium)
+GET_BROWSER := apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo test fast lint types check bench cachegrind mutants docs clean
+.PHONY: demo flock test fast browser lint types check bench cachegrind mutants docs clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/
 	$(BIN)/python examples/solar_system.py
+
+# The same birds on one rank and on two; those of each rank have a colour in build/flock-2.svg.
+# On few cores, ranks that wait must let the others work.
+flock: export HYDRA_IFACE = lo
+flock: export MPIR_CVAR_ENABLE_HEAVY_YIELD = 1
+flock: export MPIR_CVAR_POLLS_BEFORE_YIELD = 10
+flock: $(STAMP)
+	$(BIN)/ecsgen build examples/flock_shards --output build/flock
+	for n in 1 2; do \
+		$(BIN)/mpiexec -n $$n $(BIN)/python examples/flock_shards.py \
+			--svg build/flock-$$n.svg > build/flock-$$n.txt || exit; \
+		cat build/flock-$$n.txt; \
+	done
+	test "$$(tail -n 1 build/flock-1.txt)" = "$$(tail -n 1 build/flock-2.txt)"
 
 # In the order of their names: those with few tests, which would come last otherwise, are not short.
 test: $(STAMP) fast
@@ -30,6 +46,13 @@ $(FAST): $(wildcard fast/*.py fast/*.toml fast/ecsgen_fast/*.[ch] fast/ecsgen_fa
 	rm -rf fast/build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./fast
 	touch $@
+
+# What the inspector's page is tested in: the one that is there, or the distribution's.
+browser:
+ifeq ($(BROWSER),)
+	@test "$$(id -u)" = 0 || { echo 'as root: $(GET_BROWSER)'; exit 1; }
+	$(GET_BROWSER)
+endif
 
 lint: $(STAMP)
 	$(BIN)/ruff check $(SOURCES) generated fast
@@ -69,7 +92,7 @@ clean:
 $(STAMP): pyproject.toml Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ecsgen needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,mpi,test,dev]'
 	touch $@
 
 # What the benchmarks compare with; they name whatever could not be installed.

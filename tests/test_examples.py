@@ -136,3 +136,14 @@ def test_without_a_package(script: str, tmp_path: Path) -> None:
     done = run(tmp_path, script)
     assert done.returncode == 1
     assert "ecsgen build schemas/" in done.stderr
+
+
+def test_ensemble(checkout: Path) -> None:
+    done = run(checkout, "ensemble.py", "--seeds", "2")
+    assert done.returncode == 0, done.stderr
+    head, *rows = (line.split("\t") for line in done.stdout.splitlines())
+    assert head == ["gravity", "seed", "seconds", "farthest"]
+    assert [row[:2] for row in rows] == [[g, s] for g in ("1.62", "3.72", "9.81") for s in "01"]
+    times = [float(row[2]) for row in rows]
+    assert min(times[:2]) > max(times[2:4]) > max(times[4:])
+    assert run(checkout, "ensemble.py", "--seeds", "2").stdout == done.stdout

@@ -60,7 +60,8 @@ def test_what_generated_code_needs_is_refused(name: str) -> None:
 
 def runtime_class(name: str) -> type:
     """Return a class of the runtime."""
-    module = import_module(runtime.origins(runtime.RUNTIME)[name].replace("._", "ecsgen."))
+    known = {**runtime.shard_origins(), **runtime.origins(runtime.RUNTIME)}
+    module = import_module(known[name].replace("._", "ecsgen."))
     found: type = getattr(module, name)
     return found
 

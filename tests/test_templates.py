@@ -15,7 +15,7 @@ from ecsgen import policies, render, schema, world_features
 from ecsgen.config import load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
-from ecsgen.render import Output, runtime
+from ecsgen.render import Output, runtime, sharded
 from ecsgen.render.environment import template_folder
 from ecsgen.schema.names import RESERVED_FIELD_NAMES
 from ecsgen.world_features.feature import BLOCKS
@@ -123,11 +123,23 @@ def test_public_names_are_as_a_parser_finds_them() -> None:
 
 @pytest.mark.parametrize("package", [runtime.RUNTIME, runtime.COMPILED])
 def test_public_names_are_defined_once(package: str) -> None:
-    known = {p: t for p, t in runtime.sources().items() if not p.startswith(runtime.LATER)}
+    others = (runtime.LATER, sharded.FOLDER)
+    known = {p: t for p, t in runtime.sources().items() if not p.startswith(others)}
     texts = [text for path, text in known.items() if path.startswith(package)]
     names = [name for text in texts for name in runtime.public_names(text)]
     assert names
     assert sorted(names) == sorted(runtime.origins(package))
+
+
+def test_what_stands_for_others_with_shards() -> None:
+    standing, places = runtime.stand_ins()
+    assert standing.keys() == places.keys()
+    assert " ".join(sorted(standing)) == (
+        "ArchetypeStore Direct DirectIdRows DirectIds EntityManager EntityPlaces Hash IdRows Ids "
+        "KnownEntities LAST_GENERATION Loading ONE_GENERATION OwnedSpaced QuerySparseMember Sparse "
+        "Unique check_direct_ids check_schema check_slots check_state check_tensors entity_name "
+        "living_id_rows living_rows migrate_saved parts_of shown_entity speed_up state_of"
+    )
 
 
 def test_the_runtime_is_copied_as_it_is() -> None:

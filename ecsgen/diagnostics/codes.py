@@ -149,7 +149,8 @@ CODES: Final[dict[str, Code]] = {
     ),
     "E403": Code(
         "bad layout of entity handles",
-        "Index and generation share 64 bits; an index has at most 32.",
+        "Index and generation share 64 bits; an index has at most 32. With `shards`, the shard "
+        "where an entity was made has some of them, too.",
     ),
     # --- across components and files
     "E501": Code("unknown component", "No schema of this project defines the component."),
@@ -207,6 +208,25 @@ CODES: Final[dict[str, Code]] = {
         "whose the saved values are. An entry of a `schedule` is a kernel, `Body.steer` or the "
         "world's own `drift`, and arguments of one name are of one type in all of them: call the "
         "one `dt: f32` and the other `ticks: i32`, for a schedule has one parameter for each name.",
+    ),
+    "E515": Code(
+        "component or field cannot be among the ghosts",
+        "Ghosts are rows of other shards behind the own ones: of components of entities with one "
+        "instance at most, in a manager, and of fields that lie in its buffer: no `str`, no "
+        "`object`, none of a second, cold buffer.",
+    ),
+    "E516": Code(
+        "object that cannot leave its process",
+        "Entities of a world with `shards` go to other processes, and Python objects can't unless "
+        "they are pickled. Either rows of the component stay (`stay`), or objects travel as "
+        "pickles (`objects: pickle`), so that absorbing a parcel runs what is in it.",
+    ),
+    "E517": Code(
+        "neighbours on other shards of whom too little is known",
+        "Kernels with `near` ask ghosts as well if the field of the space is among the `ghosts`; "
+        "what they read of neighbours must be among these, too, and the components that a group or "
+        "query asks for, if only with an empty list of fields: an entity that is sent as a ghost "
+        "has all of them. With `any` or `none` in a query, nobody could tell.",
     ),
     # --- generated files
     "E701": Code(

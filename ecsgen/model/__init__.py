@@ -151,10 +151,22 @@ class Component:
     fused: tuple[Fused, ...] = ()  # passes of the world's schedules
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
+    ghosts: tuple[str, ...] | None = None  # the fields that other shards may have copies of
+    sharded: bool = False  # the world may be one of several that entities go between
     chunk: int = 0  # bytes of the archetype chunks that its rows live in; 0 with a manager
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     by_default: tuple[str, ...] = ()  # policies that the project's options chose
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
+
+    @property
+    def sees_ghosts(self) -> bool:
+        """Whether neighbours may be rows of other shards: places are among what ghosts have."""
+        return self.space is not None and self.space.field in (self.ghosts or ())
+
+    @property
+    def hides_owners(self) -> bool:
+        """Whether the owners of ghosts are not behind those of rows: there, they would be rows."""
+        return self.ghosts is not None and self.lookup == "direct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +196,16 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Shards:
+    """That a world is one of several, and what of it others see."""
+
+    bits: int = 12  # of a handle: the number of the shard where the entity was made
+    ghosts: tuple[tuple[str, tuple[str, ...]], ...] = ()  # component → fields
+    stay: tuple[str, ...] = ()  # components whose rows never leave
+    pickles: bool = False  # objects travel as pickles
+
+
+@dataclass(frozen=True, slots=True)
 class World:
     """The world and the layout of entity handles; the defaults where no schema says otherwise."""
 
@@ -200,6 +222,7 @@ class World:
     fused: tuple[Fused, ...] = ()  # their passes over groups and queries
     chunk: int = 262144
     archetypes: tuple[str, ...] = ()
+    shards: Shards | None = None
     source: str = ""
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 

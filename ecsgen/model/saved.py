@@ -21,9 +21,11 @@ Document: TypeAlias = dict[str, Any]
 def saved_schema(project: Project) -> Document:
     """Return the `schema` of a project's snapshots."""
     world = project.world
+    shards = {} if world.shards is None else {"shard_bits": world.shards.bits}
+    bits = {"index_bits": world.index_bits, "generation_bits": world.generation_bits}
     return {
         "version": project.history.version,
-        "entity": {"index_bits": world.index_bits, "generation_bits": world.generation_bits},
+        "entity": bits | shards,
         "enums": {enum.name: _enum(enum) for enum in project.enums},
         "components": {one.name: _component(one) for one in project.components},
         "groups": {name: list(members) for name, members in world.groups},

@@ -10,6 +10,7 @@ from ecsgen.render.calls import collection, disjunction
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.quoting import WIDTH
+from ecsgen.render.runtime import shard_origins
 
 MARKER = "<<imports>>"
 SUFFIXES = ("", "Data", "Fields", "Values")
@@ -27,7 +28,9 @@ def chunked_components(project: Project) -> tuple[Component, ...]:
     return tuple(component for component in project.components if component.chunk)
 
 
-def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: int) -> str:
+def archetypes_module(
+    members: tuple[ArchetypeMember, ...], chunk: int, rows: int, sharded: bool
+) -> str:
     """Return the module of the archetypes; `rows` with all components fit into a chunk."""
     names = [m.name for m in members]
     given = ", ".join(f"{k}: {m.module}" for k, m in enumerate(members))
@@ -49,11 +52,14 @@ def archetypes_module(members: tuple[ArchetypeMember, ...], chunk: int, rows: in
         )
     )
     own = {m.name + suffix: f".{m.module}" for m in members for suffix in SUFFIXES}
+    if sharded:
+        own = {**shard_origins(), **own}
     return text.replace(MARKER, import_lines(text, own))
 
 
-def archetype_subjects(project: Project) -> tuple[tuple[ArchetypeMember, ...], int, int]:
+def archetype_subjects(project: Project) -> tuple[tuple[ArchetypeMember, ...], int, int, bool]:
     """Return what `archetypes_module` is made from."""
     components, chunk = chunked_components(project), project.world.chunk
     members = tuple(ArchetypeMember(c.name, c.module) for c in components)
-    return members, chunk, chunk_rows(components, chunk)
+    sharded = project.world.shards is not None
+    return members, chunk, chunk_rows(components, chunk), sharded

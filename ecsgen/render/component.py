@@ -11,7 +11,8 @@ from ecsgen.render.calls import call
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
-from ecsgen.render.runtime import COMPILED, origins
+from ecsgen.render.runtime import COMPILED, origins, shard_origins
+from ecsgen.render.sharded import with_slots
 from ecsgen.render.steps import Steps, indented
 from ecsgen.render.subjects import attributes_of, subject_of
 from ecsgen.render.wording import literal_names
@@ -46,6 +47,9 @@ def component_module(component: Component) -> str:
         step.templates[name] = template.make_module({**context, "it": subject})
     text = environment().get_template("component.py.j2").render(context)
     names = dict.fromkeys(c.enums, ".enums")
+    if component.sharded:
+        text = with_slots(text)
+        names |= shard_origins()
     if component.backend == "numba":
         names |= origins(COMPILED)
     return text.replace(MARKER, import_lines(text, names, c.aliases))

@@ -22,8 +22,18 @@ from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.fast import FAST, fast_sources
 from ecsgen.render.output import Output
-from ecsgen.render.runtime import LATER, LAYOUT, RUNTIME, copies, module_of, origins, sources
+from ecsgen.render.runtime import (
+    LATER,
+    LAYOUT,
+    RUNTIME,
+    copies,
+    module_of,
+    origins,
+    shard_origins,
+    sources,
+)
 from ecsgen.render.saved import schema_module
+from ecsgen.render.sharded import BITS, layout_with, refuse_compiled_references
 from ecsgen.render.world.module import Parts, world_module
 
 EXPORTED = (
@@ -54,6 +64,9 @@ EXPORTED = (
 DRAWING = ("Draws",)
 """What they see besides where kernels draw random numbers."""
 
+SHARDED = ("ParcelError", "ShardError")
+"""What they see besides in a world with shards."""
+
 SPACED = ("Neighbours",)
 """The same where components have a space."""
 
@@ -68,6 +81,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What these import of the runtime comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
+    refuse_compiled_references(project)
     tests_of = tests.outputs(project, options) if options.tests is not None else ()
     in_c = _in_c() if options.compiled else ()
     return [*_package(project), *_managers(project), *tests_of, *in_c]
@@ -85,13 +99,21 @@ def _package(project: Project) -> Iterator[Output]:
     parts = Parts.of(project)
     of_world = ("World", project.world.name, *parts.exports)
     seeded = any(name == "seeded" for name, _ in parts.features)
+    sharded = project.world.shards is not None
     spaced = any(component.space for component in project.components)
-    of_runtime = (*EXPORTED, *(DRAWING if seeded else ()), *(SPACED if spaced else ()))
+    of_runtime = (
+        *EXPORTED,
+        *(DRAWING if seeded or sharded else ()),
+        *(SHARDED if sharded else ()),
+        *(SPACED if spaced else ()),
+    )
     subjects = (names, enums, project.world.name, of_world, of_runtime)
     yield _output("__init__.py", package_module, *subjects)
     yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module)
+    yield _output("entities.py", entities_module, project.world.shards is not None)
     yield _output(LAYOUT, layout_module, project.world)
+    if project.world.shards is not None:
+        yield _output(BITS, layout_with, sources()[BITS], project.world.shards)
     yield _output("world.py", world_module, parts)
     yield _output("_schema.py", schema_module, schema_text(saved_schema(project)), project.history)
     if project.world.archetypes:
@@ -127,9 +149,9 @@ def _as_is(text: str) -> str:
     return text
 
 
-def entities_module() -> str:
+def entities_module(sharded: bool) -> str:
     """Return the module that has what users want of entities."""
-    return environment().get_template("entities.py.j2").render()
+    return environment().get_template("entities.py.j2").render(sharded=sharded)
 
 
 def layout_module(world: World) -> str:
@@ -159,8 +181,10 @@ def package_module(
     what `world.py` has for them. `of_runtime`: what the runtime has.
     """
     places: dict[str, list[str]] = {}
+    is_sharded = set(SHARDED) <= set(of_runtime)
+    known = {**origins(RUNTIME), **(shard_origins() if is_sharded else {})}
     for name in of_runtime:
-        places.setdefault(origins(RUNTIME)[name], []).append(name)
+        places.setdefault(known[name], []).append(name)
     places |= {".entities": ["EntityManager"], ".world": sorted(set(of_world))}
     for name, module, is_chunked in components:
         places[f".{module}"] = [name] if is_chunked else [name, f"{name}Manager"]

@@ -11,12 +11,13 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 import ecsgen
+from ecsgen.render import sharded
 
 FOLDER = Path(ecsgen.__file__).parent
 RUNTIME = "_runtime"
 COMPILED = "_compiled"
 LAYOUT = f"{RUNTIME}/entities/layout.py"
-"""The one module that is not copied as it is: it has numbers of the project."""
+"""A module that is not copied as it is: it has numbers of the project. So has `sharded.BITS`."""
 LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
@@ -45,9 +46,36 @@ def origins(package: str) -> Mapping[str, str]:
     generated package import them: `._runtime.maps.sparse`."""
     found: dict[str, str] = {}
     for path, text in sources().items():
-        if path.startswith(f"{package}/") and not path.startswith(LATER):
+        if path.startswith(f"{package}/") and not path.startswith((LATER, sharded.FOLDER)):
             found |= dict.fromkeys(public_names(text), module_of(path))
     return found
+
+
+@cache
+def shard_origins() -> Mapping[str, str]:
+    """Return the same of what only packages with shards have, and of what stands for others'."""
+    found: dict[str, str] = {}
+    for path, text in sources().items():
+        if path.startswith(sharded.FOLDER):
+            found |= dict.fromkeys(public_names(text), module_of(path))
+    return found
+
+
+@cache
+def stand_ins() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the path of what stands for names with shards, and that of what it stands for."""
+    others: dict[str, str] = {}
+    for path, text in sources().items():
+        if path.startswith(f"{RUNTIME}/") and not path.startswith(sharded.FOLDER):
+            others |= dict.fromkeys(public_names(text), path)
+    standing = {
+        name: path
+        for path, text in sources().items()
+        if path.startswith(sharded.FOLDER)
+        for name in public_names(text)
+        if name in others
+    }
+    return standing, {name: others[name] for name in standing}
 
 
 def module_of(path: str) -> str:
@@ -63,17 +91,21 @@ def public_names(text: str) -> list[str]:
 def copies(modules: Iterable[str]) -> dict[str, str]:
     """Return the text of each module that modules with these texts need, by path.
 
-    That is what they import, what these import, and the `__init__` of each folder; not `LAYOUT`.
+    That is what they import, what these import, and the `__init__` of each folder; not `LAYOUT`
+    and `sharded.BITS`.
     """
     needed: dict[str, str] = {}
     todo = [path for text in modules for path in _imported("", text)]
+    has_shards = any(path.startswith(sharded.FOLDER) for path in todo)
     while todo:
         path = todo.pop()
         if path not in needed:
-            needed[path] = sources()[path]
+            text = sources()[path]
+            needed[path] = sharded.redirected(path, text, *stand_ins()) if has_shards else text
             todo += _imported(path, needed[path])
             todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
     needed.pop(LAYOUT, None)
+    needed.pop(sharded.BITS, None)
     return dict(sorted(needed.items()))
 
 
@@ -101,8 +133,11 @@ def _texts(folder: str, package: str) -> dict[str, str]:
 def _ancestors() -> Mapping[str, frozenset[str]]:
     """Return which classes each class of the runtime inherits from, near and far."""
     bases: dict[str, list[str]] = {}
-    for text in sources().values():
-        bases |= {name: _WORD.findall(of) for name, of in _CLASSES.findall(text)}
+    standing, _ = stand_ins()  # they have the ancestors of what they stand for
+    for path, text in sources().items():
+        for name, of in _CLASSES.findall(text):
+            if standing.get(name) != path:
+                bases[name] = _WORD.findall(of)
 
     def above(name: str) -> frozenset[str]:
         near = bases.get(name, [])

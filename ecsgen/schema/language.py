@@ -353,10 +353,35 @@ class EntitySpec(Strict):
         default=32, description="Bits of the index: how many entities can live at once."
     )
     generation_bits: Annotated[int, Field(ge=1, le=63)] = Field(
-        default=32, description="Bits of the generation: how often an index can be used."
+        default=32,
+        description="Bits of the generation: how often an index can be used. With `shards`, 20 by "
+        "default.",
+    )
+    shard_bits: Annotated[int, Field(ge=1, le=32)] = Field(
+        default=12,
+        description="Bits of the shard where an entity was made: how many shards a run can have "
+        "in all. Only with `shards`.",
     )
     min_free: Annotated[int, Field(ge=0, le=0xFFFF_FFFF)] = Field(
         default=1024, description="Freed indices are reused once more than this many are free."
+    )
+
+
+class ShardsSpec(Strict):
+    """That the world is one of several, in as many processes, between which entities move."""
+
+    ghosts: dict[str, list[Text]] = Field(
+        default={},
+        description="Component → fields that other shards may have copies of. Entities that are "
+        "sent as ghosts have all these components.",
+    )
+    stay: list[Text] = Field(
+        default=[],
+        description="Components whose rows never leave their process: they are destroyed when "
+        "their entity leaves.",
+    )
+    objects: Literal["pickle"] | None = Field(
+        default=None, description="`object` fields travel as pickles."
     )
 
 
@@ -416,6 +441,11 @@ class WorldSpec(Strict):
     )
     archetypes: ArchetypesSpec | None = Field(
         default=None, description="Components that live in archetype chunks."
+    )
+    shards: ShardsSpec | None = Field(
+        default=None,
+        description="The world is one of several, in as many processes, between which entities "
+        "move. `{}` is enough.",
     )
 
 

@@ -52,7 +52,8 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
     "methods of managers": _words(
         "create create_many ensure lookup lookup_many require require_many has has_many destroy "
         "destroy_many remove remove_many entity entities row data capacity nbytes reserve seed "
-        "wrap near shrink_to_fit clear sort reorder version locked LAYOUT LAYOUT_COLD FIELDS"
+        "wrap near nearby ghosts shrink_to_fit clear sort reorder version locked LAYOUT "
+        "LAYOUT_COLD FIELDS"
     ),
     "methods of policies": _words(
         "gc collect on_release first next previous instances count count_many id_of id_of_many "

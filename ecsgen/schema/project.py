@@ -15,6 +15,7 @@ from ecsgen.schema.components import build_component, has_ids, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
+from ecsgen.schema.haunted import check_neighbours
 from ecsgen.schema.history import build_history
 from ecsgen.schema.language import ComponentSpec
 from ecsgen.schema.names import (
@@ -57,6 +58,7 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     for draft, world in zip(drafts.worlds, worlds, strict=True):
         own = {""} if _is_read(draft) else set()
         check_schedules(world, members, whole | own, diagnostics)
+        check_neighbours(world, members, diagnostics)
     history = build_history(drafts, diagnostics)
     if diagnostics:
         return None
@@ -93,6 +95,8 @@ def _in_world(component: Component, world: World) -> Component:
     return replace(
         component,
         group=next(groups, ""),
+        sharded=world.shards is not None,
+        ghosts=dict(world.shards.ghosts).get(component.name) if world.shards else None,
         queried=component.name in placed,
         joined=_joined(component, world),
         chunk=world.chunk if component.name in world.archetypes else 0,

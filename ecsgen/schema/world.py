@@ -20,6 +20,7 @@ from ecsgen.schema.names import (
     module_name,
 )
 from ecsgen.schema.policies import check_owned, other, shown
+from ecsgen.schema.shards import GENERATION_BITS, build_shards
 from ecsgen.schema.types import Known
 
 Components = Mapping[str, Draft[ComponentSpec]]
@@ -32,7 +33,7 @@ _NAMED: Final = {
     "schedule": "a schedule",
 }
 """Keys whose names become attributes of the world."""
-_BITS: Final = ("index_bits", "generation_bits")
+_BITS: Final = ("index_bits", "generation_bits", "shard_bits")
 _CLAUSES: Final = ("all", "any", "none", "optional")
 # Key → the value that keeps a component out; empty: any value but the default.
 _GROUP_FORBIDS: Final = {"instances": "many", "lookup": "direct", "partition": ""}
@@ -72,7 +73,7 @@ def build_world(
         name=draft.name,
         doc=spec.doc,
         index_bits=spec.entity.index_bits,
-        generation_bits=spec.entity.generation_bits,
+        generation_bits=builder.generation_bits(),
         min_free=spec.entity.min_free,
         bundles=tuple((name, tuple(members)) for name, members in spec.bundles.items()),
         queries=builder.queries(),
@@ -81,6 +82,7 @@ def build_world(
         schedules=tuple((name, tuple(entries)) for name, entries in spec.schedule.items()),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
         archetypes=tuple(spec.archetypes.components) if spec.archetypes else (),
+        shards=build_shards(draft, components, diagnostics),
         source=draft.source,
         marks=builder.marks(),
     )
@@ -132,13 +134,27 @@ class _Builder:
         }
         return marks
 
+    def generation_bits(self) -> int:
+        """As written, or the default, which depends on whether there are shards."""
+        if self._draft.spec.shards is None or self._written("generation_bits"):
+            return self._draft.spec.entity.generation_bits
+        return GENERATION_BITS
+
     def check_handles(self) -> None:
         entity = self._draft.spec.entity
         written = [key for key in _BITS if self._written(key)]
-        if entity.index_bits + entity.generation_bits > 64:
+        sharded = self._draft.spec.shards is not None
+        bits = entity.index_bits + self.generation_bits() + entity.shard_bits * sharded
+        if self._written("shard_bits") and not sharded:
+            message = "'shard_bits' without 'shards': entities are made in one place"
+            self._diagnostics.add("E403", message, self._draft.key("entity", "shard_bits"))
+        if bits > 64:
             mark = self._draft.key("entity", written[-1])
-            bits = entity.index_bits + entity.generation_bits
-            message = f"index and generation have {bits} bits together; a handle has 64"
+            parts = "index, generation and shard" if sharded else "index and generation"
+            message = f"{parts} have {bits} bits together; a handle has 64"
+            if sharded:
+                place = self._draft.key("shards")
+                message += f" ('shards' at {place.path}:{place.line})"
             self._diagnostics.add("E403", message, mark)
         if self._written("index_bits") and entity.min_free >= 2**entity.index_bits:
             key = "min_free" if self._written("min_free") else "index_bits"

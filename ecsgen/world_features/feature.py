@@ -34,6 +34,8 @@ class WorldFeature:
     """The class of the runtime that the world inherits from."""
     attributes: Names = _no_names
     """What it adds to the world's parts, which users cannot assign to; `init` sets them."""
+    parameters: Names = _no_names
+    """Parameters of the world's `__init__`, with their defaults."""
     exports: Names = _no_names
     """Names of `world.py` that users import from the package."""
     test_modules: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ class _Machine(RuleBasedStateMachine):
     def begin(self, count: int, min_free: int) -> None:
         self.count = min(count, entities.INDEX_COUNT)
         self.min_free = min_free
-        last = GENERATIONS << entities.INDEX_BITS
+        last = GENERATIONS * entities.ONE_GENERATION
         numbers = runtime_with(
             MIN_FREE=min_free, INDEX_COUNT=self.count, LAST_GENERATION=last
         )
@@ -62,7 +62,7 @@ class _Machine(RuleBasedStateMachine):
         else:
             index = len(self.generations)
             self.generations.append(1)
-        entity = self.generations[index] << entities.INDEX_BITS | index
+        entity = self.generations[index] * entities.ONE_GENERATION | index
         self.alive.add(entity)
         self.ever.append(entity)
         return entity
@@ -156,7 +156,7 @@ TestMachine.settings = settings(
 def test_handles() -> None:
     em = EntityManager()
     entity = em.create()
-    assert entity == 1 << entities.INDEX_BITS
+    assert entity == entities.ONE_GENERATION
     assert (em.index(entity), em.generation(entity)) == (0, 1)
     assert em.create_many(1).dtype == np.uint64
 
@@ -166,7 +166,7 @@ def test_what_can_not_be_an_entity_is_not_alive() -> None:
     assert not em.alive(NULL_ENTITY)
     assert not em.alive_many([NULL_ENTITY]).any()
     entity = em.create()
-    beyond = 2 ** (entities.INDEX_BITS + entities.GENERATION_BITS)
+    beyond = entities.LAST_GENERATION + entities.ONE_GENERATION
     odd = [NULL_ENTITY, entity + 1, -1, -entity, beyond + entity, 2**64, 2**70]
     assert not any(em.alive(number) for number in odd)
     assert not em.alive_many(odd).any()
@@ -285,7 +285,7 @@ def test_room_for_all(count: int) -> None:
 @pytest.mark.parametrize("count", [0, 1, 20])
 def test_an_index_without_generations_is_retired(count: int) -> None:
     em = EntityManager()
-    with runtime_with(MIN_FREE=0, LAST_GENERATION=1 << entities.INDEX_BITS):
+    with runtime_with(MIN_FREE=0, LAST_GENERATION=entities.ONE_GENERATION):
         # their indices begin at 0, so these are the first of the last
         es = em.create_many(max(1, min(count, entities.INDEX_COUNT - 1)))
         if count:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from ecsgen import policies, world_features
 from ecsgen.model import Component, Project
 
+# Behind a check of a row: not where an accessor of the same row, called next, checks it again.
+CHECKED_AGAIN = r"(?!\n.*\n +return \w+\((?:(?!def )[\s\S])*?self\.\w+\(row\))"
+
 Targets = Mapping[str, tuple[str, ...]]
 """Files to break → files of the tests' folder that must notice; none means all of them."""
 

@@ -1,9 +1,8 @@
 """Ways to break what every manager has."""
 
-from tests.mutants._base import Mutant, every_manager, module
+from tests.mutants._base import CHECKED_AGAIN, Mutant, every_manager, module
 
-# Not where the fields' accessors, called at once, check it again.
-ROW_CHECK = r"not 0 <= row < data\._n:(?!\n.*\n +return \w+\(\s*self\.)"
+ROW_CHECK = rf"not 0 <= row < data\._n:{CHECKED_AGAIN}"
 
 GROUPS = (
     every_manager(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from ecsgen.model import Component
 from ecsgen.model.programs import Near
+from ecsgen.render.calls import call
+from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.sources import JoinedSource
 from ecsgen.render.quoting import literal
 
@@ -45,13 +47,18 @@ class Among:
         own = f"{self.own.variable}: {self.own.annotation}"
         return [own] if self.other is None else [own, f"among: {self.other.annotation}"]
 
+    @property
+    def has_ghosts(self) -> bool:
+        """Whether ghosts are asked as well."""
+        return self.components[self.near.place.owner].sees_ghosts
+
     def own_rows(self, component: str) -> str:
         """The variable with the rows that ask."""
         return f"{self.prefix}{self.own.components[component].module}_rows"
 
     def other_rows(self, component: str) -> str:
         """The variable with the rows that are asked."""
-        if self.other is None:
+        if self.other is None and not self.has_ghosts:
             return self.own_rows(component)
         return f"{self.prefix}{self.components[component].module}_members"
 
@@ -65,14 +72,36 @@ class Among:
             for name in dict.fromkeys([space, *asked]):
                 rows = _named(self.other.rows(name), self.prefix, "among")
                 found[self.other_rows(name)] = rows
-        return [f"{name} = joined_rows({rows})" for name, rows in found.items()]
+        lines = [f"{name} = joined_rows({rows})" for name, rows in found.items()]
+        return [*lines, *self._with_ghosts(asked)] if self.has_ghosts else lines
 
-    def given(self, radius: str) -> list[str]:
-        """The arguments with which the places of both are found."""
+    def _with_ghosts(self, asked: Iterable[str]) -> list[str]:
+        """The statements that put ghosts behind the rows that are asked."""
+        space, ghosts = self.near.place.owner, f"{self.prefix}ghosts"
+        modules = [
+            self.components[name].module for name in dict.fromkeys([space, *self.components])
+        ]
+        given = [f"{self.prefix}radius", *(f"self.{module}" for module in modules)]
+        lines = for_macro(call(f"{ghosts} = ghosts_near", given, 8)).lstrip().split("\n    ")
+        for name in dict.fromkeys([space, *asked]):
+            rows = self.own_rows(name) if self.other is None else self.other_rows(name)
+            manager = f"self.{self.components[name].module}"
+            lines.append(f"{self.other_rows(name)} = with_ghosts({rows}, {manager}, {ghosts})")
+        return lines
+
+    @property
+    def asks_ghosts(self) -> bool:
+        """Whether rows ask each other, and ghosts."""
+        return self.other is None and self.has_ghosts
+
+    def given(self, radius: str, are_one: bool = False) -> list[str]:
+        """The arguments with which the places of both are found; `are_one`: those of ghosts are
+        among those of the rows that ask."""
         space = self.near.place.owner
         manager = f"self.{self.own.components[space].module}"
-        others = [] if self.other is None else [self.other_rows(space)]
-        return [literal(self.kernel), manager, radius, self.own_rows(space), *others]
+        rows = dict.fromkeys([self.own_rows(space), self.other_rows(space)])
+        given = [self.other_rows(space)] if are_one else list(rows)
+        return [literal(self.kernel), manager, radius, *given]
 
 
 def _named(rows: str, prefix: str, variable: str = "") -> str:

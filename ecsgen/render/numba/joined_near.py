@@ -75,6 +75,9 @@ class JoinedNearKernel(NearKernel):
         loop = kind(SeveralComponents(sides), self._own_name, self._program, False, fields)
         loop.components, loop.rows_of = self._among.components, {}
         loop.ask()
+        if self._among.asks_ghosts:
+            space = self._among.near.place.owner
+            loop.leave_out_ghosts(f"len({self._among.own_rows(space)})")
         loop.write_steps()
         return loop
 
@@ -104,9 +107,15 @@ class JoinedNearKernel(NearKernel):
         return [*super()._which, *rows, *members]
 
     @property
+    def _owners(self) -> dict[str, str]:
+        modules = [one.module for one in self._among.components.values() if one.hides_owners]
+        return {f"self.{m}.data._entity_column": f"self.{m}._owners_near()" for m in modules}
+
+    @property
     def before(self) -> list[str]:
         """The statements that find both sets of rows, and the cells."""
-        given = call("_given = joined_given", self._among.given("_radius"), 8)
+        places = self._among.given("_radius", are_one=self._among.asks_ghosts)
+        given = call("_given = joined_given", places, 8)
         return [
             f"_radius = float({self._radius})",
             *self._among.lines,

@@ -3,6 +3,7 @@ with a list of those in reach."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from ecsgen.model.programs import Argument
@@ -37,6 +38,8 @@ class NearLoop(Loop):
 
     wanted: ClassVar[tuple[tuple[str, str], ...]] = PARTS
     """What it takes of the cells."""
+    asking: Parameter | None = None
+    """How many ask, if ghosts behind them are asked."""
 
     def ask(self) -> None:
         """Take names for cells and neighbours; before any step is written."""
@@ -66,6 +69,18 @@ class NearLoop(Loop):
         )
         questions = Questions(self.emit, self.fields, self.around)
         self.emit.answer, self.emit.of_other = questions.answer, questions.of_other
+
+    def leave_out_ghosts(self, asking: str) -> None:
+        """Let rows from a number on ask nobody."""
+        self.asking = Parameter(self.names.take("asking"), "int", asking)
+
+    @property
+    def skipping(self) -> list[str]:
+        """The statements that leave them out."""
+        if self.asking is None:
+            return []
+        number = f"{self.parts['order'].name}[{self.ranked}]"
+        return [f"if {number} >= {self.asking.name}:", "    continue"]
 
     def way(self, crosses: bool = True) -> list[str]:
         """The statements that find the way to a neighbour, the short one around if it may cross
@@ -161,6 +176,8 @@ class NearKernel(CompiledKernel):
     def _looped(self) -> Loop:
         loop = NearLoop(OneComponent(self._component), self.name, self._program, may_be_flat=False)
         loop.ask()
+        if self._component.sees_ghosts:
+            loop.leave_out_ghosts(f"data.{self.rows}")
         loop.write_steps()
         return loop
 
@@ -194,13 +211,27 @@ class NearKernel(CompiledKernel):
 
     @property
     def _which(self) -> list[Parameter]:
-        return list(self.loop.parts.values())
+        asking = [] if self.loop.asking is None else [self.loop.asking]
+        return [*self.loop.parts.values(), *asking]
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        owners = self._owners
+        found = super().parameters
+        return [replace(one, passed=owners.get(one.passed, one.passed)) for one in found]
+
+    @property
+    def _owners(self) -> dict[str, str]:
+        """Columns of owners that do not have those of ghosts → expressions that have both."""
+        hidden = self._component.hides_owners
+        return {"data._entity_column": "self._owners_near()"} if hidden else {}
 
     def _lines(self, loop: Loop) -> list[str]:
         assert isinstance(loop, NearLoop)
         cells, order = loop.parts["cells"].name, loop.parts["order"].name
         cell, k, row = loop.cell, loop.ranked, loop.fields.row
         inside = [
+            *loop.skipping,
             *loop.rows_around,
             f"{row} = {order}[{k}]",
             *loop.fields.preamble,

@@ -4,7 +4,7 @@ that they ask."""
 from __future__ import annotations
 
 from ecsgen.model import Component, Kernel, World
-from ecsgen.model.programs import FieldValue
+from ecsgen.model.programs import ENTITY, FieldValue
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.among import Among
 from ecsgen.render.kernels.method import for_macro
@@ -61,7 +61,7 @@ class JoinedNearMethod(NearMethod, WorldMethod):
         asked = [other.owner for other in self._asked.asked]
         return [
             *(f"    {line}" for line in self._among.defined(asking, asked)),
-            for_macro(call("search = joined_search", self._among.given("radius"), 8)),
+            for_macro(call(f"search = {self._found_by}", self._among.given("radius"), 8)),
             for_macro(collection("columns = ", [self._column(one) for one in self.fields], 8)),
             for_macro(collection("others: tuple[OtherColumn, ...] = ", self._others, 8)),
             self.working,
@@ -69,12 +69,23 @@ class JoinedNearMethod(NearMethod, WorldMethod):
             for_macro(call("return NearBlocks", given, 8)),
         ]
 
+    @property
+    def _found_by(self) -> str:
+        """The function that finds who is in reach."""
+        return "haunted_search" if self._among.asks_ghosts else "joined_search"
+
     def _holder(self, component: str) -> str:
         return f"self.{self._sides[component].module}.data"
 
     def _column(self, field: FieldValue) -> str:
         column = super()._column(field).removesuffix(")")
         return f"{column}, {self._among.own_rows(field.owner)})"
+
+    def _owners(self, field: FieldValue) -> str:
+        component = self._sides[field.owner]
+        if field.name != ENTITY or not component.hides_owners:
+            return ""
+        return f"self.{component.module}._owners_near()"
 
     def _other(self, field: FieldValue) -> str:
         column = super()._other(field).removesuffix(")")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ecsgen.model.programs import Argument, FieldValue
+from ecsgen.model.programs import ENTITY, Argument, FieldValue
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.numpy.method import KernelMethod, cells_of
@@ -30,7 +30,11 @@ class NearMethod(KernelMethod):
     @property
     def lookup(self) -> list[str]:
         found = call("_search = self._search", [literal(self.name), self._radius, self.stamp], 12)
-        return [for_macro(found).lstrip(), f"_blocks = data._{self.name}_blocks(_search)"]
+        given = ["_search", *(["self._owners_near()"] if self._takes_owners else [])]
+        return [
+            for_macro(found).lstrip(),
+            f"_blocks = data._{self.name}_blocks({', '.join(given)})",
+        ]
 
     @property
     def kept(self) -> list[str]:
@@ -42,7 +46,12 @@ class NearMethod(KernelMethod):
 
     @property
     def cut_parameters(self) -> str:
-        return "self, search: NearSearch"
+        return f"self, search: NearSearch{', owners: EntityArray' if self._takes_owners else ''}"
+
+    @property
+    def _takes_owners(self) -> bool:
+        """Whether owners of rows and ghosts come from the manager."""
+        return self._component.hides_owners and any(one.name == ENTITY for one in self._asked.asked)
 
     @property
     def cut_body(self) -> list[str]:
@@ -90,4 +99,9 @@ class NearMethod(KernelMethod):
         return [self._other(field) for field in fields]
 
     def _other(self, field: FieldValue) -> str:
-        return call("OtherColumn", [self._views.column(field, self._holder(field.owner))], 0)
+        cells = self._views.column(field, self._holder(field.owner))
+        return call("OtherColumn", [self._owners(field) or cells], 0)
+
+    def _owners(self, field: FieldValue) -> str:
+        """The expression for owners of rows and ghosts, where one column does not have them."""
+        return "owners" if field.name == ENTITY and self._takes_owners else ""

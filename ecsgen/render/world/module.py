@@ -12,7 +12,7 @@ from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.quoting import literal
-from ecsgen.render.runtime import COMPILED, origins
+from ecsgen.render.runtime import COMPILED, origins, shard_origins
 from ecsgen.render.steps import indented
 from ecsgen.render.world.subjects import subject_of
 from ecsgen.schema.names import DERIVED_CLASSES
@@ -59,6 +59,8 @@ class Parts:
     """The classes of the runtime that the world inherits from."""
     attributes: tuple[str, ...]
     """What is part of the world besides the managers."""
+    parameters: tuple[str, ...]
+    """Those of its `__init__`."""
     exports: tuple[str, ...]
     """What the package has of `world.py` besides the world."""
 
@@ -74,6 +76,7 @@ class Parts:
             project.backend,
             tuple(base for feature in active if (base := feature.base(project))),
             tuple(name for feature in active for name in feature.attributes(project)),
+            tuple(name for feature in active for name in feature.parameters(project)),
             tuple(name for feature in active for name in feature.exports(project)),
         )
 
@@ -171,6 +174,8 @@ def world_module(parts: Parts) -> str:
     """Return the unformatted world: all entities, and the manager of every component."""
     text = environment().get_template("world.py.j2").render(Blocks(parts).context)
     own = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
+    if parts.world.shards is not None:
+        own = {**shard_origins(), "PARTS": ".archetypes", **own}
     if parts.backend == "numba":
         own |= origins(COMPILED)
     return text.replace(MARKER, import_lines(text, own))

@@ -16,6 +16,7 @@ from ecsgen.render.world.kernels import CompiledWorldKernels, KernelArguments, W
 from ecsgen.render.world.members import bundles, flags, groups
 from ecsgen.render.world.queries import chunk_queries, joined_queries
 from ecsgen.render.world.schedules import ScheduleSubject
+from ecsgen.render.world.shards import shard_names
 
 _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "bundles": bundles,
@@ -27,6 +28,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
     "schedules": ScheduleSubject.of,
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),
+    "shards": shard_names,
     "signature": flags,
     "world_kernel_steps": kernel_tests.steps_cases,
     "world_kernels": kernel_tests.joined_cases,

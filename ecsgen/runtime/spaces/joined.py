@@ -43,13 +43,12 @@ def joined_given(
     Of two sets nobody asks who is of the same entity. ValueError for the radius.
     """
     reach = checked_radius(kernel, radius)
-    places = manager._places(manager.data._n)
-    seen = manager._seen(places)
+    places, seen = manager._all_places()
     own = places.take(asking, axis=1)
     if members is None:
         others = own if seen is places else seen.take(asking, axis=1)
         return own, others, reach, manager.wrap, True, None
-    owners = manager.data._entity_column  # type: ignore[attr-defined]  # in a group or query
+    owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
     names = owners[asking], owners[members]
     return own, seen.take(members, axis=1), reach, manager.wrap, False, names
 

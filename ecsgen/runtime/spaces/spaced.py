@@ -14,7 +14,7 @@ from ..convert.arrays import shown
 from ..convert.numbers import FloatField
 from ..entities.arrays import are_held
 from ..entities.layout import INDEX_MASK
-from ..handles import RowArray
+from ..handles import EntityArray, RowArray
 from ..manager import Manager
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
@@ -92,6 +92,11 @@ class Spaced(Manager):
         places = self._places(n)
         return places, self._seen(places), reach, self._wrap
 
+    def _all_places(self) -> tuple[Places, Places]:
+        """Return the places of all rows, and these as others see them."""
+        places = self._places(self.data._n)
+        return places, self._seen(places)
+
     def _places(self, n: int) -> Places:
         """Return the places of the first n rows, shape (axes, n), as they are now."""
         columns = [getattr(self.data, name)[:n] for name in self._SPACE.columns]
@@ -131,6 +136,10 @@ class OwnedSpaced(Spaced, Owned):
     """The same of rows that belong to entities, some of which are dead."""
 
     __slots__ = NO_SLOTS
+
+    def _all_owners(self) -> EntityArray:
+        """Return the owner of each row, and perhaps more."""
+        return self.data._entity_column
 
     def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
         active = super()._are_seen(n)

@@ -1,6 +1,6 @@
 """Ways to break what `direct` does."""
 
-from tests.mutants._base import Mutant, managers, module
+from tests.mutants._base import CHECKED_AGAIN, Mutant, managers, module
 
 GROUPS = (
     managers(
@@ -18,7 +18,11 @@ GROUPS = (
             r"row >= data\._allocated",
             "row > data._allocated",
         ),
-        Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
+        Mutant(
+            "holes are taken for rows",
+            rf" and data\._entity_cells\[row\]\):{CHECKED_AGAIN}",
+            "):",
+        ),
     ),
     module(
         "_runtime/placement/direct.py",

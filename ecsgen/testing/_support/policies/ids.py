@@ -10,8 +10,6 @@ from ..memory import LINE
 from ..package import NIL
 from . import stable_ids
 
-LAST_GENERATION = 2**32 - 1
-
 
 class Rules(stable_ids.Rules):
     """Slots are few: what is free is used before there are new ones."""
@@ -75,7 +73,7 @@ class Cases(stable_ids.Cases):
         column = next(c for c in m.LAYOUT if c.name == "id_generation")
         start = column.offset(m.capacity)
         cells = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
-        cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = LAST_GENERATION
+        cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = 2**32 - self.one()
 
     def check_retired(self, source: Any, m: Any, worn: list[int]) -> None:
         """Check that worn out ids and their slots never come again, and others do."""

@@ -1,0 +1,21 @@
+"""Ghosts: copies of other shards' rows behind the own ones."""
+
+from ecsgen.model import Component
+from ecsgen.policies.policy import Policy
+
+
+def _settings(component: Component) -> str:
+    assert component.ghosts is not None
+    names = ", ".join(f'"{name}"' for name in component.ghosts)
+    end = "," if len(component.ghosts) == 1 else ""
+    return f"_GHOSTS: ClassVar = ({names}{end})"
+
+
+POLICY = Policy(
+    name="haunted",
+    applies=lambda c: c.ghosts is not None,
+    order=-20,
+    base="Haunted",
+    state=("_haunt",),
+    calls={"settings": _settings},
+)

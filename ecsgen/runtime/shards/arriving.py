@@ -1,0 +1,235 @@
+"""Arriving in a world: what a parcel must be, and how rows are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..broken import break_down
+from ..entities.arrays import are_held
+from ..entities.layout import INDEX_MASK
+from ..errors import CapacityError
+from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
+from ..typed import NamedTuple
+from .checking import arriving_fields, check_bools, refuse_parcel
+from .departing import rows_of
+from .distinct import are_distinct
+from .errors import ParcelError
+from .knowing import knowing
+from .layout import GENERATION_SHIFT
+from .parcel import ParcelBase
+from .shown import shown_entity
+from .tables import Component, plan_of
+
+
+class Arriving(NamedTuple):
+    """Rows that are going to be in a manager."""
+
+    component: Component
+    manager: Any
+    owners: EntityArray
+    """0 for those that have none."""
+    columns: Columns
+    """By field, checked."""
+
+
+def absorb(
+    world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()
+) -> EntityArray:
+    """Put what a parcel has into a world; see `ShardedWorld.absorb`.
+
+    `borrowed`: the caller's arguments, which may be views of columns.
+    """
+    if not isinstance(parcel, ParcelBase):
+        raise ParcelError(f"{type(parcel).__name__} is no parcel")
+    if parcel._plan().fingerprint != plan_of(type(world)).fingerprint:
+        raise ParcelError("a parcel of other schemas")
+    es = parcel.entities.copy()
+    _check_entities(world, es)
+    places = ParcelPlaces(es)
+    arriving = [
+        _arriving(world, parcel, one, places)
+        for one in parcel._plan().managed
+        if parcel._counts[one.table]
+    ]
+    store: Any = getattr(world, "_store", None)
+    batches = [] if store is None else store._batches(parcel, places)
+    n_before, slots = world.entities._n_used, world.entities._arriving(es)
+    world.entities._arrive(es, slots)
+    try:
+        with knowing(world.entities, es, slots):
+            for rows in arriving:
+                rows.manager._make_room(rows.owners, rows.columns, borrowed)
+        for bits, some, _ in batches:
+            store._table.make_room(bits, some)
+    except BaseException:
+        world.entities._unarrive(es, slots, n_before)
+        raise
+    with world.entities.dispatch, knowing(world.entities, es, slots):
+        try:
+            versions = [rows.manager.data._version for rows in arriving]
+            for rows in arriving:
+                _settle(parcel, rows, es)
+            for rows, version in zip(arriving, versions, strict=True):
+                rows.manager.data._version = version + 1  # whatever its mates did
+            for bits, some, columns in batches:
+                store._append(bits, some, columns)
+        except BaseException:
+            break_down(world.entities)
+            raise
+    return es
+
+
+class ParcelPlaces:
+    """Where entities stand in a parcel."""
+
+    __slots__ = ("_order", "_ordered", "entities")
+
+    def __init__(self, entities: EntityArray) -> None:
+        self.entities = entities
+        self._order: RowArray | None = None
+        self._ordered = entities
+
+    def are(self, owners: EntityArray) -> bool:
+        """Return whether these are all entities, in their order."""
+        return len(owners) == len(self.entities) and np.array_equal(
+            owners, self.entities
+        )
+
+    def of(self, name: str, owners: EntityArray, several: bool) -> RowArray:
+        """Return the place of each owner; ParcelError for others, and for repeats unless
+        `several` may follow each other."""
+        if owners is self.entities:
+            return np.arange(len(owners))
+        if self._order is None:
+            self._order = self.entities.argsort()
+            self._ordered = self.entities[self._order]
+        if len(self.entities) == 0:
+            raise ParcelError(f"{name}.entity: rows of nobody in the parcel")
+        found = np.minimum(self._ordered.searchsorted(owners), len(self.entities) - 1)
+        if (self._ordered[found] != owners).any():
+            raise ParcelError(f"{name}.entity: rows of nobody in the parcel")
+        places = self._order[found]
+        if not several and not are_distinct(places):
+            raise ParcelError(f"{name}.entity: two rows of one entity")
+        return places
+
+
+def _check_entities(world: Any, es: EntityArray) -> None:
+    if (es >> np.uint64(GENERATION_SHIFT) == 0).any():
+        raise ParcelError("entities that are none")
+    if not are_distinct(es):
+        raise ParcelError("an entity is there twice")
+    here = are_held(world.entities._handles, es, INDEX_MASK)
+    if world.entities._visitors.count:
+        here |= world.entities._visitors.find(es) >= 0
+    if here.any():
+        raise ParcelError(f"entity {shown_entity(es[here.argmax()])} is here already")
+
+
+def _arriving(
+    world: Any, parcel: ParcelBase, one: Component, places: ParcelPlaces
+) -> Arriving:
+    """Check the rows of a component."""
+    manager, count = getattr(world, one.attribute), parcel._counts[one.table]
+    if manager._locks:
+        raise manager._locked()
+    ring = getattr(manager.data, "_RING", count)
+    if count > ring:
+        raise CapacityError(
+            f"{one.name}: {count} rows at once, {ring} are all that stay"
+        )
+    if one.is_owned:
+        owners = parcel._column(one.columns["entity"])
+        # the same object: its slots are going to be known
+        owners = places.entities if places.are(owners) else owners.copy()
+        at = places.of(one.name, owners, manager._IS_LIST)
+        if manager._IS_LIST and ring == count and (at[1:] < at[:-1]).any():
+            refuse_parcel(one, "entity", "rows of an entity are apart")
+    else:
+        owners = np.zeros(count, np.uint64)
+    if "~id" in one.columns:
+        _check_ids(parcel, one, manager)
+    if "~parent" in one.columns:
+        _check_tree(one, parcel._column(one.columns["~parent"]))
+    if "~active" in one.columns:
+        check_bools(one, "~active", parcel._column(one.columns["~active"]))
+    return Arriving(one, manager, owners, arriving_fields(parcel, one, manager, count))
+
+
+def _check_ids(parcel: ParcelBase, one: Component, manager: Any) -> None:
+    ids: IdArray = parcel._column(one.columns["~id"])
+    if not are_distinct(ids) or not int(ids.min()) >> 32:
+        refuse_parcel(one, "~id", "an id is there twice, or none")
+    here = manager.resolve_many(ids) != NIL
+    if here.any():
+        refuse_parcel(one, "~id", f"id {int(ids[here.argmax()]):#x} is here already")
+
+
+def _check_tree(one: Component, parents: NDArray[np.uint32]) -> None:
+    count = len(parents)
+    if ((parents >= count) & (parents != NIL)).any():
+        refuse_parcel(one, "~parent", "a row that there is not")
+    above = np.append(np.minimum(parents, count).astype(np.intp), count)
+    for _ in range(count.bit_length() + 1):
+        if (above == count).all():
+            return
+        above = above[above]
+    refuse_parcel(one, "~parent", "a row is its own ancestor")
+
+
+# --- rows that are made -----------------------------------------------------------------
+
+
+def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:
+    """Append rows, and let them be what they were."""
+    one, manager, owners, columns = arriving
+    made: Any = owners if one.is_owned else len(owners)
+    rows = manager._replace(made, manager._own(columns))
+    if not one.is_owned:
+        rows = manager.resolve_many(rows)
+    column = {
+        name: parcel._column(number)
+        for name, number in one.columns.items()
+        if name.startswith("~")
+    }
+    if "~id" in column:
+        manager._house(rows, column["~id"])
+    if one.cold:
+        _warm_up(manager, rows[parcel._column(one.cold["~row"])])
+    if "~active" in column:
+        _set_active(manager, rows, column["~active"])
+    if "~parent" in column:
+        if not one.is_owned:
+            rows = manager.resolve_many(column["~id"])
+        elif "~active" in column:
+            rows = rows_of(one, manager, es)
+        _set_parents(manager, rows, column)
+
+
+def _warm_up(manager: Any, rows: RowArray) -> None:
+    """Give those a cold row that had one with nothing but defaults."""
+    data = manager.data
+    for row in rows[data._cold_row_column[rows] == NIL].tolist():
+        data._take_cold_row(row)
+
+
+def _set_active(manager: Any, rows: RowArray, active: NDArray[np.bool_]) -> None:
+    """Bring rows to their part, from the one that new rows begin in."""
+    if len(rows) and int(rows[0]) < manager.data._n_active:
+        manager.deactivate_many(rows[~active])
+    else:
+        manager.activate_many(rows[active])
+
+
+def _set_parents(
+    manager: Any, rows: RowArray, column: Mapping[str, NDArray[Any]]
+) -> None:
+    above = column["~parent"]
+    children = (above != NIL).nonzero()[0]
+    if len(children):
+        children = children[column["~rank"][children].argsort(kind="stable")]
+        manager.set_parent_many(rows[children], rows[above[children]])

@@ -1,0 +1,299 @@
+"""Entities of a world that is one of several: its own, and visitors made elsewhere.
+
+A handle is `generation | shard | index`, whole and unchanged wherever its entity goes. What is
+found by index is found by *slot* here: the index of an entity made here, a cell of its own for a
+visitor, whose slot a map knows. A slot that was a visitor's once is never an index again.
+
+Whoever was made here, left and came back is a visitor, for the index has gone to others.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..broken import break_down
+from ..entities.arrays import (
+    all_different,
+    as_entities,
+    first_repeat,
+    without_repeats,
+)
+from ..entities.layout import INDEX_BITS, INDEX_COUNT, MIN_FREE
+from ..entities.manager import EntityManager as OneWorldsEntities
+from ..entities.queue import IndexQueue
+from ..errors import CapacityError, StaleEntityError
+from ..few import few_numbers
+from ..handles import Entity, EntityArray, RowArray
+from .handle_map import HandleMap
+from .layout import ONE_GENERATION, SHARD_COUNT
+from .living import VisitedEntities
+from .shown import shown_entity
+
+
+class EntityManager(VisitedEntities, OneWorldsEntities):
+    """Gives out entities of one shard and knows which are alive here, visitors among them.
+
+    An entity is `generation << (INDEX_BITS + SHARD_BITS) | shard << INDEX_BITS | index`. No two
+    shards of a run may have the same number. Destroying an entity frees the index, with the
+    next generation, and so does its leaving; freed indices are reused first in, first out, once
+    more than MIN_FREE of them wait. An index without further generations is retired.
+
+    `on_destroy` callbacks are told which entities died. What they destroy themselves
+    stays alive until its turn, which comes before the outermost call returns; what they
+    raise is raised then, as one exception group. Not thread-safe. Pickles and copies
+    without its callbacks.
+    """
+
+    __slots__ = (
+        "_are_going",
+        "_home",
+        "_idle",
+        "_known",
+        "_lingering",
+        "_revived",
+        "_visitors",
+    )
+
+    def __init__(self, shard: SupportsIndex = 0) -> None:
+        super().__init__()
+        self._begin(checked_shard(shard))
+
+    def _begin(self, shard: int) -> None:
+        """Have a number, and no visitors yet."""
+        self._home = shard << INDEX_BITS
+        self._known = None
+        self._are_going = False
+        self._visitors = HandleMap()
+        self._idle = IndexQueue()
+        self._revived = 0
+        self._lingering = 0
+
+    @property
+    def shard(self) -> int:
+        """The number of this shard: that of the entities that are made here."""
+        return self._home >> INDEX_BITS
+
+    def shard_of(self, e: SupportsIndex) -> int:
+        """The shard where an entity was made, alive or not."""
+        return operator.index(e) >> INDEX_BITS & SHARD_COUNT - 1
+
+    def shards_of(self, es: ArrayLike) -> NDArray[np.int64]:
+        """The shard where each of k entities was made, shape (k,); O(k)."""
+        shards = as_entities(es) >> np.uint64(INDEX_BITS)
+        return (shards & np.uint64(SHARD_COUNT - 1)).view(np.int64)
+
+    def create(self) -> Entity:
+        """Create an entity. O(1) amortised.
+
+        Raises CapacityError when all INDEX_COUNT indices are in use or retired.
+        """
+        handle: Entity
+        free, index = self._free, self._n_used
+        if free.count > MIN_FREE or index == INDEX_COUNT:
+            return super().create()
+        if index == self._n_cells:
+            self._grow(index + 1)
+        # An Entity, without the time that a call takes:
+        handle = ONE_GENERATION | self._home | index  # type: ignore[assignment]
+        self._n_used = index + 1
+        self._cells[index] = handle
+        return handle
+
+    def create_many(self, n: SupportsIndex) -> EntityArray:
+        """Create n entities: the same ones as n times `create()`. O(n).
+
+        Raises CapacityError, and creates none, when fewer than n indices are left.
+        """
+        before = self._n_used
+        created = super().create_many(n)
+        if self._home and self._n_used > before:
+            home = np.uint64(self._home)
+            created |= home
+            self._handles[before : self._n_used] |= home
+        return created
+
+    def destroy(self, e: SupportsIndex) -> None:
+        """Destroy one entity. O(1) amortised, plus the callbacks.
+
+        Raises StaleEntityError when it is dead or elsewhere, StructureLockedError when a
+        manager that destroys with its entities is locked, an exception group when callbacks
+        failed. Inside of a callback, the entity's turn comes later.
+        """
+        if type(e) is not int:
+            e = operator.index(e)
+        if not self._visitors.count or self._visitors.get(e) < 0:
+            super().destroy(e)
+            return
+        slot = self._slot_of(e)
+        if self.dispatch.depth or self._callbacks.entries:
+            self._destroy_one(Entity(e), slot)
+        else:
+            self._free_index(e, slot)
+
+    def destroy_many(self, es: ArrayLike, *, repeats: bool = False) -> None:
+        """Destroy all, or none if one is dead or given twice. O(k), plus the callbacks.
+
+        With `repeats`, entities may be given more than once and die once: O(k log k).
+        Raises what `destroy` does; StaleEntityError for a repeated entity, too.
+        """
+        few = few_numbers(es)
+        if few and self._destroy_few(few, repeats):
+            return
+        es = self.require_many(es)
+        es = without_repeats(es) if repeats else self._distinct(es)
+        if len(es) and (self.dispatch.depth or self._callbacks.entries):
+            self._destroy_announced(es.copy())
+        else:
+            self._kill(es)
+
+    def _distinct(self, es: EntityArray) -> EntityArray:
+        """Return live entities, or raise StaleEntityError if one is there twice."""
+        ascending = bool((es[1:] > es[:-1]).all())
+        if ascending or all_different(self._slots(es), self._n_used):
+            return es
+        position = first_repeat(es)
+        e = shown_entity(es[position])
+        raise StaleEntityError(f"entity {e} at position {position} is repeated")
+
+    def _kill_living(self, es: EntityArray) -> EntityArray:
+        es = es[self.alive_many(es)]
+        if len(es):
+            es.flags.writeable = False
+            self._callbacks.check()
+            self._kill(es)
+        return es
+
+    def _kill(self, es: EntityArray) -> None:
+        slots = self._visitors.find(es) if self._visitors.count else None
+        if slots is not None and (slots >= 0).any():
+            visits = slots >= 0
+            own, slots = es[~visits], slots[visits]
+            super()._kill(own)
+            self._empty(slots)
+            self._lingering += len(slots)
+        else:
+            super()._kill(es)
+
+    def _free_index(self, e: int, index: int) -> None:
+        slot = self._visitors.get(e) if self._visitors.count else -1
+        if slot < 0:
+            super()._free_index(e, index)
+            return
+        self._empty(np.array([slot]))
+        self._lingering += 1
+
+    def _empty(self, slots: RowArray) -> None:
+        """Let nobody live in slots of visitors."""
+        self._handles[slots] = (slots ^ 1).view(np.uint64)
+        self._n_retired += len(slots)
+
+    # --- coming and going --------------------------------------------------------------
+
+    def _arriving(self, es: EntityArray) -> RowArray:
+        """Return the slots that entities are going to have; CapacityError if there are not
+        so many. Makes room for them."""
+        reused = min(len(es), self._idle.count)
+        fresh = len(es) - reused
+        if self._n_used + fresh > INDEX_COUNT:
+            left = self._idle.count + INDEX_COUNT - self._n_used
+            raise CapacityError(f"{len(es)} entities arrive, {left} indices left")
+        self.reserve(self._n_used + fresh)
+        self._visitors.reserve(len(es))
+        new = np.arange(self._n_used, self._n_used + fresh)
+        return np.concatenate((self._idle.first(reused), new))
+
+    def _arrive(self, es: EntityArray, slots: RowArray) -> None:
+        """Let entities live here that were not here, in the slots that were found for them."""
+        reused = min(len(es), self._idle.count)
+        try:
+            self._idle.drop(reused)
+            self._revived += reused
+            self._n_used += len(es) - reused
+            self._visitors.add(es, slots)
+            self._handles[slots] = es
+        except BaseException:
+            break_down(self)
+            raise
+
+    def _unarrive(self, es: EntityArray, slots: RowArray, n_before: int) -> None:
+        """Take back an arrival, as if nobody had come, where so many indices were used."""
+        old = slots[slots < n_before]
+        try:
+            self._visitors.remove(es)
+            self._handles[old] = (old ^ 1).view(np.uint64)
+            self._handles[n_before : self._n_used] = 0
+            if not n_before:
+                self._handles[0] = ONE_GENERATION | 1
+            self._idle.put_back(old)
+            self._n_used = n_before
+            self._revived -= len(old)
+        except BaseException:
+            break_down(self)
+            raise
+
+    def _leave(self, es: EntityArray, slots: RowArray) -> tuple[EntityArray, RowArray]:
+        """Let live entities not be here any more; return the visitors among them and their
+        slots, which are to be vacated once no manager has rows of theirs."""
+        below = np.uint64(ONE_GENERATION - 1)
+        visits = (es & below) != slots.view(np.uint64) | np.uint64(self._home)
+        guests, slots = es[visits], slots[visits]
+        super()._kill(es[~visits])
+        self._empty(slots)
+        return guests, slots
+
+    def _leftovers(self) -> EntityArray:
+        """Return the visitors that died here and still have their slots."""
+        es, slots = self._visitors.items()
+        dead: EntityArray = es[self._handles[slots] != es]
+        return dead
+
+    def _vacate(self, es: EntityArray, slots: RowArray) -> None:
+        """Give back the slots of visitors who are gone, of whom no manager has rows."""
+        self._idle.reserve(self._idle.count + len(slots))
+        self._visitors.remove(es)
+        self._idle.push_many(slots)
+
+    # --- saving -----------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        visitors, slots = self._visitors.items()
+        return {
+            **super().__getstate__(),
+            "n_retired": self._n_retired - self._revived,
+            "shard": self.shard,
+            "visitors": visitors,
+            "slots": slots,
+            "idle": self._idle.first(self._idle.count),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._begin(state["shard"])
+        super().__setstate__(state)
+        self._welcome(state["visitors"], state["slots"], state["idle"])
+
+    def _welcome(self, visitors: EntityArray, slots: RowArray, idle: RowArray) -> None:
+        """Go on as the shard that was saved, of which all but the visitors is in place."""
+        self._visitors.add(visitors, slots)
+        self._idle.push_many(idle)
+        self._lingering = len(self._leftovers())
+
+    def _be_shard(self, shard: SupportsIndex) -> None:
+        """Have another number; nothing was ever made here."""
+        self._home = checked_shard(shard) << INDEX_BITS
+
+    @property
+    def _is_fresh(self) -> bool:
+        """Whether nobody ever lived here."""
+        return not self._n_used
+
+
+def checked_shard(shard: SupportsIndex) -> int:
+    """Return the number of a shard, or raise ValueError."""
+    number = operator.index(shard)
+    if not 0 <= number < SHARD_COUNT:
+        raise ValueError(f"shard {number}, wanted 0 to {SHARD_COUNT - 1}")
+    return number

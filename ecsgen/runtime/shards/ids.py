@@ -1,0 +1,283 @@
+"""ids where worlds are several: `generation << 44 | shard << 32 | slot`.
+
+A slot's generation has the shard in its lower 12 bits. A row that came from elsewhere keeps its
+id, and takes a slot like every row, which then has ID_VISITOR there, so that nobody finds it by an
+id of this shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import index
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..entities.arrays import as_entities
+from ..handles import NIL, Columns, EntityArray, Id, IdArray, Instance, RowArray
+from ..ids.direct import DirectIdRows as OneWorldsDirectIdRows
+from ..ids.direct import DirectIds as OneWorldsDirectIds
+from ..ids.ids import IdRows as OneWorldsIdRows
+from ..ids.ids import Ids as OneWorldsIds
+from ..ids.slots import SLOT_BITS, worn_out
+from ..manager import Manager
+from ..per_class import per_class
+from ..state import NO_SLOTS
+from .aliases import Aliases
+from .entities import EntityManager
+from .layout import ID_LAST, ID_SHARD_BITS, ID_VISITOR
+
+_ONE: Final = 1 << ID_SHARD_BITS
+IDS: Final = "_visiting"
+SLOTS: Final = "_visited"
+"""What is saved of aliases."""
+
+
+class IdRows(OneWorldsIdRows):
+    """Rows with stable ids, some of which were given elsewhere, and the table of slots."""
+
+    __slots__ = NO_SLOTS
+    _aliases: Aliases
+
+    def _start(self) -> None:
+        super()._start()
+        self._aliases = Aliases()
+        self._first_generation = _ONE
+
+    def _be_shard(self, shard: int) -> None:
+        """Give out ids of another shard; there was none yet."""
+        self._first_generation = _ONE | shard
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + self._aliases.nbytes
+
+    @per_class
+    def _give_slot(self, slot: int) -> None:
+        generations, shard = (
+            self._id_generation_cells,
+            self._first_generation & ID_VISITOR,
+        )
+        last = generations[slot] >> ID_SHARD_BITS
+        if last == ID_LAST:
+            self._slots -= 1
+            self._id_slot_cells[self._n] = self._id_slot_cells[self._slots]
+            return
+        generations[slot] = last + 1 << ID_SHARD_BITS | shard
+        self._id_slot_cells[self._n] = slot
+
+    def _give_slots(self, slots: NDArray[np.uint32]) -> None:
+        column, shard = self._id_generation_column, self._first_generation & ID_VISITOR
+        fresh = slots[column[slots] >> ID_SHARD_BITS != ID_LAST]
+        column[fresh] = (column[fresh] & np.uint32(~ID_VISITOR & 0xFFFF_FFFF)) + (
+            _ONE | shard
+        )
+        worn = len(slots) - len(fresh)
+        n, end = self._n, self._n + len(fresh)
+        if worn:
+            behind = self._id_slot_column[n + len(slots) : self._slots].copy()
+            self._slots -= worn
+            self._id_slot_column[end : self._slots] = behind
+        self._id_slot_column[n:end] = fresh
+
+    def _slots_of(self, rows: RowArray) -> RowArray:
+        """Return the slots of rows."""
+        return self._id_slot_column[rows].astype(np.intp)
+
+    def _rows_in(self, slots: RowArray) -> RowArray:
+        """Return the rows of slots, NIL for none."""
+        return self._id_row_column[slots].astype(np.intp)
+
+
+class VisitedIds(Manager):
+    """What all managers with ids have where some were given elsewhere."""
+
+    __slots__ = NO_SLOTS
+    data: Any
+
+    def _foreign(self, given: IdArray, rows: RowArray) -> RowArray:
+        """Return rows, where there are none those of ids that were given elsewhere; O(k)."""
+        data = self.data
+        missed = (rows == NIL).nonzero()[0]
+        slots = data._aliases.slots(given[missed], data._id_generation_column)
+        known = slots >= 0
+        rows[missed[known]] = data._rows_in(slots[known])
+        return rows
+
+    def _ids_in(self, rows: RowArray) -> IdArray:
+        """Return the ids of rows in use; O(k)."""
+        data = self.data
+        slots = data._slots_of(rows)
+        generations = data._id_generation_column[slots]
+        ids: IdArray = generations.astype(np.uint64) << np.uint64(SLOT_BITS)
+        ids |= slots.view(np.uint64)
+        away = (generations & ID_VISITOR == ID_VISITOR).nonzero()[0]
+        if len(away):
+            ids[away] = data._aliases.ids[slots[away]]
+        return ids
+
+    def _house(self, rows: RowArray, ids: IdArray) -> None:
+        """Let rows in use have ids that were given before; O(k)."""
+        data = self.data
+        slots = data._slots_of(rows)
+        data._aliases.enter(ids, slots)
+        data._id_generation_column[slots] |= np.uint32(ID_VISITOR)
+
+    def _be_shard(self, shard: int) -> None:
+        if shard >= ID_VISITOR:
+            name = type(self).__name__
+            raise ValueError(
+                f"{name}: shard {shard}, but ids have room for {ID_VISITOR}"
+            )
+        self.data._be_shard(shard)
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        data = self.data
+        ids, slots = data._aliases.holding(data._id_generation_column)
+        if len(ids) == 0:
+            return super()._extras()
+        return {**super()._extras(), IDS: ids, SLOTS: slots.astype(np.uint32)}
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        if IDS in extras:
+            self.data._aliases.enter(extras[IDS], extras[SLOTS].astype(np.intp))
+
+
+class Ids(VisitedIds, OneWorldsIds):
+    """A manager whose instances have stable ids."""
+
+    __slots__ = NO_SLOTS
+    data: IdRows
+
+    @per_class
+    def id_of(self, row: int, /) -> Id:
+        """Return the stable id of a row: `generation << 44 | shard << 32 | slot`; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        slot = data._id_slot_cells[row]
+        generation = data._id_generation_cells[slot]
+        if generation & ID_VISITOR == ID_VISITOR:
+            return Id(data._aliases.ids.item(slot))
+        return Id(generation << SLOT_BITS | slot)
+
+    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
+        """Return the stable ids of k rows, or of a mask's; O(k)."""
+        return self._ids_in(self._rows_given(rows))
+
+    @per_class
+    def resolve(self, id: Id, /) -> Instance:
+        """Return the row of an id, or NIL if its instance is gone, or elsewhere; O(1)."""
+        row = super().resolve(id)
+        if row != NIL:
+            return row
+        data = self.data
+        slot = data._aliases.slot(index(id), data._id_generation_column)
+        return NIL if slot < 0 else data._id_row_cells[slot]  # type: ignore[return-value]
+
+    def resolve_many(self, ids: ArrayLike, /) -> RowArray:
+        """Return the row of each of k ids, NIL for those gone or elsewhere; O(k)."""
+        given = as_entities(ids)
+        return self._foreign(given, super().resolve_many(given))
+
+
+class DirectIdRows(OneWorldsDirectIdRows):
+    """Rows with a generation each, which goes on forever, and perhaps an id given elsewhere."""
+
+    __slots__ = NO_SLOTS
+    _aliases: Aliases
+    _shard: int
+
+    def _start(self) -> None:
+        super()._start()
+        self._aliases = Aliases()
+        self._shard = 0
+
+    def _be_shard(self, shard: int) -> None:
+        """Give out ids of another shard; there was none yet."""
+        self._shard = shard
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + self._aliases.nbytes
+
+    def _slots_of(self, rows: RowArray) -> RowArray:
+        return rows
+
+    def _rows_in(self, slots: RowArray) -> RowArray:
+        used = (slots < self._n) & (self._entity_column[slots] != 0)
+        return np.where(used, slots, NIL)
+
+    def _is_worn(self, row: int) -> bool:
+        """Return whether a row has no generation left."""
+        return self._id_generation_cells[row] >> ID_SHARD_BITS == ID_LAST
+
+    def _next_generation(self, row: int) -> None:
+        """Let a new row have another id than those before."""
+        last = self._id_generation_cells[row] >> ID_SHARD_BITS
+        self._id_generation_cells[row] = last + 1 << ID_SHARD_BITS | self._shard
+
+    def _next_generations(self, rows: RowArray) -> None:
+        """Let new rows have other ids than those before."""
+        last = self._id_generation_column[rows] >> ID_SHARD_BITS
+        self._id_generation_column[rows] = last + 1 << ID_SHARD_BITS | self._shard
+
+
+class DirectIds(VisitedIds, OneWorldsDirectIds):
+    """A manager whose instances have stable ids that name their rows."""
+
+    __slots__ = NO_SLOTS
+    data: DirectIdRows
+    _entities: EntityManager
+
+    @per_class
+    def id_of(self, row: int, /) -> Id:
+        """Return the stable id of a row: `generation << 44 | shard << 32 | slot`; O(1)."""
+        data = self.data
+        if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
+            row = self._row(row)
+        generation = data._id_generation_cells[row]
+        if generation & ID_VISITOR == ID_VISITOR:
+            return Id(data._aliases.ids.item(row))
+        return Id(generation << SLOT_BITS | row)
+
+    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
+        """Return the stable ids of k rows, or of a mask's; O(k)."""
+        return self._ids_in(self._rows_given(rows))
+
+    @per_class
+    def resolve(self, id: Id, /) -> Instance:
+        """Return the row of an id, or NIL if its instance is gone, or elsewhere; O(1)."""
+        row = super().resolve(id)
+        if row != NIL:
+            return row
+        data = self.data
+        slot = data._aliases.slot(index(id), data._id_generation_column)
+        is_there = 0 <= slot < data._n and data._entity_cells[slot]
+        return Instance(slot) if is_there else NIL
+
+    def resolve_many(self, ids: ArrayLike, /) -> RowArray:
+        """Return the row of each of k ids, NIL for those gone or elsewhere; O(k)."""
+        given = as_entities(ids)
+        return self._foreign(given, super().resolve_many(given))
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        self.data._be_shard(self._entities.shard)
+
+    def _is_new(self, entity: int) -> bool:
+        data, row = self.data, self._entities._slot(entity)
+        # a row without another generation is for many at once, where it is refused in time
+        is_worn = row < data._allocated and data._is_worn(row)
+        return not is_worn and super(OneWorldsDirectIds, self)._is_new(entity)
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        data = self.data
+        rows = self._entities._slots(entities)
+        known = rows[rows < data._allocated]
+        worn = data._id_generation_column[known] >> ID_SHARD_BITS == ID_LAST
+        if worn.any():
+            raise worn_out(type(self).__name__, int(known[worn.argmax()]))
+        super(OneWorldsDirectIds, self)._make_room(entities, columns, borrowed)

@@ -1,0 +1,105 @@
+"""Leaving a world: rows go without a word to callbacks, for nobody dies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ..broken import break_down
+from ..callbacks import Callbacks
+from ..handles import NIL, EntityArray, RowArray
+from .departing import Leaving
+from .distinct import ascending
+from .knowing import going, knowing
+from .tables import Component, plan_of
+
+
+def leave(world: Any, found: Leaving) -> None:
+    """Take away who leaves; rows of components that stay are destroyed, callbacks told.
+
+    Rows are looked up again in each manager: what leaves a group moves its mates' rows.
+    """
+    entities, plan = world.entities, plan_of(type(world))
+    concerned = [getattr(world, name) for name in found.rows if len(found.rows[name])]
+    versions = [manager.data._version for manager in concerned]
+    # where rows below others die with them, nobody does who has left before
+    families = [one for one in plan.managed if "~parent" in one.columns]
+    others = [one for one in plan.managed if "~parent" not in one.columns]
+    with entities.dispatch, knowing(entities, found.entities, found.slots):
+        try:
+            for one in others:
+                _drop_rows(world, one, found)
+            guests, slots = entities._leave(found.entities, found.slots)
+            for one in families:
+                _drop_rows(world, one, found)
+            store = getattr(world, "_store", None)
+            if store is not None:
+                store._drop_many(found.entities)
+            for manager, version in zip(concerned, versions, strict=True):
+                manager.data._version = version + 1  # whatever its mates in a group did
+        except BaseException:
+            break_down(entities)
+            raise
+        try:
+            for name in world.MANAGERS:
+                if name in type(world)._STAYS:
+                    manager = getattr(world, name)
+                    manager._destroy_rows(manager._rows_of_many(found.entities))
+        finally:
+            entities._vacate(guests, slots)
+
+
+def _drop_rows(world: Any, one: Component, found: Leaving) -> None:
+    """Take away the rows of a component."""
+    manager, rows = getattr(world, one.attribute), found.rows.get(one.attribute)
+    if rows is None or len(rows) == 0:
+        return
+    if not one.is_owned:
+        _drop(manager, np.sort(manager.resolve_many(found.ids[one.attribute])))
+    elif "~parent" in one.columns:
+        _spare_the_dead(manager, _rows_of(manager, found.entities))
+        _drop(manager, _rows_of(manager, found.entities))
+    else:
+        if hasattr(manager, "GROUP"):
+            rows = _rows_of(manager, found.entities)
+        each_one = not manager._IS_LIST and len(rows) == len(found.entities)
+        with going(world.entities) if each_one else nullcontext():
+            _drop(manager, ascending(rows, manager.data._n))
+
+
+def _rows_of(manager: Any, entities: EntityArray) -> RowArray:
+    """Return all rows of distinct entities, ascending."""
+    if manager._IS_LIST:
+        found: RowArray = manager._rows_of_many(entities)
+        return found
+    rows: RowArray = manager.lookup_many(entities)
+    return ascending(rows[rows != NIL], manager.data._n)
+
+
+def _spare_the_dead(manager: Any, rows: RowArray) -> None:
+    """Let rows of the dead below those that go be roots: they stay."""
+    below = manager._with_descendants(np.sort(rows))
+    dead = below[~np.isin(below, rows)]
+    if len(dead):
+        manager.set_parent_many(dead, NIL)
+
+
+def _drop(manager: Any, rows: RowArray) -> None:
+    with _silent(manager):
+        manager._destroy_rows(rows)
+
+
+@contextmanager
+def _silent(manager: Any) -> Iterator[None]:
+    """Let a manager's callbacks not be told."""
+    if not hasattr(manager, "_released"):
+        yield
+        return
+    told, manager._released = manager._released, Callbacks()
+    try:
+        yield
+    finally:
+        manager._released = told

@@ -1,0 +1,169 @@
+"""Which entities are alive in a shard, and in which slots."""
+
+from __future__ import annotations
+
+import operator
+from typing import SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..entities.arrays import are_held, as_entities
+from ..entities.layout import INDEX_MASK
+from ..entities.living import LivingEntities, dead_entity
+from ..entities.queue import IndexQueue
+from ..errors import StaleEntityError
+from ..handles import Entity, EntityArray, RowArray
+from .handle_map import HandleMap
+from .layout import GENERATION_SHIFT, ONE_GENERATION
+from .shown import shown_entity
+
+
+class VisitedEntities(LivingEntities):
+    """Knows which entities are alive here: those made here by their index, others by their slot."""
+
+    # The cell of an index is as everywhere. That of a visitor's slot holds the visitor's handle;
+    # one in which nobody lives is like that of an index that is retired.
+
+    __slots__ = ()
+    _home: int
+    """The number of the shard, where handles have it."""
+    _known: tuple[EntityArray, RowArray] | None
+    """Entities whose slots need not be found."""
+    _are_going: bool
+    """Whether they are the owners of all rows that a manager loses, one each."""
+    _visitors: HandleMap
+    """The slots of visitors that live here, and of the dead of whom there may be rows."""
+    _idle: IndexQueue
+    """Slots of visitors that are gone."""
+    _revived: int
+    """How many slots were idle and are not any more."""
+    _lingering: int
+    """How many visitors died here and still have their slots."""
+
+    def alive(self, e: SupportsIndex) -> bool:
+        """Whether the entity is alive here; no number that can't be an entity is. O(1)."""
+        if type(e) is not int:
+            e = operator.index(e)
+        try:
+            if self._cells[e & INDEX_MASK] == e:
+                return True
+        except IndexError:
+            pass
+        slot = self._visitors.get(e) if self._visitors.count else -1
+        return slot >= 0 and bool(self._cells[slot] == e)
+
+    def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
+        """Which of them are alive here, a bool for each. O(k)."""
+        return self._are_here(as_entities(es))
+
+    def _are_here(self, handles: EntityArray) -> NDArray[np.bool_]:
+        held = are_held(self._handles, handles, INDEX_MASK)
+        if self._visitors.count and not held.all():
+            others = (~held).nonzero()[0]
+            slots = self._visitors.find(handles[others])
+            known = slots >= 0
+            others = others[known]
+            held[others] = self._handles[slots[known]] == handles[others]
+        return held
+
+    def require(self, e: SupportsIndex) -> Entity:
+        """Convert to an Entity; StaleEntityError if it is not alive here. O(1)."""
+        if type(e) is not int:
+            e = operator.index(e)
+        return Entity(self._cells[self._slot_of(e)])
+
+    def _slot_of(self, e: int) -> int:
+        """Return the slot of a live entity; StaleEntityError if it is not alive here. O(1)."""
+        index = e & INDEX_MASK
+        if index < self._n_cells and self._cells[index] == e:
+            return index
+        slot = self._visitors.get(e) if self._visitors.count else -1
+        if slot < 0 or self._cells[slot] != e:
+            raise dead_entity(e)
+        return slot
+
+    def _slot(self, e: int) -> int:
+        """Return the slot of an entity, alive or dead, that has or had rows here; O(1)."""
+        slot = self._visitors.get(e) if self._visitors.count else -1
+        return e & INDEX_MASK if slot < 0 else slot
+
+    def _slots(self, es: EntityArray) -> RowArray:
+        """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
+        if self._known is not None and self._known[0] is es:
+            return self._known[1]
+        slots: RowArray = (es & np.uint64(INDEX_MASK)).view(np.intp)
+        if not self._visitors.count:
+            return slots
+        own = np.equal(self._handles.take(slots, mode="clip"), es)
+        own &= slots < self._n_cells
+        if own.all():
+            return slots
+        others = (~own).nonzero()[0]
+        found = self._visitors.find(es[others])
+        known = found >= 0
+        slots[others[known]] = found[known]
+        return slots
+
+    def _slots_of(self, owners: EntityArray, gone: RowArray) -> RowArray:
+        """Return the slots of the owners of rows that go, in any order; O(k)."""
+        known = self._known
+        if self._are_going and known is not None and len(known[1]) == len(gone):
+            return known[1]
+        return self._slots(owners[gone])
+
+    def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
+        """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
+        handles = as_entities(es)
+        slots: RowArray = (handles & np.uint64(INDEX_MASK)).view(np.intp)
+        held = self._handles.take(slots, mode="clip") == handles
+        others = (~held).nonzero()[0]
+        if len(others) and self._visitors.count:
+            found = self._visitors.find(handles[others])
+            held[others] = (found >= 0) & (self._handles[found] == handles[others])
+            slots[others] = found
+        if not held.all():
+            self._require_handles(handles, es)
+        return handles, slots
+
+    def _span(self, es: EntityArray) -> int:
+        """Return one more than the highest slot of entities, 0 without any; O(k)."""
+        return int(self._slots(es).max()) + 1 if len(es) else 0
+
+    def _few_living(self, es: list[int]) -> list[int] | None:
+        if not all(map(self.alive, es)):
+            return None
+        return es if len(es) == 1 else [*dict.fromkeys(es)]
+
+    def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
+        alive = self._are_here(handles)
+        if not alive.all():
+            position = int(alive.argmin())
+            e = np.asarray(es, object)[position]
+            raise StaleEntityError(
+                f"entity {shown_entity(e)} at position {position} is not alive"
+            )
+        return handles
+
+    def generation(self, e: SupportsIndex) -> int:
+        """The generation in an entity, alive or not."""
+        return operator.index(e) >> GENERATION_SHIFT
+
+    def live(self) -> EntityArray:
+        """All entities that are alive here, by ascending slot. O(slots ever used)."""
+        handles = self._handles[: self._n_used]
+        # Live handles are odd where their index is, the flipped ones where it is not.
+        alive = (handles & 1).astype(np.bool_)
+        alive[::2] ^= True
+        es, slots = self._visitors.items()
+        alive[slots] = handles[slots] == es
+        alive &= handles >= np.uint64(ONE_GENERATION)
+        return handles[alive]
+
+    def __len__(self) -> int:
+        return super().__len__() + self._revived
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held in arrays."""
+        return super().nbytes + self._visitors.nbytes + self._idle.nbytes

@@ -1,0 +1,284 @@
+"""Several worlds in lock-step: entities move between them, and ghosts of theirs are sent."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..entities.arrays import as_entities
+from ..handles import EntityArray, RowArray
+from .arriving import absorb
+from .departing import Leaving
+from .errors import ShardError
+from .leaving import leave
+from .lockstep import LockStep, transport_of
+from .messages import received_ghosts, take_ghosts
+from .migrating import checked_ranks, departures, refuse_locks, united
+from .packing import packed
+from .restart import begun_again, save_shard
+from .sent import SentGhosts, parts_of
+from .totals import exact_sum, extreme
+from .watch import Watch
+
+WorldT = TypeVar("WorldT", bound=Any)
+
+
+class ShardsBase(Generic[WorldT]):
+    """The worlds of all ranks. Every method is called by all of them, in the same order.
+
+    What a call refuses on one rank raises there, and ShardError naming rank and error on all
+    others; nothing has moved anywhere, and the run may go on. An exception that leaves the
+    `with` block is printed with its rank, and ends all ranks.
+    """
+
+    __slots__ = ("_next", "_sent", "_step", "_watch", "comm", "tick", "world")
+
+    _world: ClassVar[Any]
+
+    def __init__(
+        self,
+        world: WorldT,
+        comm: Any = None,
+        *,
+        timeout: float | None = None,
+        check: bool = False,
+    ) -> None:
+        """Let a world be that of this rank.
+
+        `comm`: an mpi4py communicator, MPI.COMM_WORLD by default, or anything with `rank`,
+        `size` and `exchange(parts) -> parts`, which sends parts[k] to rank k and returns what
+        came from each. A world in which nothing was made yet gets the rank as its number.
+        `check`: the next `migrate`, `refresh`, `save` or end of the `with` block finds out
+        whether kernels had all neighbours beyond the border; O(all entities) on each rank.
+
+        Raises:
+            ShardError: two worlds have the same number, or other schemas; later, that a
+                neighbour was missing.
+        """
+        transport = transport_of(comm, timeout)
+        self.world = world
+        self.comm = transport if comm is None or hasattr(comm, "exchange") else comm
+        self.tick = 0
+        self._step = LockStep(transport)
+        self._sent: SentGhosts | None = None
+        self._next = self._introduce()
+        self._watch = Watch(world, self._step) if check and self.size > 1 else None
+
+    def _introduce(self) -> int:
+        """Agree on numbers; return the first one that none has."""
+        world, rank = self.world, self.rank
+        if world.entities._is_fresh and world.entities.shard == 0:
+            world._be_shard(rank)
+        told = self._step.gather(
+            lambda: {"shard": world.entities.shard, "schema": world.FINGERPRINT}
+        )
+        for other, its in enumerate(told):
+            if its["schema"] != world.FINGERPRINT:
+                raise ShardError(
+                    f"ranks {rank} and {other} have worlds of other schemas"
+                )
+        numbers: list[int] = [its["shard"] for its in told]
+        for other, number in enumerate(numbers):
+            if number in numbers[:other]:
+                first = numbers.index(number)
+                raise ShardError(f"ranks {first} and {other} are both shard {number}")
+        return max(numbers) + 1
+
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        return self._step.rank
+
+    @property
+    def size(self) -> int:
+        """How many processes there are."""
+        return self._step.size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self._look_back()
+        else:
+            text = "".join(traceback.format_exception(kind, error, trace))
+            sys.stderr.write(f"rank {self.rank}: {text}")
+            sys.stderr.flush()
+            self._step.abort()
+
+    def _look_back(self) -> None:
+        """Check the neighbours that kernels had since ghosts came."""
+        if self._watch is not None:
+            self._watch.verify()
+
+    # --- moving ---------------------------------------------------------------------------
+
+    def migrate(
+        self,
+        es: ArrayLike = (),
+        ranks: ArrayLike = (),
+        /,
+        **ids: tuple[ArrayLike, ArrayLike],
+    ) -> EntityArray:
+        """Let entities live on the ranks that own them from now on; return who came. O(k).
+
+        Those of this rank stay. A subtree goes where its root goes; entries of descendants
+        are ignored. `ids`: rows without owners, `spark=(ids, ranks)`.
+
+        Raises what `extract` does, StructureLockedError if anything here is locked, ValueError
+        for a rank that there is not.
+        """
+        self._look_back()
+        plans: list[Leaving] = []
+
+        def parts() -> list[Any]:
+            refuse_locks(self.world)
+            found = departures(self.world, self.rank, self.size, es, ranks, ids)
+            plans.extend(found.values())
+            return [
+                packed(self.world, found[rank]).data if rank in found else b""
+                for rank in range(self.size)
+            ]
+
+        came = self._step.exchange(parts)
+        world = self.world
+        if plans:
+            leave(world, united(plans))
+        world._sweep()
+        borrowed = (es, ranks, *(given for pair in ids.values() for given in pair))
+        arrived = [
+            absorb(world, world._PARCEL(part), borrowed)
+            for part in came
+            if memoryview(part).nbytes
+        ]
+        return np.concatenate([np.zeros(0, np.uint64), *arrived])
+
+    # --- ghosts ---------------------------------------------------------------------------
+
+    def refresh(self, es: ArrayLike | None = None, ranks: ArrayLike = (), /) -> None:
+        """Send today's values of entities to ranks, where they are ghosts from now on; O(k).
+
+        An entity may be listed for several ranks; its own is left out. Without arguments
+        the same entities as last time. Those before are no ghosts any more.
+
+        Raises:
+            StaleEntityError: an entity is not alive here.
+            MissingInstanceError: it has not all components that ghosts have.
+            ValueError: a rank that there is not.
+        """
+        self._look_back()
+        sent = self._sent
+
+        def parts() -> list[Any]:
+            nonlocal sent
+            if es is not None or sent is None:
+                given = self.world.entities.require_many(() if es is None else es)
+                whole = checked_ranks(ranks, len(given), self.size)
+                listed = parts_of(given.copy(), whole, self.rank, self.size)
+                sent = SentGhosts(self.world, listed, self.rank)
+            return sent.messages()
+
+        came = self._step.exchange(parts)
+        self._sent = sent
+        messages = [
+            received_ghosts(self.world, part)
+            for rank, part in enumerate(came)
+            if rank != self.rank
+        ]
+        take_ghosts(self.world, messages, (es, ranks))
+        if self._watch is not None:
+            self._watch.take()
+
+    def request(self, es: ArrayLike, /) -> tuple[EntityArray, RowArray]:
+        """Ask for entities wherever they are; return which of mine others want, and who.
+
+        `shards.refresh(*shards.request(friends))`. O(all that is asked).
+        """
+        asked = self._step.exchange_words(lambda: [as_entities(es)] * self.size)
+        found, ranks = [np.zeros(0, np.uint64)], [np.zeros(0, np.intp)]
+        for rank, wanted in enumerate(asked):
+            if rank != self.rank:
+                here = wanted[self.world.entities.alive_many(wanted)]
+                found.append(here)
+                ranks.append(np.full(len(here), rank))
+        return np.concatenate(found), np.concatenate(ranks)
+
+    def locate(self, es: ArrayLike, /) -> RowArray:
+        """Return the rank on which each of k entities lives, -1 for the dead, shape (k,).
+
+        O(all that is asked) on each rank.
+        """
+        asked = self._step.exchange_words(lambda: [as_entities(es)] * self.size)
+        alive = self.world.entities.alive_many
+        answers = [alive(wanted).astype(np.uint64) for wanted in asked]
+        found = self._step.exchange_words(lambda: answers)
+        ranks = np.full(len(found[0]), -1)
+        for rank, is_there in enumerate(found):
+            ranks[is_there == 1] = rank
+        return ranks
+
+    # --- totals -----------------------------------------------------------------------------
+
+    def count(self, n: int, /) -> int:
+        """Return the sum of a number of each rank."""
+        return sum(self._step.gather(lambda: int(n)))
+
+    def sum(self, values: ArrayLike, /) -> Any:
+        """Return the sum over all rows of all ranks, axis 0: exact, of floats rounded once.
+
+        A Python number for a flat column, else an array; 0 without rows. O(n).
+        """
+        return exact_sum(self._step, values)
+
+    def min(self, values: ArrayLike, /) -> Any:
+        """Return the smallest of all rows of all ranks, axis 0; `inf` without rows. O(n)."""
+        return extreme(self._step, values, np.min, float("inf"))
+
+    def max(self, values: ArrayLike, /) -> Any:
+        """Return the largest of all rows of all ranks, axis 0; `-inf` without rows. O(n)."""
+        return extreme(self._step, values, np.max, float("-inf"))
+
+    # --- saving -----------------------------------------------------------------------------
+
+    def save(self, folder: str | os.PathLike[str], tick: int = 0) -> None:
+        """Save each rank's world, then a marker that all are there; files are replaced whole."""
+        self._look_back()
+        save_shard(self, os.fspath(folder), int(tick))
+        self.tick = int(tick)
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | os.PathLike[str],
+        comm: Any = None,
+        *,
+        timeout: float | None = None,
+        check: bool = False,
+    ) -> Self:
+        """Go on where the newest complete snapshot was made, perhaps with other ranks.
+
+        With fewer, worlds are dealt out; with more, some begin empty, under new numbers:
+        migrate next.
+
+        Raises:
+            FileNotFoundError: there is none.
+            SnapshotError: a file is damaged, or of other schemas.
+        """
+        transport = transport_of(comm, timeout)
+        world, tick, following = begun_again(cls._world, os.fspath(folder), transport)
+        again = comm if comm is not None else transport.comm
+        shards = cls(world, again, timeout=timeout, check=check)
+        shards.tick = tick
+        shards._next = max(shards._next, following)
+        return shards

@@ -1,0 +1,1 @@
+"""Saving and loading a world that is one of several."""

@@ -1,0 +1,235 @@
+"""Verified content of a shard: what every world's must be, and what visitors are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Final, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...entities.arrays import all_different
+from ...handles import EntityArray
+from ...ids.slots import WORN_OUT
+from ...snapshots.checks.entities import KnownEntities as WorldsEntities
+from ...snapshots.checks.rows import CheckedRows, refuse_wrong
+from ...snapshots.checks.schema import check_schema as check_worlds_schema
+from ...snapshots.checks.slots import check_direct_ids as check_worlds_direct_ids
+from ...snapshots.checks.slots import check_slots as check_worlds_slots
+from ...snapshots.checks.state import check_state as check_worlds_state
+from ...snapshots.checks.tensors import check_tensors as check_worlds_tensors
+from ...snapshots.documents import refuse
+from ...snapshots.saved import Document, Saved
+from ...snapshots.tables import Snapshot
+from ..ids import IDS
+from ..ids import SLOTS as ID_SLOTS
+from ..layout import GENERATION_SHIFT, ID_LAST, ID_SHARD_BITS, ID_VISITOR, SHARD_COUNT
+from .contents import IDLE, SLOTS, VISITORS
+
+_TENSORS: Final = {VISITORS: np.uint64, SLOTS: np.uint32, IDLE: np.uint32}
+_OF_IDS: Final = {IDS: np.uint64, ID_SLOTS: np.uint32}
+
+
+def check_schema(schema: Any, file: str) -> None:
+    """Refuse a document that is not the `schema` of some world; O(its size)."""
+    entity = schema.get("entity") if type(schema) is dict else None
+    if type(entity) is dict and "shard_bits" in entity:
+        bits = entity["shard_bits"]
+        if type(bits) is not int or not 1 <= bits <= 32:
+            refuse(file, f"schema.entity.shard_bits: {bits!r}, wanted 1 to 32")
+        entity = {key: entity[key] for key in entity if key != "shard_bits"}
+        schema = {**schema, "entity": entity}
+    check_worlds_schema(schema, file)
+
+
+def check_state(saved: Saved) -> None:
+    """Refuse a state that has not exactly what the schema asks for; O(its size)."""
+    entities = saved.state.get("entities") if type(saved.state) is dict else None
+    if not _is_sharded(saved) or type(entities) is not dict:
+        check_worlds_state(saved)
+        return
+    shard = entities.get("shard")
+    if type(shard) is not int or not 0 <= shard < SHARD_COUNT:
+        saved.refuse(f"state.entities.shard: {shard!r}, wanted 0 to {SHARD_COUNT - 1}")
+    others = {key: entities[key] for key in entities if key != "shard"}
+    check_worlds_state(_with(saved, {"entities": others}))
+
+
+def check_tensors(saved: Saved) -> None:
+    """Refuse tensors that are lacking, that nobody asks for, or of another type or shape."""
+    if not _is_sharded(saved):
+        check_worlds_tensors(saved)
+        return
+    for name, dtype in _TENSORS.items():
+        if name not in saved.arrays:
+            saved.refuse("there is no such tensor", name)
+        _check_flat(saved, name, dtype)
+    own = {*_TENSORS}
+    for component in saved.schema["components"].values():
+        names = {f"{component['module']}.{name}": _OF_IDS[name] for name in _OF_IDS}
+        found = names.keys() & saved.arrays.keys()
+        if found and (not component["ids"] or len(found) < len(names)):
+            saved.refuse("the schema has no such tensor", min(found))
+        for name in found:
+            _check_flat(saved, name, names[name])
+        own |= found
+    arrays = {name: saved.arrays[name] for name in saved.arrays if name not in own}
+    check_worlds_tensors(Saved(saved.name, saved.schema, saved.state, arrays))
+
+
+def check_slots(rows: CheckedRows) -> None:
+    """Refuse slots that are not each a row's, free or worn out; O(slots)."""
+    generations = rows.column("id_generation")
+    worn = generations >> ID_SHARD_BITS == ID_LAST
+    name = f"{rows.module}.id_generation"
+    seen = {name: np.where(worn, np.uint32(WORN_OUT), generations)}
+    saved = replace(rows.saved, arrays={**rows.saved.arrays, **seen})
+    check_worlds_slots(replace(rows, saved=saved))
+    _check_aliases(rows)
+
+
+def check_direct_ids(rows: CheckedRows) -> None:
+    """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
+    check_worlds_direct_ids(rows)
+    _check_aliases(rows)
+
+
+def _check_aliases(rows: CheckedRows) -> None:
+    """Refuse ids given elsewhere that are not those of exactly the slots that say so."""
+    arrays, generations = rows.saved.arrays, rows.column("id_generation")
+    wanted = (generations & ID_VISITOR == ID_VISITOR).nonzero()[0]
+    ids = arrays.get(f"{rows.module}.{IDS}", np.zeros(0, np.uint64))
+    slots = arrays.get(f"{rows.module}.{ID_SLOTS}", np.zeros(0, np.uint32))
+    if not np.array_equal(np.sort(slots), wanted):
+        rows.refuse("not the slots with ids of elsewhere", ID_SLOTS)
+    if len(ids) != len(slots):
+        rows.refuse("as many ids as slots are wanted", IDS)
+    if len(np.unique(ids)) < len(ids) or (len(ids) and not int(ids.min())):
+        rows.refuse("an id is there twice, or none", IDS)
+
+
+class KnownEntities(WorldsEntities):
+    """Who was created here, who came, and who lives, by what a snapshot says."""
+
+    def __init__(self, saved: Saved) -> None:
+        arrays = saved.arrays
+        self._real: EntityArray = arrays["entities.handles"]
+        self._visitors: EntityArray = arrays[VISITORS]
+        self._slots: NDArray[np.intp] = arrays[SLOTS].astype(np.intp)
+        self._idle: NDArray[np.intp] = arrays[IDLE].astype(np.intp)
+        self._home = np.uint64(saved.state["entities"]["shard"])
+        index_bits = saved.schema["entity"]["index_bits"]
+        self._low = np.uint64(index_bits)
+        self._index = np.uint64((1 << index_bits) - 1)
+        self._check_visitors(saved)
+        order = self._visitors.argsort()
+        self._ordered, self._places = self._visitors[order], self._slots[order]
+        super().__init__(self._as_of_one_world(saved))
+        self._saved = saved
+
+    def _check_visitors(self, saved: Saved) -> None:
+        count, slots = len(self._real), np.concatenate((self._slots, self._idle))
+        if len(self._visitors) != len(self._slots):
+            saved.refuse("as many slots as visitors are wanted", SLOTS)
+        if len(slots) and (
+            int(slots.max()) >= count or not all_different(slots, count)
+        ):
+            saved.refuse("slots that there are not, or twice", SLOTS)
+        if len(np.unique(self._visitors)) < len(self._visitors):
+            saved.refuse("a visitor is there twice", VISITORS)
+        if (self._visitors >> np.uint64(GENERATION_SHIFT) == 0).any():
+            saved.refuse("no handle", VISITORS, int(self._visitors.argmin()))
+        cells = self._real[self._slots]
+        empty = (self._slots ^ 1).view(np.uint64)
+        if ((cells != self._visitors) & (cells != empty)).any():
+            saved.refuse("the slot has another entity", VISITORS)
+        if (self._real[self._idle] != (self._idle ^ 1).view(np.uint64)).any():
+            saved.refuse("the slot has an entity", IDLE)
+
+    def _as_of_one_world(self, saved: Saved) -> Saved:
+        """Return a snapshot whose handles have no shard, and slots of visitors are retired."""
+        shift, real = np.uint64(GENERATION_SHIFT), self._real
+        generations, shards = (
+            real >> shift,
+            (real & ((np.uint64(1) << shift) - np.uint64(1))) >> self._low,
+        )
+        plain = generations << self._low | real & self._index
+        alive = int(np.count_nonzero(self._real[self._slots] == self._visitors))
+        plain[self._slots] = (self._slots ^ 1).view(np.uint64)
+        wrong = (generations > 0) & (shards != self._home)
+        wrong[self._slots] = False
+        if wrong.any():
+            saved.refuse(
+                "a handle of another shard", "entities.handles", int(wrong.argmax())
+            )
+        n_retired = saved.state["entities"]["n_retired"] + alive
+        changed = _with(saved, {"entities": {"n_retired": n_retired}})
+        arrays = {**saved.arrays, "entities.handles": plain}
+        return Saved(saved.name, changed.schema, changed.state, arrays)
+
+    def indices(self, owners: EntityArray) -> NDArray[np.intp]:
+        """Return the slot of each entity."""
+        slots = (owners & self._index).view(np.intp)
+        if len(self._ordered):
+            place = np.minimum(
+                self._ordered.searchsorted(owners), len(self._ordered) - 1
+            )
+            slots = np.where(self._ordered[place] == owners, self._places[place], slots)
+        return slots
+
+    def check_owners(self, tensor: str, owners: EntityArray, living: bool) -> None:
+        """Refuse owners that were never here, or with `living` those that are dead; O(n)."""
+        shift = np.uint64(GENERATION_SHIFT)
+        mask = (np.uint64(1) << shift) - np.uint64(1)
+
+        def wrong(block: slice) -> NDArray[np.bool_]:
+            es = owners[block]
+            if not len(self._real):
+                return np.ones(len(es), np.bool_)
+            slots = self.indices(es)
+            cells = self._real.take(slots, mode="clip")
+            bad: NDArray[np.bool_] = (cells != es) | (slots >= len(self._real))
+            if living or not bad.any():
+                return bad
+            known = np.isin(es, self._ordered)
+            own = (es & mask) >> self._low == self._home
+            plain = es >> shift << self._low | es & self._index
+            created = own & self._were_created(
+                plain, self._handles.take((es & self._index).view(np.intp), mode="clip")
+            )
+            index = (es & self._index).view(np.intp)
+            created &= (index < len(self._real)) & ~np.isin(index, self._places)
+            lost: NDArray[np.bool_] = bad & ~known & ~created
+            return lost
+
+        def why(row: int) -> str:
+            what = "is not alive" if living else "was never here"
+            return f"entity {int(owners[row]):#x} {what}"
+
+        refuse_wrong(self._saved, tensor, len(owners), wrong, why)
+
+
+def migrate_saved(
+    saved: Saved,
+    schema: Document,
+    renames: Any,
+    drop: Iterable[str],
+    migrate: Callable[[Snapshot], object] | None,
+) -> NoReturn:
+    """Refuse a snapshot of other schemas: who is where is not rewritten."""
+    saved.refuse("it is of other schemas, and worlds with shards load only their own")
+
+
+def _is_sharded(saved: Saved) -> bool:
+    return "shard_bits" in saved.schema["entity"]
+
+
+def _with(saved: Saved, state: Document) -> Saved:
+    return Saved(saved.name, saved.schema, {**saved.state, **state}, saved.arrays)
+
+
+def _check_flat(saved: Saved, name: str, dtype: type[Any]) -> None:
+    array = saved.arrays[name]
+    if array.dtype != np.dtype(dtype) or array.ndim != 1:
+        saved.refuse(f"wanted flat {np.dtype(dtype)}", name)

@@ -1,0 +1,134 @@
+"""lookup: sparse, where a visitor's slot stands for the index in its handle."""
+
+from __future__ import annotations
+
+from operator import index
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..entities.arrays import as_entities
+from ..entities.layout import INDEX_MASK
+from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..maps.sparse import Sparse as OneWorldsSparse
+from ..maps.sparse import grown_map, predecessors
+from ..per_class import per_class
+from ..state import NO_SLOTS
+from .visited import Visited
+
+
+class Sparse(Visited, OneWorldsSparse):
+    """A manager that finds rows in an array by slot.
+
+    A lookup tries the index first, which is the slot of all that were made here.
+    """
+
+    __slots__ = NO_SLOTS
+
+    @per_class
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+            if row != NIL and self.data._entity_cells[row] == entity:
+                return row
+        except IndexError:
+            pass
+        return self._visitor_row(entity) if self._entities._visitors.count else NIL
+
+    def _visitor_row(self, entity: int) -> Instance:
+        """Return the row of a visitor, or NIL; O(1)."""
+        slot = self._entities._visitors.get(entity)
+        if not 0 <= slot < len(self._sparse_cells):
+            return NIL
+        row = self._sparse_cells[slot]
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
+
+    @per_class
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            raise self._locked()
+        row = self.lookup(entity)
+        return 0 if row == NIL else self._destroy_row(row)
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        asked = self._entities._known
+        if asked is not None and asked[0] is entities:
+            return self._rows_in(*asked)
+        rows = super().lookup_many(entities)
+        visitors = self._entities._visitors
+        if not visitors.count or self.data._n == 0:
+            return rows
+        missed = (rows == NIL).nonzero()[0]
+        if len(missed) == 0:
+            return rows
+        given = as_entities(entities)[missed]
+        slots = visitors.find(given)
+        known = (slots >= 0) & (slots < len(self._sparse))
+        found = self._sparse[slots[known]].astype(np.intp)
+        owners = self.data._entity_column.take(found, mode="clip")
+        has_row = (found != NIL) & (owners == given[known])
+        rows[missed[known][has_row]] = found[has_row]
+        return rows
+
+    def _rows_in(self, entities: EntityArray, slots: RowArray) -> RowArray:
+        """Return the row of each entity, whose slots are known; NIL where it has none."""
+        if self.data._n == 0:
+            return np.full(len(entities), NIL, np.intp)
+        rows = self._sparse.take(slots, mode="clip").astype(np.intp)
+        owners = self.data._entity_column[: self.data._n].take(rows, mode="clip")
+        np.putmask(rows, owners != entities, NIL)
+        return rows
+
+    def _span(self) -> int:
+        data = self.data
+        return self._entities._span(data._entity_column[: data._n])
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        super(OneWorldsSparse, self)._make_room(entities, columns, borrowed)
+        if len(self._sparse) < self._entities._n_cells:
+            highest = self._entities._span(entities) - 1
+            if highest >= len(self._sparse):
+                self._set_map(grown_map(self._sparse, highest))
+
+    def _is_new(self, entity: int) -> bool:
+        rows, slot = self._sparse_cells, self._entities._slot(entity)
+        return slot >= len(rows) or rows[slot] == NIL
+
+    def _are_new(self, entities: EntityArray) -> bool:
+        if self.data._n == 0:
+            return True
+        heads = self._sparse.take(self._entities._slots(entities), mode="clip")
+        return bool((heads == NIL).all())
+
+    def _evict_dead(self, entities: EntityArray) -> int:
+        owners = self.data._entity_column[: self.data._n]
+        slots = self._entities._slots(entities)
+        dead = predecessors(self._sparse, slots, owners, entities)
+        return self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
+
+    def _enter(self, entity: Entity, row: Instance) -> None:
+        self._sparse_cells[self._entities._slot(entity)] = row
+
+    def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
+        self._sparse[self._entities._slots(entities)] = rows
+
+    def _first_of(self, entity: Entity) -> Instance:
+        return self._sparse_cells[self._entities._slot(entity)]
+
+    def _firsts_of(self, entities: EntityArray) -> RowArray:
+        return self._sparse[self._entities._slots(entities)].astype(np.intp)
+
+    def _forget(self, entity: Entity) -> None:
+        self._sparse_cells[self._entities._slot(entity)] = NIL
+
+    def _forget_many(self, entities: EntityArray) -> None:
+        self._sparse[self._entities._slots(entities)] = NIL

@@ -1,0 +1,205 @@
+"""What parcels of a world consist of: tables of columns, one or two for each component.
+
+All is read off the managers' classes, once for each class of world, so that a parcel can be
+looked at without a world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from ..columns.buffers import Column
+from ..columns.field_info import FieldInfo
+from ..columns.rows import field_of
+from ..typed import NamedTuple
+
+_LINKS: Final = (
+    "entity next previous parent first_child next_sibling previous_sibling id_slot id_row "
+    "id_generation newer older cold_row"
+)
+_OWN: Final = frozenset(_LINKS.split())  # a list of strings takes thrice the lines
+"""Columns that are no fields."""
+_U8: Final = np.dtype(np.uint8)
+_U32: Final = np.dtype(np.uint32)
+_U64: Final = np.dtype(np.uint64)
+
+
+class PackedColumn(NamedTuple):
+    """A column of a parcel."""
+
+    name: str
+    """As in `Parcel.columns`: the component, and the column in its manager, or with a `~` what it
+    stands for."""
+    table: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    """Of one cell."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes per row."""
+        return self.dtype.itemsize * prod(self.shape)
+
+
+class Component(NamedTuple):
+    """A component that travels: what of it does, and where that is in a parcel."""
+
+    name: str
+    attribute: str
+    """Of the world; "" for those in chunks."""
+    kind: Any
+    """The class of its manager, or of its columns in chunks."""
+    table: int
+    columns: Mapping[str, int]
+    """Columns of the manager → columns of the parcel; also "~id", "~parent" …"""
+    cold: Mapping[str, int]
+    """The same of the second buffer, and "~row"; empty without one."""
+    objects: Mapping[str, int]
+    """Fields that are objects → columns of pickles."""
+    parts: Mapping[str, tuple[str, ...]]
+    """Fields → the columns that they are: several of those that are split."""
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether rows belong to entities."""
+        return "entity" in self.columns
+
+
+class ParcelPlan(NamedTuple):
+    """All tables of a world's parcels."""
+
+    fingerprint: bytes
+    n_tables: int
+    columns: tuple[PackedColumn, ...]
+    order: tuple[int, ...]
+    """In which columns lie in the body: by falling alignment."""
+    components: tuple[Component, ...]
+
+    @property
+    def managed(self) -> Iterator[Component]:
+        """Those with managers."""
+        return (one for one in self.components if one.attribute)
+
+    @property
+    def chunked(self) -> list[Component]:
+        """Those in chunks."""
+        return [one for one in self.components if not one.attribute]
+
+
+class _Tables:
+    """Collects columns and tables."""
+
+    def __init__(self) -> None:
+        self.columns: list[PackedColumn] = []
+        self.count = 0
+
+    def table(self) -> int:
+        """Return the number of a new table."""
+        self.count += 1
+        return self.count - 1
+
+    def add(
+        self, name: str, table: int, dtype: np.dtype[Any], shape: tuple[int, ...] = ()
+    ) -> int:
+        """Return the number of a new column."""
+        self.columns.append(PackedColumn(name, table, dtype, shape))
+        return len(self.columns) - 1
+
+
+def plan_of(world: Any) -> ParcelPlan:
+    """Return the tables of the parcels of a class of worlds."""
+    return _plan_of(world)
+
+
+@cache
+def _plan_of(world: Any) -> ParcelPlan:
+    tables, components = _Tables(), []
+    for attribute, kind in world._KINDS.items():
+        if attribute not in world._STAYS:
+            components.append(_managed(tables, attribute, kind))
+    for kind in world._CHUNKED:
+        if kind._ROW.__name__ not in world._STAYS:
+            components.append(_chunked(tables, kind))
+    columns = tuple(tables.columns)
+    order = sorted(range(len(columns)), key=lambda k: -alignment(columns[k].dtype))
+    fingerprint = bytes.fromhex(world.FINGERPRINT)
+    return ParcelPlan(
+        fingerprint, tables.count, columns, tuple(order), tuple(components)
+    )
+
+
+def alignment(dtype: np.dtype[Any]) -> int:
+    """Return on how many bytes cells begin."""
+    return 1 if dtype.kind in "SV" else dtype.itemsize
+
+
+def _managed(tables: _Tables, attribute: str, kind: Any) -> Component:
+    rows, name = kind._ROWS, kind._ROWS.MANAGER.removesuffix("Manager")
+    held, table = {column.name for column in kind.LAYOUT}, tables.table()
+    found: dict[str, int] = {}
+    if "entity" in held:
+        found["entity"] = tables.add(f"{name}.entity", table, _U64)
+    if "id_generation" in held:
+        found["~id"] = tables.add(f"{name}.~id", table, _U64)
+    if "parent" in held:
+        found["~parent"] = tables.add(f"{name}.~parent", table, _U32)
+        found["~rank"] = tables.add(f"{name}.~rank", table, _U32)
+    if hasattr(kind, "activate"):
+        found["~active"] = tables.add(f"{name}.~active", table, np.dtype(np.bool_))
+    found |= _fields(tables, name, table, kind.LAYOUT)
+    cold: dict[str, int] = {}
+    objects = [*rows.OBJECTS]
+    if "cold_row" in held:
+        second = tables.table()
+        cold["~row"] = tables.add(f"{name}.~row", second, _U32)
+        layout = [column for column in kind.LAYOUT_COLD if column.name != "row"]
+        cold |= _fields(tables, name, second, layout)
+        objects += rows._COLD.OBJECTS
+    pickles = {
+        field_of(column): tables.add(f"{name}.~{field_of(column)}", tables.table(), _U8)
+        for column in objects
+    }
+    parts = _parts(kind.FIELDS, {*found, *cold, *pickles})
+    return Component(name, attribute, kind, table, found, cold, pickles, parts)
+
+
+def _chunked(tables: _Tables, kind: Any) -> Component:
+    name, table = kind._ROW.__name__, tables.table()
+    found = {"entity": tables.add(f"{name}.entity", table, _U64)}
+    plain = [column for column in kind.LAYOUT if not column.dtype.hasobject]
+    found |= _fields(tables, name, table, plain)
+    pickles = {
+        column.name: tables.add(f"{name}.~{column.name}", tables.table(), _U8)
+        for column in kind.LAYOUT
+        if column.dtype.hasobject
+    }
+    return Component(name, "", kind, table, found, {}, pickles, {})
+
+
+def _fields(tables: _Tables, component: str, table: int, layout: Any) -> dict[str, int]:
+    columns: list[Column] = [column for column in layout if column.name not in _OWN]
+    return {
+        c.name: tables.add(f"{component}.{c.name}", table, c.dtype, c.shape)
+        for c in columns
+    }
+
+
+def _parts(
+    fields: tuple[FieldInfo, ...], columns: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each field."""
+    return {
+        field.name: (field.name,) if field.name in columns else _split(field)
+        for field in fields
+    }
+
+
+def _split(field: FieldInfo) -> tuple[str, ...]:
+    count = prod(field.shape)
+    ends = "xyzw"[:count] if count <= 4 else map(str, range(count))
+    return tuple(f"{field.name}_{end}" for end in ends)

@@ -1,0 +1,88 @@
+"""A world that is one of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..handles import EntityArray
+from ..world.base import WorldBase
+from .arriving import absorb
+from .departing import distinct_entities, leaving
+from .entities import EntityManager
+from .ids import VisitedIds
+from .leaving import leave
+from .packing import packed
+from .parcel import ParcelBase
+from .shards import ShardsBase
+
+_LINGERING: Final = 256
+"""So many slots of dead visitors are nobody's concern."""
+
+
+class ShardedWorld(WorldBase):
+    """A world with a number, which handles and ids that are made in it have."""
+
+    __slots__ = ()
+    _PARCEL: ClassVar[type[ParcelBase]]
+    _SHARDS: ClassVar[type[ShardsBase[Any]]]
+    _STAYS: ClassVar[tuple[str, ...]] = ()
+    """Components whose rows never leave: attributes, and row classes of those in chunks."""
+    _GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """By attribute: the fields that others may have copies of."""
+    _CHUNKED: ClassVar[tuple[Any, ...]] = ()
+    """The classes of the columns in chunks."""
+    entities: EntityManager
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_PARCEL" in vars(cls):
+            cls._PARCEL._world = cls._SHARDS._world = cls
+
+    def absorb(self, parcel: ParcelBase, /) -> EntityArray:
+        """Put what a parcel has into this world; return its entities, in its order; O(bytes).
+
+        Rows join groups and queries as if created. Parcels of worlds with `objects: pickle`
+        run what is in them: absorb only what you trust.
+
+        Raises, and nothing has changed:
+            ParcelError: no parcel, cut off, inconsistent, of other schemas; or an entity or
+                an id of it is here already.
+            DuplicateValueError: a row here has the value of a unique field.
+            StructureLockedError: where rows are to go is locked.
+            CapacityError: no room for them.
+        """
+        self._sweep()
+        return absorb(self, parcel)
+
+    def _extract(
+        self, es: ArrayLike, ids: Mapping[str, ArrayLike]
+    ) -> NDArray[np.uint8]:
+        """Take entities out, and return them as the bytes of a parcel."""
+        found = leaving(self, *distinct_entities(self, es), ids)
+        buffer = packed(self, found)
+        leave(self, found)
+        return buffer
+
+    def _sweep(self) -> None:
+        """Give back slots of dead visitors that no manager has rows of, if there are many."""
+        entities = self.entities
+        if entities._lingering <= max(_LINGERING, entities._visitors.count // 2):
+            return
+        dead = entities._leftovers()
+        for name in self.MANAGERS:
+            manager = getattr(self, name)
+            if hasattr(manager, "lookup"):
+                dead = dead[~manager.has_many(dead)]
+        entities._vacate(dead, entities._visitors.find(dead))
+        entities._lingering = 0
+
+    def _be_shard(self, shard: int) -> None:
+        """Have another number, of a world in which nothing was made yet."""
+        for manager in self._all_managers():
+            if isinstance(manager, VisitedIds):
+                manager._be_shard(shard)
+        self.entities._be_shard(shard)

@@ -1,0 +1,168 @@
+"""`shards:` of the world document: what other processes see of it, and what can't go there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.model import Mark, Shards
+from ecsgen.schema.drafts import Draft
+from ecsgen.schema.language import ComponentSpec, FieldSpec, ShardsSpec, WorldSpec
+from ecsgen.schema.names import module_name
+from ecsgen.schema.policies import check_owned, shown
+
+Components = Mapping[str, Draft[ComponentSpec]]
+
+GENERATION_BITS: Final = 20
+"""The default with shards."""
+WORLD_NAMES: Final = frozenset(("absorb", "extract"))
+CLASS_NAMES: Final = frozenset(("Blocks", "Draws", "Parcel", "ParcelError", "ShardError", "Shards"))
+
+
+def build_shards(
+    draft: Draft[WorldSpec], components: Components, diagnostics: Diagnostics
+) -> Shards | None:
+    """What the world says of shards, None if nothing; reports E102, E501, E507, E509, E52x."""
+    spec = draft.spec.shards
+    if spec is None:
+        return None
+    check = _Check(draft, spec, components, diagnostics)
+    check.names()
+    check.ghosts()
+    check.stay()
+    check.objects()
+    ghosts = tuple((name, tuple(fields)) for name, fields in spec.ghosts.items())
+    pickles = spec.objects == "pickle"
+    return Shards(draft.spec.entity.shard_bits, ghosts, tuple(spec.stay), pickles)
+
+
+class _Check:
+    def __init__(
+        self,
+        draft: Draft[WorldSpec],
+        spec: ShardsSpec,
+        components: Components,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._draft = draft
+        self._spec = spec
+        self._components = components
+        self._diagnostics = diagnostics
+        archetypes = draft.spec.archetypes
+        self._chunked = () if archetypes is None else tuple(archetypes.components)
+
+    def names(self) -> None:
+        """Report names that only worlds with shards have of their own."""
+        whose = f"shards on line {self._draft.key('shards').line}"
+        draft = self._draft
+        for name, component in self._components.items():
+            mark = component.value("component")
+            self._name(name, CLASS_NAMES, f"the component {quote(name)}", whose, mark)
+            self._name(module_name(name), WORLD_NAMES, f"the component {quote(name)}", whose, mark)
+        self._name(draft.name, CLASS_NAMES, "the world", whose, draft.value("world"))
+        for key in ("queries", "groups", "kernels", "schedule"):
+            for name in getattr(draft.spec, key):
+                what = f"the name {quote(name)}"
+                self._name(name, WORLD_NAMES, what, whose, draft.key(key, name))
+
+    def _name(self, name: str, taken: frozenset[str], what: str, whose: str, mark: Mark) -> None:
+        if name in taken:
+            message = f"{what} would take the place of {quote(name)}, which is there for {whose}"
+            self._diagnostics.add("E102", message, mark)
+
+    def ghosts(self) -> None:
+        for name, fields in self._spec.ghosts.items():
+            mark = self._draft.key("shards", "ghosts", name)
+            component = self._known(name, "the ghosts", mark)
+            if component is None or not self._can_be_ghost(component, mark):
+                continue
+            seen: set[str] = set()
+            for number, field in enumerate(fields):
+                place = self._draft.value("shards", "ghosts", name, number)
+                if field in seen:
+                    message = f"{quote(field)} stands twice among the ghosts of {quote(name)}"
+                    self._diagnostics.add("E509", message, place)
+                seen.add(field)
+                self._ghost_field(component, field, place)
+
+    def _can_be_ghost(self, component: Draft[ComponentSpec], mark: Mark) -> bool:
+        before = len(self._diagnostics)
+        check_owned(component, "the ghosts", mark, self._diagnostics)
+        if component.spec.instances == "many":
+            place = component.key("instances")
+            why = f"it has {shown(component, 'instances')} ({place.path}:{place.line})"
+            self._refuse(component, why, mark)
+        if component.name in self._chunked:
+            number = self._chunked.index(component.name)
+            place = self._draft.value("archetypes", "components", number)
+            self._refuse(component, f"it lives in archetypes since line {place.line}", mark)
+        return len(self._diagnostics) == before
+
+    def _refuse(self, component: Draft[ComponentSpec], why: str, mark: Mark) -> None:
+        message = f"{quote(component.name)} cannot be among the ghosts: {why}"
+        self._diagnostics.add("E515", message, mark)
+
+    def _ghost_field(self, component: Draft[ComponentSpec], name: str, mark: Mark) -> None:
+        form = component.spec.fields_.get(name)
+        if form is None:
+            message = f"{quote(component.name)} has no field {quote(name)}"
+            hint = did_you_mean(name, component.spec.fields_)
+            self._diagnostics.add("E515", message, mark, hint=hint)
+            return
+        place = component.key("fields", name)
+        where = f"({place.path}:{place.line})"
+        text = form.type if isinstance(form, FieldSpec) else form
+        if text == "object" or text.startswith("str["):
+            message = f"{quote(name)} cannot be among the ghosts: it is of type {text} {where}"
+            self._diagnostics.add("E515", message, mark)
+            return
+        is_cold = isinstance(form, FieldSpec) and "cold" in form.tags
+        if is_cold and component.spec.cold == "indirect":
+            cold = component.key("cold")
+            message = (
+                f"{quote(name)} cannot be among the ghosts: it is cold, with 'cold: indirect' "
+                f"({cold.path}:{cold.line})"
+            )
+            self._diagnostics.add("E515", message, mark)
+
+    def stay(self) -> None:
+        seen: set[str] = set()
+        for number, name in enumerate(self._spec.stay):
+            mark = self._draft.value("shards", "stay", number)
+            component = self._known(name, "'stay'", mark)
+            if component is None:
+                continue
+            if name in seen:
+                self._diagnostics.add("E509", f"{quote(name)} stands twice in 'stay'", mark)
+            else:
+                check_owned(component, "'stay'", mark, self._diagnostics)
+            seen.add(name)
+
+    def _known(self, name: str, where: str, mark: Mark) -> Draft[ComponentSpec] | None:
+        component = self._components.get(name)
+        if component is None:
+            message = f"unknown component {quote(name)} in {where}"
+            hint = did_you_mean(name, self._components)
+            self._diagnostics.add("E501", message, mark, hint=hint)
+        return component
+
+    def objects(self) -> None:
+        """Report E516 for objects that can neither travel nor stay."""
+        if self._spec.objects == "pickle":
+            return
+        shards = self._draft.key("shards")
+        for component in self._components.values():
+            if component.name in self._spec.stay:
+                continue
+            for name, form in component.spec.fields_.items():
+                text = form.type if isinstance(form, FieldSpec) else form
+                if text != "object":
+                    continue
+                message = (
+                    f"{quote(name)} is an object, which cannot leave its process, as entities do "
+                    f"with 'shards' ({shards.path}:{shards.line})"
+                )
+                hint = f"add {component.name} to 'stay', or 'objects: pickle' to the shards"
+                mark = component.key("fields", name)
+                self._diagnostics.add("E516", message, mark, hint=hint)

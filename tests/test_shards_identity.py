@@ -1,0 +1,94 @@
+"""Handles and ids where worlds are several, and what packages without `shards` have of that."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+
+import pytest
+
+from ecsgen.render.runtime import shard_origins
+from tests import world_package
+from tests.generated_package import SCHEMAS
+from tests.sharded_package import Isles, package
+
+ONE = 1 << 44
+
+
+def test_handles_say_where_they_were_made() -> None:
+    w = Isles(shard=5)
+    first, second = w.entities.create(), int(w.entities.create_many(3)[1])
+    assert (first, second) == (ONE | 5 << 32, ONE | 5 << 32 | 2)
+    assert (w.entities.index(second), w.entities.generation(second)) == (2, 1)
+    assert w.entities.shard == w.entities.shard_of(second) == 5
+    assert w.entities.shards_of([first, second, 0, ONE | 7 << 32]).tolist() == [5, 5, 0, 7]
+    w.destroy(second)
+    assert w.entities.create() == 2 * ONE | 5 << 32 | 2
+    with pytest.raises(LookupError, match="2v1@5"):
+        w.destroy(second)
+
+
+def test_ids_say_where_they_were_given() -> None:
+    w = Isles(3)
+    (e,) = w.spawn(1, agent={"key": 7}, cell={"k": 1})
+    assert w.agent.id_of(w.agent.lookup(e)) == ONE | 3 << 32
+    assert w.cell.id_of(w.cell.lookup(e)) == ONE | 3 << 32
+    spark = w.spark.create(k=1)
+    assert spark == ONE | 3 << 32
+    w.spark.destroy_id(spark)
+    assert w.spark.create(k=1) == 2 * ONE | 3 << 32
+    w.cell.destroy(0)
+    w.cell.create(e)
+    assert w.cell.id_of(0) == 2 * ONE | 3 << 32
+
+
+@pytest.mark.parametrize("shard", [-1, 4096])
+def test_numbers_that_no_shard_has(shard: int) -> None:
+    with pytest.raises(ValueError, match=f"shard {shard}"):
+        Isles(shard)
+
+
+def test_there_is_a_number_that_is_no_id() -> None:
+    with pytest.raises(ValueError, match="shard 4095"):
+        Isles(4095)
+
+
+def test_copies_go_on_alike() -> None:
+    w = Isles(9)
+    es = w.spawn(5, agent={"key": range(5)}, cell={}, place={})
+    w.destroy_many(es[1:3])
+    others = [pickle.loads(pickle.dumps(w)), copy.deepcopy(w), Isles.load(save(w))]
+    for other in others:
+        assert other.entities.shard == 9
+        again = other.spawn(3, agent={"key": 1}, cell={})
+        assert again.tolist() == copy.deepcopy(w).spawn(3, agent={"key": 1}, cell={}).tolist()
+        ids = other.agent.id_of_many(other.agent.lookup_many(again))
+        assert all(id >> 32 & 0xFFF == 9 for id in ids.tolist())
+
+
+def save(w: object) -> bytes:
+    codecs = {"*": None}
+    data: bytes = w.to_bytes(codecs=codecs)  # type: ignore[attr-defined]
+    return data
+
+
+def test_without_shards_there_is_no_trace() -> None:
+    text = "\n---\n".join(path.read_text("utf-8") for path in sorted(SCHEMAS.glob("*.yaml")))
+    sources = world_package.sources(world_package.load(text))
+    assert not [path for path in sources if "shard" in path]
+    assert not [path for path, source in sources.items() if "shard" in source.lower()]
+
+
+def test_what_stands_for_others_is_what_is_used() -> None:
+    w = Isles()
+    for name in ("EntityManager", "Sparse", "Direct", "Hash", "Ids", "DirectIds"):
+        assert name in shard_origins()
+    assert type(w.entities).__module__.endswith("shards.entities")
+    assert type(w.entities) is package.EntityManager
+
+
+def test_methods_in_c_leave_it_alone() -> None:
+    for name in ("manager", "entities.manager", "world.base"):
+        module = sys.modules[f"{package.__name__}._runtime.{name}"]
+        assert vars(module)["speed_up"].__module__.endswith("shards.fast")

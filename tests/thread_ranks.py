@@ -1,0 +1,48 @@
+"""Ranks that are threads of this process, for tests of what goes on between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+
+class ThreadComm:
+    """One of several ranks."""
+
+    def __init__(self, rank: int, size: int, barrier: Barrier, slots: list[Any]) -> None:
+        self.rank = rank
+        self.size = size
+        self.exchanges = 0
+        self._barrier = barrier
+        self._slots = slots
+
+    def exchange(self, parts: Sequence[Any]) -> list[bytes]:
+        """Send parts[k] to rank k, and return what came from each."""
+        assert len(parts) == self.size
+        self.exchanges += 1
+        self._slots[self.rank] = [bytes(part) for part in parts]
+        self._barrier.wait(20)
+        came = [self._slots[other][self.rank] for other in range(self.size)]
+        self._barrier.wait(20)
+        return came
+
+
+def run(size: int, rank: Callable[[ThreadComm], Any]) -> list[Any]:
+    """Run a function on each of some ranks, and return what they return."""
+    barrier, slots = Barrier(size), [None] * size
+
+    def begin(number: int) -> Any:
+        try:
+            return rank(ThreadComm(number, size, barrier, slots))
+        except BaseException:
+            barrier.abort()
+            raise
+
+    with ThreadPoolExecutor(size) as pool:
+        futures = [pool.submit(begin, number) for number in range(size)]
+    failed = [error for future in futures if (error := future.exception()) is not None]
+    for error in sorted(failed, key=lambda it: type(it).__name__ == "BrokenBarrierError"):
+        raise error
+    return [future.result() for future in futures]
