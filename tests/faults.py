@@ -6,6 +6,8 @@ modules see them.
 
 from __future__ import annotations
 
+import dis
+import linecache
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -297,6 +299,17 @@ UNINTERRUPTED = (*COUNTING, "_release", "_empty_queue")
 ever between these lines."""
 
 
+LOAD_CONST = dis.opmap["LOAD_CONST"]
+
+
+def _is_uninterrupted(frame: FrameType) -> bool:
+    """Whether Python does not look for interrupts before a line, or hardly ever: neither is there a
+    call between the body of a `with` and its end, which stands at its first line."""
+    code, line = frame.f_code, linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    is_end = line.lstrip().startswith("with ") and code.co_code[frame.f_lasti] == LOAD_CONST
+    return is_end or code.co_name in UNINTERRUPTED
+
+
 class Interrupt:
     """A trace function that raises KeyboardInterrupt at the k-th line of the package."""
 
@@ -309,7 +322,7 @@ class Interrupt:
         return self._line
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if event == "line" and frame.f_code.co_name not in UNINTERRUPTED:
+        if event == "line" and not _is_uninterrupted(frame):
             self.left -= 1
             if self.left == 0:
                 sys.settrace(None)

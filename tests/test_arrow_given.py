@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -187,6 +188,24 @@ def test_keywords_win_and_entities_are_ignored() -> None:
     assert [w.point_mass.row(i)[::4] for i in (2, 3)] == [(3.0, "e"), (3.0, "e")]
     w.static.create_many(es, pa.table({"entity": es}))
     assert len(w.static) == 2
+
+
+def test_a_table_of_its_own_columns() -> None:
+    w = world(0)
+    w.point_mass.create_many(w.entities.create_many(64), mass=np.arange(64), label="a")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no view of the buffer is left when it moves
+        w.point_mass.create_many(w.entities.create_many(64), w.point_mass.data)
+    assert w.point_mass.data.mass.tolist() == [*range(64)] * 2
+
+
+def test_what_is_neither_a_value_nor_a_list() -> None:
+    w = world(2)
+    pairs = pa.array([[("a", 1)], [("b", 2)]], pa.map_(pa.string(), pa.int64()))
+    union = pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])])
+    for column in (pairs, union):
+        with pytest.raises(TypeError, match="wanted values or lists of them"):
+            w.point_mass.data.mass = column
 
 
 def test_a_default_given_by_keyword_wins_too() -> None:

@@ -45,6 +45,8 @@ def few_values(
     table: FieldTable, given: Mapping[str, Any], count: int
 ) -> Sequence[Mapping[str, Any]] | None:
     """Return the fields of each of a few new rows, all of which are checked."""
+    if not given:
+        return [{}] * count
     shared: dict[str, Any] = {}
     columns: dict[str, Sequence[Any]] = {}
     try:

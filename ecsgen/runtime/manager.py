@@ -238,7 +238,8 @@ class Manager(FixedParts):
         from .arrow.given import table_columns  # for tables alone
 
         component = self.data.MANAGER.removesuffix("Manager")
-        return {**table_columns(component, self._CONVERTERS, table, count), **given}
+        fields, buffer = self._CONVERTERS, self.data._buffer
+        return {**table_columns(component, fields, table, count, buffer), **given}
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         """Check columns for `count` new rows; fields that are not given take their defaults."""

@@ -22,20 +22,27 @@ _OF_PANDAS: Final = "__index_level_"
 
 
 def table_columns(
-    component: str, fields: FieldTable, table: object, count: int
+    component: str,
+    fields: FieldTable,
+    table: object,
+    count: int,
+    buffer: NDArray[np.uint8],
 ) -> dict[str, Any]:
-    """Return a table's columns by field, as bulk calls take them; those of `entity` are ignored.
+    """Return a table's columns by field, as bulk calls take them; that of `entity` is ignored.
+
+    Arrow's are arrays that share no memory with `buffer`, which may have to move.
 
     Raises:
         ImportError: an Arrow table, and no pyarrow.
         TypeError: neither a table nor a mapping, or a column that is no field.
-        ValueError: an Arrow table of another length than `count`, or no member of a name.
+        ValueError: an Arrow table of another length than `count`; a null; no member of a name.
     """
     columns = _columns_of(component, table, count)
     found: dict[str, Any] = {}
     for name, (field, _) in fields.items():
         if name in columns:
-            found[name] = _prepared(field, columns.pop(name))
+            column = _prepared(field, columns.pop(name))
+            found[name] = _own_array(field, column, buffer)
             continue
         elements = element_names(name, field.shape)
         if elements and columns.keys() >= set(elements):
@@ -81,6 +88,14 @@ def _prepared(field: Converter, column: Any) -> Any:
     if field.enum is not None and not is_column(type(column)):
         return named_numbers(field.name, field.enum, column)
     return column
+
+
+def _own_array(field: Any, column: Any, buffer: NDArray[np.uint8]) -> Any:
+    """Return a column of another library as an array, a copy of what lies in the buffer."""
+    if field.dtype is None or not is_column(type(column)):
+        return column
+    array = gathered(column, 1 + len(field.shape), field.name, field)
+    return array.copy() if np.may_share_memory(array, buffer) else array
 
 
 def _joined(field: Any, parts: Iterable[Any], count: int) -> NDArray[Any]:

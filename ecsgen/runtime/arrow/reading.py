@@ -122,7 +122,7 @@ class _Reader:
             return self._from_struct(array, start, each)
         if types.is_fixed_size_list(type):
             size = type.list_size
-        elif types.is_map(type):
+        elif types.is_map(type) or not hasattr(array, "value_lengths"):
             raise TypeError(f"{self._name}: wanted values or lists of them, not {type}")
         else:
             size = self._length(array, start, each)

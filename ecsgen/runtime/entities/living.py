@@ -83,13 +83,19 @@ class LivingEntities:
         """Convert to an EntityArray; StaleEntityError for the first dead one. O(k)."""
         return self._require_handles(as_entities(es), es)
 
-    def _few_living(self, es: list[int]) -> list[int] | None:
-        """Return a few entities, each once, in this order; None if one is dead."""
+    def _are_few_alive(self, es: list[int]) -> bool:
+        """Return whether a few entities are all alive."""
         cells, count = self._cells, self._n_cells
         for e in es:
             index = e & INDEX_MASK
             if index >= count or cells[index] != e:
-                return None
+                return False
+        return True
+
+    def _few_living(self, es: list[int]) -> list[int] | None:
+        """Return a few entities, each once, in this order; None if one is dead."""
+        if not self._are_few_alive(es):
+            return None
         return es if len(es) == 1 else [*dict.fromkeys(es)]
 
     def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:

@@ -90,12 +90,14 @@ class DirectIds(IdCalls, Direct):
         rows = np.where(data.present, np.arange(n), NIL)
         return resolve_ids(given, rows, data._id_generation_column[:n])
 
-    def _is_new(self, entity: int) -> bool:
+    def _are_few_new(self, entities: list[int]) -> bool:
         data = self.data
-        row = entity & INDEX_MASK
-        # a row without another generation is for many at once, where it is refused in time
-        is_worn = row < data._allocated and data._id_generation_cells[row] == WORN_OUT
-        return not is_worn and super()._is_new(entity)
+        for entity in entities:
+            row = entity & INDEX_MASK
+            # a row without another generation is for many at once, where it is refused in time
+            if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
+                return False
+        return super()._are_few_new(entities)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

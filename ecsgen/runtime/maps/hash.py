@@ -67,9 +67,8 @@ class Hash(Mapped):
         super()._shrink()
         self._rows = dict(self._rows)
 
-    @per_class
-    def _is_new(self, entity: int) -> bool:
-        return entity not in self._rows
+    def _are_few_new(self, entities: list[int]) -> bool:
+        return self._rows.keys().isdisjoint(entities)
 
     def _enter(self, entity: Entity, row: Instance) -> None:
         self._rows[entity] = row

@@ -252,14 +252,18 @@ class Owned(Manager):
         fields = self._few_values(count, given)
         if fields is None or len(set(entities)) < count:
             return None
-        alive = self._entities.alive
-        for entity in entities:
-            if not alive(entity) or not self._is_new(entity):
-                return None
+        if not self._entities._are_few_alive(entities):
+            return None
+        if not self._are_few_new(entities):
+            return None
         version, rows = self.data._version, np.empty(count, np.intp)
+        create: Callable[..., Instance] = self.create
         try:
             for number, values in enumerate(fields):
-                rows[number] = self.create(entities[number], **values)
+                entity = entities[number]
+                # no values, no dict to take apart: a call in two thirds of the time
+                row = create(entity, **values) if values else create(entity)
+                rows[number] = row
         except BaseException:
             break_since(self, version)
             raise
@@ -267,8 +271,8 @@ class Owned(Manager):
         return rows
 
     @abstractmethod
-    def _is_new(self, entity: int) -> bool:
-        """Return whether nothing has the index of a live entity."""
+    def _are_few_new(self, entities: list[int]) -> bool:
+        """Return whether nothing has the indices of a few live entities."""
 
     def _replace(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Append rows once those of dead entities are out of the way; a change that is counted

@@ -198,10 +198,13 @@ class Direct(One):
     def _has_room(self, count: int) -> bool:
         return self._entities._n_used + count <= self.data._allocated
 
-    def _is_new(self, entity: int) -> bool:
-        data = self.data
-        row = entity & INDEX_MASK
-        return row >= data._n or data._entity_cells[row] == NULL_ENTITY
+    def _are_few_new(self, entities: list[int]) -> bool:
+        end, owners = self.data._n, self.data._entity_cells
+        for entity in entities:
+            row = entity & INDEX_MASK
+            if row < end and owners[row] != NULL_ENTITY:
+                return False
+        return True
 
     def _are_new(self, entities: EntityArray) -> bool:
         return bool(indices(entities, INDEX_MASK).min() >= self.data._n)

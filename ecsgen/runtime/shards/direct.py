@@ -71,9 +71,12 @@ class Direct(OneWorldsDirect):
         if needed > data._allocated:
             data._grow(needed, borrowed)
 
-    def _is_new(self, entity: int) -> bool:
-        data, row = self.data, self._entities._slot(entity)
-        return row >= data._n or data._entity_cells[row] == NULL_ENTITY
+    def _are_few_new(self, entities: list[int]) -> bool:
+        data = self.data
+        for row in map(self._entities._slot, entities):
+            if row < data._n and data._entity_cells[row] != NULL_ENTITY:
+                return False
+        return True
 
     def _are_new(self, entities: EntityArray) -> bool:
         return bool(self._entities._slots(entities).min() >= self.data._n)

@@ -265,11 +265,13 @@ class DirectIds(VisitedIds, OneWorldsDirectIds):
         super()._restore(extras)
         self.data._be_shard(self._entities.shard)
 
-    def _is_new(self, entity: int) -> bool:
-        data, row = self.data, self._entities._slot(entity)
-        # a row without another generation is for many at once, where it is refused in time
-        is_worn = row < data._allocated and data._is_worn(row)
-        return not is_worn and super(OneWorldsDirectIds, self)._is_new(entity)
+    def _are_few_new(self, entities: list[int]) -> bool:
+        data = self.data
+        for row in map(self._entities._slot, entities):
+            # a row without another generation is for many at once, where it is refused in time
+            if row < data._allocated and data._is_worn(row):
+                return False
+        return super(OneWorldsDirectIds, self)._are_few_new(entities)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -130,10 +130,8 @@ class VisitedEntities(LivingEntities):
         """Return one more than the highest slot of entities, 0 without any; O(k)."""
         return int(self._slots(es).max()) + 1 if len(es) else 0
 
-    def _few_living(self, es: list[int]) -> list[int] | None:
-        if not all(map(self.alive, es)):
-            return None
-        return es if len(es) == 1 else [*dict.fromkeys(es)]
+    def _are_few_alive(self, es: list[int]) -> bool:
+        return all(map(self.alive, es))
 
     def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
         alive = self._are_here(handles)

@@ -99,9 +99,12 @@ class Sparse(Visited, OneWorldsSparse):
             if highest >= len(self._sparse):
                 self._set_map(grown_map(self._sparse, highest))
 
-    def _is_new(self, entity: int) -> bool:
-        rows, slot = self._sparse_cells, self._entities._slot(entity)
-        return slot >= len(rows) or rows[slot] == NIL
+    def _are_few_new(self, entities: list[int]) -> bool:
+        rows = self._sparse_cells
+        for slot in map(self._entities._slot, entities):
+            if slot < len(rows) and rows[slot] != NIL:
+                return False
+        return True
 
     def _are_new(self, entities: EntityArray) -> bool:
         if self.data._n == 0:

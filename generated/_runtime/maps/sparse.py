@@ -119,9 +119,14 @@ class Sparse(Mapped):
         """Remove the rows of a dead entity, of which this is the first."""
         self._destroy_rows(self._rows_with(row))
 
-    def _is_new(self, entity: int) -> bool:
-        rows, slot = self._sparse_cells, entity & INDEX_MASK
-        return slot >= len(rows) or rows[slot] == NIL
+    def _are_few_new(self, entities: list[int]) -> bool:
+        rows = self._sparse_cells
+        end = len(rows)
+        for entity in entities:
+            slot = entity & INDEX_MASK
+            if slot < end and rows[slot] != NIL:
+                return False
+        return True
 
     def _are_new(self, entities: EntityArray) -> bool:
         if self.data._n == 0:
