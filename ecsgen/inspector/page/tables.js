@@ -9,7 +9,7 @@ import { entityLink, Grid } from "./grid.js";
 const OWNER = { entity: { type: "entity", width: 11 }, id: { type: "id", width: 21 } };
 
 function ownerColumn(owner) {
-  return { key: owner, title: owner, sortable: true, ...OWNER[owner] };
+  return { key: owner, title: owner, sortable: true, ...(OWNER[owner] ?? OWNER.id) };
 }
 
 function fieldColumn(field, prefix = "") {
