@@ -15,7 +15,7 @@ function ownerColumn(owner) {
 function fieldColumn(field, prefix = "") {
   const title = `${prefix}${field.name}`;
   return { key: title, title, type: field.type, unit: field.unit, doc: field.doc,
-    sortable: !field.shape.length && field.type !== "object", width: width(field.type, field.shape, title) };
+    sortable: !field.shape.length && field.type !== "object", width: width(field.type, field.shape, `${title} ${field.unit}`) };
 }
 
 function hasHistogram(field) {
