@@ -43,6 +43,9 @@ def test_fields(seen: Inspected) -> None:
     assert (row.mass, row.position) == (5.0, (1.0, 2.0, 3.0))
     assert seen.ask("PATCH", f"entity/{ONE + 3}/health", {"points": 2}).status == 200
     assert seen.world.archetypes.get(ONE + 3, Health).points == 2.0
+    assert seen.ask("PATCH", f"entity/{ONE + 3}/health?instance=1", {"points": 3}).status == 422
+    assert seen.ask("DELETE", f"entity/{ONE + 3}/health?instance=1").status == 422
+    assert seen.world.archetypes.get(ONE + 3, Health).points == 2.0
 
 
 def test_every_type_as_it_is_told(seen: Inspected) -> None:
@@ -53,13 +56,15 @@ def test_every_type_as_it_is_told(seen: Inspected) -> None:
     assert seen.world.every_type.row(1) == before
     given = {
         "mode": "running", "access": "read|execute", "quad_word": "7", "single": "NaN",
-        "double": "Infinity", "digest": "0102", "modes": ["off", 5], "target": str(ONE + 2),
+        "large": str(1 - (1 << 63)), "double": "Infinity",
+        "digest": "0102", "modes": ["off", 5], "target": str(ONE + 2),
     }  # fmt: skip
     assert seen.ask("PATCH", f"entity/{ONE}/every_type", given).status == 200
     row = seen.world.every_type.row(0)
     assert (row.mode, row.access, row.quad_word) == (Mode.running, Access.read | Access.execute, 7)
     assert np.isnan(row.single)
     assert (row.double, row.digest, row.target) == (np.inf, b"\1\2\0\0", ONE + 2)
+    assert row.large == 1 - (1 << 63)
     assert row.modes == (Mode.off, Mode.standby)
 
 

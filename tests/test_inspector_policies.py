@@ -29,6 +29,10 @@ partition: {start: active}
 hierarchy: {orphans: root}
 cold: indirect
 ---
+component: Stray
+fields: {id: u32}
+owner: none
+---
 component: Twig
 fields: {length: f32}
 instances: many
@@ -74,6 +78,7 @@ def package() -> Any:
 def world(package: Any) -> Any:
     found = package.World()
     es = found.spawn(40, cell={"side": (1, 2, 3)}, tag={}, wide={"bits": 1})
+    found.stray.create_many(3, id=[7, 8, 9])
     found.rumour.create_many(30, way=np.arange(180).reshape(30, 6))
     rumours = found.rumour
     rumours.set_heat(3, (7, 8))
@@ -138,6 +143,13 @@ def test_queries(seen: Inspected) -> None:
         found = entities(seen.json(f"query/{name}?count=500")["columns"]["entity"])
         assert sorted(found) == sorted(query.rows().entity.tolist()), name
         assert len(query) == len(found)
+
+
+def test_a_field_called_id(seen: Inspected) -> None:
+    found = seen.json("rows/stray?sort=_id&desc=1&count=2")["columns"]
+    strays = seen.world.stray
+    assert entities(found["_id"]) == [strays.id_of(2), strays.id_of(1)]
+    assert found["id"] == [9, 8]
 
 
 def test_trees_without_entities(seen: Inspected) -> None:

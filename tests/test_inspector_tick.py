@@ -45,6 +45,24 @@ def test_nothing_to_do() -> None:
         assert inspector.tick() == 0
 
 
+def test_a_request_counts_once() -> None:
+    world = World()
+    world.spawn(3, point_mass={"mass": [3, 1, 2]})
+    with Inspected(world) as seen:
+        counted: list[int] = []
+        tick = seen.inspector.tick
+
+        def counts(budget: float = 1.0) -> int:
+            counted.append(tick(budget))
+            return counted[-1]
+
+        seen.inspector.tick = counts  # type: ignore[method-assign]  # to see what it returns
+        for path in ("world", "rows/point_mass?sort=mass", "entities?all=point_mass"):
+            counted.clear()
+            assert seen.get(path).status == 200
+            assert sum(counted) == 1, path
+
+
 def test_it_is_the_callers_thread_that_touches_the_world() -> None:
     world, threads = World(), set()
 

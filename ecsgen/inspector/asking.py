@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import ContextVar
 from queue import Empty, SimpleQueue
 from time import perf_counter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 PATIENCE: Final = 2.0
 """Seconds that a question waits for a tick."""
@@ -15,6 +16,12 @@ _LONGEST: Final = 2000
 """Characters of a message."""
 
 T = TypeVar("T")
+
+_Question: TypeAlias = tuple[Callable[[], Any], Future[Any], bool]
+"""What is to be done, who waits, and whether it is the first of a request."""
+
+_HAS_ASKED: Final = ContextVar("has_asked", default=False)
+"""Whether the request at hand has asked before: each has a context of its own."""
 
 
 class RefusedError(Exception):
@@ -44,7 +51,7 @@ class Questions:
     """What is to be done in ticks, and who waits for it."""
 
     def __init__(self) -> None:
-        self._waiting: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
+        self._waiting: SimpleQueue[_Question] = SimpleQueue()
         self._is_closed = False
 
     async def ask(self, work: Callable[[], T]) -> T:
@@ -56,7 +63,8 @@ class Questions:
         if self._is_closed:
             raise RefusedError(503, "the inspector is closed")
         future: Future[T] = Future()
-        self._waiting.put((work, future))
+        self._waiting.put((work, future, not _HAS_ASKED.get()))
+        _HAS_ASKED.set(True)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), PATIENCE)
         except TimeoutError:
@@ -67,14 +75,17 @@ class Questions:
             ) from None
 
     def answer(self, budget: float) -> int:
-        """Do what waits: the first, and others until `budget` seconds after it; return how many."""
+        """Do what waits: the first, and others until `budget` seconds after it.
+
+        Returns how many requests that were; each counts once, when it is first answered.
+        """
         waiting = self._waiting
         if waiting.empty():
             return 0
         count, deadline = 0, 0.0
         while True:
             try:
-                work, future = waiting.get_nowait()
+                work, future, is_first = waiting.get_nowait()
             except Empty:
                 return count
             if not future.set_running_or_notify_cancel():
@@ -82,7 +93,7 @@ class Questions:
             _do(work, future)
             now = perf_counter()
             deadline = deadline or now + budget
-            count += 1
+            count += is_first
             if now >= deadline:
                 return count
 
@@ -91,7 +102,7 @@ class Questions:
         self._is_closed = True
         while True:
             try:
-                _, future = self._waiting.get_nowait()
+                _, future, _ = self._waiting.get_nowait()
             except Empty:
                 return
             if future.set_running_or_notify_cancel():

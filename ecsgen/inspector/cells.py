@@ -7,6 +7,7 @@ are the names of their types: `repr` would run code, and may be huge.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum, IntFlag
 from typing import Any, Final, TypeAlias
@@ -19,6 +20,7 @@ from ecsgen.runtime.columns.field_info import FieldInfo
 Json: TypeAlias = Any
 
 _WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_INTEGER: Final = re.compile("-?[0-9]{1,20}")
 _NAMES: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
@@ -123,7 +125,7 @@ def _given(value: Json, field: FieldInfo) -> Any:
         return _bytes(value, field.name)
     if field.dtype.kind == "f" and value in _WORDS:
         return _WORDS[value]
-    if field.dtype.kind == "u" and value.isascii() and value.isdigit():
+    if field.dtype.kind in "iu" and _INTEGER.fullmatch(value):
         return int(value)
     raise ValueError(f"{field.name}: {value[:100]!r} is no {field.type}")
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ecsgen.inspector.asking import Questions
 from ecsgen.inspector.subjects import OWNER, Subject
 
-PIECE: Final = 8 << 20
-"""Bytes that one tick copies: about half a millisecond."""
+PIECE: Final = 2 << 20
+"""Bytes that one tick copies: with the memory for them, some half a millisecond."""
 FRESH: Final = 1.0
 """Seconds for which values count as the present ones, while no row comes, goes or moves."""
 _KEPT: Final = 16
@@ -43,19 +43,27 @@ class Source(NamedTuple):
 class Copy:
     """A column as it was at a version."""
 
-    __slots__ = ("cells", "orders", "since", "used", "version")
+    __slots__ = ("_derived", "cells", "since", "used", "version")
 
     def __init__(self, version: Hashable, cells: NDArray[Any]) -> None:
         self.version = version
         self.cells = cells
         self.since = self.used = monotonic()
-        self.orders: dict[object, NDArray[np.intp]] = {}
-        """What was worked out of it."""
+        self._derived: dict[Hashable, NDArray[np.intp]] = {}
 
     @property
     def is_fresh(self) -> bool:
         """Whether values count as the present ones."""
         return monotonic() - self.since < FRESH
+
+    async def derived(
+        self, key: Hashable, work: Callable[..., NDArray[np.intp]], *given: Any
+    ) -> NDArray[np.intp]:
+        """Return what some work makes of the cells, which another thread does once."""
+        found = self._derived.get(key)
+        if found is None:
+            found = self._derived[key] = await asyncio.to_thread(work, self.cells, *given)
+        return found
 
 
 class Copies:

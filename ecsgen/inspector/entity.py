@@ -39,6 +39,7 @@ class Entities:
             self._world.entities.require(entity)
             values = given_fields(given, subject.field)
             if isinstance(subject, Chunked):
+                _check_only(instance)
                 subject.store.set(entity, subject.row, **values)
             else:
                 assert isinstance(subject, Managed)  # there are no others
@@ -67,6 +68,7 @@ class Entities:
         try:
             self._world.entities.require(entity)
             if isinstance(subject, Chunked):
+                _check_only(instance)
                 subject.store.remove(entity, subject.row)
             else:
                 assert isinstance(subject, Managed)  # there are no others
@@ -98,6 +100,12 @@ def _fields(subject: Subject, rows: NDArray[np.intp]) -> list[dict[str, Json]]:
         field.name: json_column(subject.cells(field.name, rows), field) for field in subject.fields
     }
     return [{name: cells[k] for name, cells in columns.items()} for k in range(len(rows))]
+
+
+def _check_only(instance: int | None) -> None:
+    """Refuse other instances than the first: there are none in archetypes."""
+    if instance:
+        raise RefusedError(422, f"there is no instance {instance}: an entity has one at most")
 
 
 def _row(subject: Managed, entity: int, instance: int) -> int:

@@ -44,7 +44,7 @@ class Inspector:
         """Where the page is, with the token. Whoever has it can look at the world."""
 
     def tick(self, budget: float = BUDGET) -> int:
-        """Answer what was asked since the last tick; return how many questions that were.
+        """Answer what was asked since the last tick; return how many requests that were.
 
         Takes at most `budget` seconds beyond the first of them, and about 2 µs if there are
         none. No view of a column outlives it. What calls of its own raise goes to the browser.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError
-from ecsgen.inspector.copies import Copies, Copy
+from ecsgen.inspector.copies import Copies
 from ecsgen.inspector.subjects import OWNER, Managed, Subject, missing_field
 
 
@@ -25,9 +25,9 @@ async def table_order(
         used = await copies.column(subject, OWNER)
     if not sort:
         assert used is not None  # there are holes
-        return await _kept(used, "used", _used, used.cells)
+        return await used.derived("used", _used)
     key = await copies.column(subject, sort_column(subject, sort))
-    order = await _kept(key, desc, sorted_rows, key.cells, desc)
+    order = await key.derived(("order", desc), sorted_rows, desc)
     if used is None:
         return order
     return await asyncio.to_thread(_without_holes, order, used.cells)
@@ -43,14 +43,6 @@ def sort_column(subject: Subject, sort: str) -> str:
     if field.shape or field.dtype is None:
         raise RefusedError(400, f"{subject.name}.{sort}: {field.type} has no order")
     return sort
-
-
-async def _kept(copy: Copy, key: object, work: Any, *given: Any) -> NDArray[np.intp]:
-    """Return what was worked out of a copy before, or work it out."""
-    found = copy.orders.get(key)
-    if found is None:
-        found = copy.orders[key] = await asyncio.to_thread(work, *given)
-    return found
 
 
 def sorted_rows(key: NDArray[Any], desc: bool) -> NDArray[np.intp]:

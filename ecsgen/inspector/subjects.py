@@ -33,6 +33,7 @@ class Subject(ABC):
         self.fields: tuple[FieldInfo, ...] = kind.FIELDS
         self.field = {field.name: field for field in self.fields}
         self.owner = "entity"
+        """What the owners' column is called: `id` where rows belong to nobody."""
         self.is_list = False
         """Whether an entity may have several rows."""
 
@@ -107,7 +108,8 @@ class Managed(Subject):
         super().__init__(name, manager.data.MANAGER.removesuffix("Manager"), type(manager))
         self.has_holes = hasattr(manager.data, "present")
         self.is_list = bool(manager._IS_LIST)
-        self.owner = "entity" if hasattr(type(manager.data), "entity") else "id"
+        if not hasattr(type(manager.data), "entity"):
+            self.owner = "_id" if "id" in self.field else "id"
 
     @property
     def version(self) -> int:

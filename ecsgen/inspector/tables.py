@@ -83,10 +83,9 @@ class Tables:
         order = None
         if window.sort:
             subject, column = self._key(members, window.sort)
-            key = (await self._copies.column(subject, column)).cells[
-                : await self._ask(lambda: group.n)
-            ]
-            order = await asyncio.to_thread(sorted_rows, key, window.desc)
+            key = await self._copies.column(subject, column)
+            n = await self._ask(lambda: int(group.n))
+            order = await key.derived(("first", n, window.desc), _first_sorted, n, window.desc)
 
         def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
             n = group.n
@@ -147,6 +146,10 @@ class Tables:
         if name not in members:
             raise missing("column", sort)
         return members[name], sort_column(members[name], field)
+
+
+def _first_sorted(key: NDArray[Any], n: int, desc: bool) -> NDArray[np.intp]:
+    return sorted_rows(key[:n], desc)
 
 
 def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:

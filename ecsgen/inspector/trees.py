@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import Questions, missing
 from ecsgen.inspector.cells import Json
-from ecsgen.inspector.copies import PIECE, Copies, Source
+from ecsgen.inspector.copies import PIECE, Copies, Copy, Source
 from ecsgen.inspector.overview import is_tree
 from ecsgen.inspector.subjects import Managed, Subject
 from ecsgen.inspector.tables import Window
@@ -34,15 +34,9 @@ class Trees:
         if not isinstance(subject, Managed) or not is_tree(subject):
             raise missing("hierarchy", subject.name)
         parents = await self._link(subject, "parent")
-        counts = parents.orders.get("counts")
-        if counts is None:
-            counts = await asyncio.to_thread(_counted, parents.cells)
-            parents.orders["counts"] = counts
+        counts = await parents.derived("counts", _counted)
         if parent is None:
-            rows = parents.orders.get("roots")
-            if rows is None:
-                rows = await asyncio.to_thread(_roots, parents.cells)
-                parents.orders["roots"] = rows
+            rows = await parents.derived("roots", _roots)
             wanted, n = rows[window.rows], len(rows)
         else:
             above, first = await self._ask(lambda: _first_child(subject, parent, row))
@@ -57,7 +51,7 @@ class Trees:
         ]
         return {"n": n, "start": window.start, "nodes": nodes}
 
-    async def _link(self, subject: Managed, name: str) -> Any:
+    async def _link(self, subject: Managed, name: str) -> Copy:
         data = subject.manager.data
 
         def read(rows: slice) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { element, say } from "./dom.js";
-import { cellText, entityName } from "./format.js";
+import { cellText, entityName, entityNumber } from "./format.js";
 import { fillCell } from "./grid.js";
 
 export class EntityPage {
@@ -173,6 +173,7 @@ function read(text, field) {
     }
   }
   if (/^(str|bytes)/.test(field.type) || field.members) return text;
+  if (field.type.startsWith("entity")) return entityNumber(text) ?? text;
   if (field.type === "bool") return { true: true, false: false }[text.trim()] ?? text;
   const number = Number(text);
   const isSafe = text.trim() !== "" && Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number));

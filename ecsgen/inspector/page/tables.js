@@ -9,13 +9,13 @@ import { entityLink, Grid } from "./grid.js";
 const OWNER = { entity: { type: "entity", width: 11 }, id: { type: "id", width: 21 } };
 
 function ownerColumn(owner) {
-  return { key: owner, title: owner, sortable: true, ...OWNER[owner] };
+  return { key: owner, title: owner, sortable: true, ...(OWNER[owner] ?? OWNER.id) };
 }
 
 function fieldColumn(field, prefix = "") {
   const title = `${prefix}${field.name}`;
   return { key: title, title, type: field.type, unit: field.unit, doc: field.doc,
-    sortable: !field.shape.length && field.type !== "object", width: width(field.type, field.shape, title) };
+    sortable: !field.shape.length && field.type !== "object", width: width(field.type, field.shape, `${title} ${field.unit}`) };
 }
 
 function hasHistogram(field) {
