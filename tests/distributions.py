@@ -2,9 +2,9 @@
 
     python -m tests.distributions FOLDER
 
-makes sdist and wheel in the folder, the wheel from the sdist; checks that the sdist has all that git
-has and that a checkout makes the same wheel; installs it into a new environment with what it needs,
-and there begins a project, builds it and runs it.
+makes sdist and wheel in the folder, the wheel from the sdist; checks that the sdist has all that
+git has and that a checkout makes the same wheel; installs it into a new environment with what it
+needs, and there begins a project, builds it and runs it.
 """
 
 from __future__ import annotations

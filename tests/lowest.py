@@ -38,7 +38,14 @@ def main(folder: Path) -> int:
     """Make the environment and return pytest's exit code there."""
     venv.create(folder, clear=True, with_pip=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    install: list[str | Path] = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     print(*lowest())
     subprocess.run([*install, *lowest()], check=True)
     tests = [f"tests/test_{name}.py" for name in TESTS]

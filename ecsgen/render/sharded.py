@@ -28,6 +28,10 @@ _IMPORT: Final = re.compile(
 _SLOTS: Final = (
     (r"\b(entity|data\._entity_cells\[\w+\]) & INDEX_MASK\b", r"self._entities._slot(\1)"),
     (
+        r"\bindices\(data\._entity_column\[gone\], INDEX_MASK\)",
+        "self._entities._slots_of(data._entity_column, gone)",
+    ),
+    (
         r"\bindices\((entities|data\._entity_column\[\w+\]), INDEX_MASK\)",
         r"self._entities._slots(\1)",
     ),

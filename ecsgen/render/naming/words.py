@@ -65,12 +65,12 @@ folded follow follow_cold follow_cold_rows follow_row followed for forget forget
 forget_values format former found free from front front_class frontcolumns frozenset full function
 functions further fuse fused fused_views future futurewarning g gc generated generation
 generation_bits generations generator generatorexit get getattr getitem ghosts ghosts_near give
-give_slot give_slots given given_line gives globals go goes gone good greater greater_equal
-greatest greatest_of group grouped groupeddata groupedrows groupmember groups grow grown grown_map
-growth h had half handle handle_mask handlefield handles has has_border has_cells has_chunks
-has_create has_create_many has_manager hasattr hash haunt haunted haunted_search haunted_space
-hauntedspace have head head_many header heard held heldmessages help hex hierarchy hierarchyerror
-high hold holders holds hole holes hot how hypot hypothesis i i64 id id_generation
+give_slot give_slots given given_line giventable gives globals go goes gone good greater
+greater_equal greatest greatest_of group grouped groupeddata groupedrows groupmember groups grow
+grown grown_map growth h had half handle handle_mask handlefield handles has has_border has_cells
+has_chunks has_create has_create_many has_manager hasattr hash haunt haunted haunted_search
+haunted_space hauntedspace have head head_many header heard held heldmessages help hex hierarchy
+hierarchyerror high hold holders holds hole holes hot how hypot hypothesis i i64 id id_generation
 id_generation_cells id_generation_column id_of id_row id_row_cells id_row_column id_slot
 id_slot_cells id_slot_column id_stem id_stem_of idarray idproxy idrows ids ids_of if ignore import
 imported importerror imports imports_marker importwarning imum in inactive include indent
@@ -131,8 +131,8 @@ schedule schedules schema schemas search searchsorted seed seeded seededworld se
 send send_all sends sent sequence set set_lines set_map set_value setattr setstate setter settings
 settled settled_many settled_one several several_blocks shape shaped shard shard_bits sharded
 shardedworld sharderror shards shardsbase shift sibling siblings sign sign_of signature signed
-signedworld sin sinh size sizes skipped slice slot slot_bits slot_of slots smallest snapshot
-snapshoterror snapshots snapshottable sort sort_keys sort_keys_lines sorted space spaced
+signedworld sin sinh size sizes skipped slice slot slot_bits slot_of slots slots_of smallest
+snapshot snapshoterror snapshots snapshottable sort sort_keys sort_keys_lines sorted space spaced
 spacelayout span spare sparse sparse_cells spawn spawned spawning spec split split_fields spread
 sqrt square src stale staleentity staleentityerror staleid staleiderror staleinstance
 staleinstanceerror staleview staleviewwarning stamp stands start starts starts_active state

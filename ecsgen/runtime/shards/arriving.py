@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..broken import break_down
+from ..entities.arrays import are_held
+from ..entities.layout import INDEX_MASK
 from ..errors import CapacityError
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..typed import NamedTuple
+from .checking import arriving_fields, check_bools, refuse_parcel
+from .departing import rows_of
 from .distinct import are_distinct
 from .errors import ParcelError
+from .knowing import knowing
 from .layout import GENERATION_SHIFT
-from .packing import rows_of
 from .parcel import ParcelBase
 from .shown import shown_entity
 from .tables import Component, plan_of
-
-_CHECKED: Final = "SV"
-"""Kinds of cells of which not every value will do; enums besides."""
 
 
 class Arriving(NamedTuple):
@@ -60,14 +60,15 @@ def absorb(
     n_before, slots = world.entities._n_used, world.entities._arriving(es)
     world.entities._arrive(es, slots)
     try:
-        for rows in arriving:
-            rows.manager._make_room(rows.owners, rows.columns, borrowed)
+        with knowing(world.entities, es, slots):
+            for rows in arriving:
+                rows.manager._make_room(rows.owners, rows.columns, borrowed)
         for bits, some, _ in batches:
             store._table.make_room(bits, some)
     except BaseException:
         world.entities._unarrive(es, slots, n_before)
         raise
-    with world.entities.dispatch:
+    with world.entities.dispatch, knowing(world.entities, es, slots):
         try:
             versions = [rows.manager.data._version for rows in arriving]
             for rows in arriving:
@@ -92,10 +93,16 @@ class ParcelPlaces:
         self._order: RowArray | None = None
         self._ordered = entities
 
+    def are(self, owners: EntityArray) -> bool:
+        """Return whether these are all entities, in their order."""
+        return len(owners) == len(self.entities) and np.array_equal(
+            owners, self.entities
+        )
+
     def of(self, name: str, owners: EntityArray, several: bool) -> RowArray:
         """Return the place of each owner; ParcelError for others, and for repeats unless
         `several` may follow each other."""
-        if len(owners) == len(self.entities) and np.array_equal(owners, self.entities):
+        if owners is self.entities:
             return np.arange(len(owners))
         if self._order is None:
             self._order = self.entities.argsort()
@@ -116,7 +123,7 @@ def _check_entities(world: Any, es: EntityArray) -> None:
         raise ParcelError("entities that are none")
     if not are_distinct(es):
         raise ParcelError("an entity is there twice")
-    here = world.entities._are_here(es)
+    here = are_held(world.entities._handles, es, INDEX_MASK)
     if world.entities._visitors.count:
         here |= world.entities._visitors.find(es) >= 0
     if here.any():
@@ -136,10 +143,12 @@ def _arriving(
             f"{one.name}: {count} rows at once, {ring} are all that stay"
         )
     if one.is_owned:
-        owners = parcel._column(one.columns["entity"]).copy()
+        owners = parcel._column(one.columns["entity"])
+        # the same object: its slots are going to be known
+        owners = places.entities if places.are(owners) else owners.copy()
         at = places.of(one.name, owners, manager._IS_LIST)
         if manager._IS_LIST and ring == count and (at[1:] < at[:-1]).any():
-            _refuse(one, "entity", "rows of an entity are apart")
+            refuse_parcel(one, "entity", "rows of an entity are apart")
     else:
         owners = np.zeros(count, np.uint64)
     if "~id" in one.columns:
@@ -147,105 +156,29 @@ def _arriving(
     if "~parent" in one.columns:
         _check_tree(one, parcel._column(one.columns["~parent"]))
     if "~active" in one.columns:
-        _check_bools(one, "~active", parcel._column(one.columns["~active"]))
-    return Arriving(one, manager, owners, _fields(parcel, one, manager, count))
-
-
-def _refuse(one: Component, column: str, why: str) -> NoReturn:
-    raise ParcelError(f"{one.name}.{column}: {why}")
+        check_bools(one, "~active", parcel._column(one.columns["~active"]))
+    return Arriving(one, manager, owners, arriving_fields(parcel, one, manager, count))
 
 
 def _check_ids(parcel: ParcelBase, one: Component, manager: Any) -> None:
     ids: IdArray = parcel._column(one.columns["~id"])
     if not are_distinct(ids) or not int(ids.min()) >> 32:
-        _refuse(one, "~id", "an id is there twice, or none")
+        refuse_parcel(one, "~id", "an id is there twice, or none")
     here = manager.resolve_many(ids) != NIL
     if here.any():
-        _refuse(one, "~id", f"id {int(ids[here.argmax()]):#x} is here already")
+        refuse_parcel(one, "~id", f"id {int(ids[here.argmax()]):#x} is here already")
 
 
 def _check_tree(one: Component, parents: NDArray[np.uint32]) -> None:
     count = len(parents)
     if ((parents >= count) & (parents != NIL)).any():
-        _refuse(one, "~parent", "a row that there is not")
+        refuse_parcel(one, "~parent", "a row that there is not")
     above = np.append(np.minimum(parents, count).astype(np.intp), count)
     for _ in range(count.bit_length() + 1):
         if (above == count).all():
             return
         above = above[above]
-    _refuse(one, "~parent", "a row is its own ancestor")
-
-
-def _check_bools(one: Component, name: str, column: NDArray[Any]) -> None:
-    if len(column) and int(column.view(np.uint8).max()) > 1:
-        _refuse(one, name, "neither True nor False")
-
-
-def _fields(
-    parcel: ParcelBase, one: Component, manager: Any, count: int
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of new rows by field, as creations have them when they are checked."""
-    found: dict[str, NDArray[Any]] = {}
-    for name, (field, _) in manager._CONVERTERS.items():
-        parts = one.parts[name]
-        if name in one.objects:
-            found[name] = unpickled(parcel, one, name, count)
-            continue
-        cells = [_stored(parcel, one, manager, part, count) for part in parts]
-        column = cells[0]
-        if parts != (name,):
-            column = np.stack(cells, axis=1).reshape(count, *field.shape)
-        found[name] = checked_column(one, name, field, column, count)
-    return found
-
-
-def _stored(
-    parcel: ParcelBase, one: Component, manager: Any, part: str, count: int
-) -> NDArray[Any]:
-    """Return a column of all rows, those of cold rows spread over them."""
-    if part in one.columns:
-        return parcel._column(one.columns[part])
-    default = manager.data._cold.DEFAULTS[part]
-    column = np.empty((count, *default.shape), default.dtype)
-    column[:] = default
-    rows = parcel._column(one.cold["~row"])
-    if len(rows) and (int(rows.max()) >= count or not are_distinct(rows)):
-        _refuse(one, "~row", "a row that there is not, or twice")
-    column[rows] = parcel._column(one.cold[part])
-    return column
-
-
-def checked_column(
-    one: Component, name: str, field: Any, column: NDArray[Any], count: int
-) -> NDArray[Any]:
-    """Return a column whose values all will do, or raise ParcelError; numbers always will."""
-    if column.dtype.kind == "b":
-        _check_bools(one, name, column)
-    if column.dtype.kind not in _CHECKED and field.enum is None:
-        return column
-    try:
-        checked: NDArray[Any] = field.many(column, count)
-    except (ValueError, TypeError, OverflowError) as error:
-        _refuse(one, name, str(error))
-    return checked
-
-
-def unpickled(
-    parcel: ParcelBase, one: Component, name: str, count: int
-) -> NDArray[np.object_]:
-    """Return the objects of a field, or raise ParcelError."""
-    found = np.full(count, None, np.object_)
-    text = parcel._column(one.objects[name])
-    if len(text):
-        try:
-            values = pickle.loads(text.tobytes())
-        except Exception as error:
-            raise ParcelError(f"{one.name}.{name}: {error!r}") from error
-        if type(values) is not list or len(values) != count:
-            _refuse(one, name, "not as many objects as rows")
-        for row, value in enumerate(values):
-            found[row] = value
-    return found
+    refuse_parcel(one, "~parent", "a row is its own ancestor")
 
 
 # --- rows that are made -----------------------------------------------------------------

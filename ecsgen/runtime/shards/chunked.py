@@ -14,7 +14,8 @@ from ..archetypes.table import ArchetypeTable
 from ..columns.buffers import Column
 from ..handles import EntityArray
 from ..typed import NamedTuple
-from .arriving import ParcelPlaces, checked_column, unpickled
+from .arriving import ParcelPlaces
+from .checking import checked_column, unpickled
 from .parcel import ParcelBase
 from .tables import Component, ParcelPlan
 

@@ -48,7 +48,15 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
     without its callbacks.
     """
 
-    __slots__ = ("_home", "_idle", "_lingering", "_revived", "_visitors")
+    __slots__ = (
+        "_are_going",
+        "_home",
+        "_idle",
+        "_known",
+        "_lingering",
+        "_revived",
+        "_visitors",
+    )
 
     def __init__(self, shard: SupportsIndex = 0) -> None:
         super().__init__()
@@ -57,6 +65,8 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
     def _begin(self, shard: int) -> None:
         """Have a number, and no visitors yet."""
         self._home = shard << INDEX_BITS
+        self._known = None
+        self._are_going = False
         self._visitors = HandleMap()
         self._idle = IndexQueue()
         self._revived = 0
@@ -225,11 +235,11 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
             break_down(self)
             raise
 
-    def _leave(self, es: EntityArray) -> tuple[EntityArray, RowArray]:
+    def _leave(self, es: EntityArray, slots: RowArray) -> tuple[EntityArray, RowArray]:
         """Let live entities not be here any more; return the visitors among them and their
         slots, which are to be vacated once no manager has rows of theirs."""
-        slots = self._visitors.find(es)
-        visits = slots >= 0
+        below = np.uint64(ONE_GENERATION - 1)
+        visits = (es & below) != slots.view(np.uint64) | np.uint64(self._home)
         guests, slots = es[visits], slots[visits]
         super()._kill(es[~visits])
         self._empty(slots)

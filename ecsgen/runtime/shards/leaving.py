@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy as np
 from ..broken import break_down
 from ..callbacks import Callbacks
 from ..handles import NIL, EntityArray, RowArray
-from .packing import Leaving
-from .tables import plan_of
+from .departing import Leaving
+from .distinct import ascending
+from .knowing import going, knowing
+from .tables import Component, plan_of
 
 
 def leave(world: Any, found: Leaving) -> None:
@@ -23,16 +25,16 @@ def leave(world: Any, found: Leaving) -> None:
     entities, plan = world.entities, plan_of(type(world))
     concerned = [getattr(world, name) for name in found.rows if len(found.rows[name])]
     versions = [manager.data._version for manager in concerned]
-    with entities.dispatch:
-        guests, slots = entities._leave(found.entities)
+    # where rows below others die with them, nobody does who has left before
+    families = [one for one in plan.managed if "~parent" in one.columns]
+    others = [one for one in plan.managed if "~parent" not in one.columns]
+    with entities.dispatch, knowing(entities, found.entities, found.slots):
         try:
-            for one in plan.managed:
-                manager = getattr(world, one.attribute)
-                if one.is_owned:
-                    _drop_owned(manager, found.entities, found.rows[one.attribute])
-                elif one.attribute in found.ids:
-                    rows = np.sort(manager.resolve_many(found.ids[one.attribute]))
-                    _drop(manager, rows)
+            for one in others:
+                _drop_rows(world, one, found)
+            guests, slots = entities._leave(found.entities, found.slots)
+            for one in families:
+                _drop_rows(world, one, found)
             store = getattr(world, "_store", None)
             if store is not None:
                 store._drop_many(found.entities)
@@ -50,11 +52,22 @@ def leave(world: Any, found: Leaving) -> None:
             entities._vacate(guests, slots)
 
 
-def _drop_owned(manager: Any, entities: EntityArray, rows: RowArray) -> None:
-    if len(rows):
-        if hasattr(manager, "_with_descendants"):
-            _spare_the_dead(manager, _rows_of(manager, entities))
-        _drop(manager, _rows_of(manager, entities))
+def _drop_rows(world: Any, one: Component, found: Leaving) -> None:
+    """Take away the rows of a component."""
+    manager, rows = getattr(world, one.attribute), found.rows.get(one.attribute)
+    if rows is None or len(rows) == 0:
+        return
+    if not one.is_owned:
+        _drop(manager, np.sort(manager.resolve_many(found.ids[one.attribute])))
+    elif "~parent" in one.columns:
+        _spare_the_dead(manager, _rows_of(manager, found.entities))
+        _drop(manager, _rows_of(manager, found.entities))
+    else:
+        if hasattr(manager, "GROUP"):
+            rows = _rows_of(manager, found.entities)
+        each_one = not manager._IS_LIST and len(rows) == len(found.entities)
+        with going(world.entities) if each_one else nullcontext():
+            _drop(manager, ascending(rows, manager.data._n))
 
 
 def _rows_of(manager: Any, entities: EntityArray) -> RowArray:
@@ -63,7 +76,7 @@ def _rows_of(manager: Any, entities: EntityArray) -> RowArray:
         found: RowArray = manager._rows_of_many(entities)
         return found
     rows: RowArray = manager.lookup_many(entities)
-    return np.sort(rows[rows != NIL])
+    return ascending(rows[rows != NIL], manager.data._n)
 
 
 def _spare_the_dead(manager: Any, rows: RowArray) -> None:

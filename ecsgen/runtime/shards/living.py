@@ -28,6 +28,10 @@ class VisitedEntities(LivingEntities):
     __slots__ = ()
     _home: int
     """The number of the shard, where handles have it."""
+    _known: tuple[EntityArray, RowArray] | None
+    """Entities whose slots need not be found."""
+    _are_going: bool
+    """Whether they are the owners of all rows that a manager loses, one each."""
     _visitors: HandleMap
     """The slots of visitors that live here, and of the dead of whom there may be rows."""
     _idle: IndexQueue
@@ -86,6 +90,8 @@ class VisitedEntities(LivingEntities):
 
     def _slots(self, es: EntityArray) -> RowArray:
         """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
+        if self._known is not None and self._known[0] is es:
+            return self._known[1]
         slots: RowArray = (es & np.uint64(INDEX_MASK)).view(np.intp)
         if not self._visitors.count:
             return slots
@@ -98,6 +104,27 @@ class VisitedEntities(LivingEntities):
         known = found >= 0
         slots[others[known]] = found[known]
         return slots
+
+    def _slots_of(self, owners: EntityArray, gone: RowArray) -> RowArray:
+        """Return the slots of the owners of rows that go, in any order; O(k)."""
+        known = self._known
+        if self._are_going and known is not None and len(known[1]) == len(gone):
+            return known[1]
+        return self._slots(owners[gone])
+
+    def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
+        """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
+        handles = as_entities(es)
+        slots: RowArray = (handles & np.uint64(INDEX_MASK)).view(np.intp)
+        held = self._handles.take(slots, mode="clip") == handles
+        others = (~held).nonzero()[0]
+        if len(others) and self._visitors.count:
+            found = self._visitors.find(handles[others])
+            held[others] = (found >= 0) & (self._handles[found] == handles[others])
+            slots[others] = found
+        if not held.all():
+            self._require_handles(handles, es)
+        return handles, slots
 
     def _span(self, es: EntityArray) -> int:
         """Return one more than the highest slot of entities, 0 without any; O(k)."""

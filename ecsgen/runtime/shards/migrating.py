@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..entities.arrays import as_entities
 from ..errors import HierarchyError
 from ..handles import NIL, EntityArray, RowArray
+from .departing import Leaving, distinct_entities, leaving
 from .distinct import are_distinct
-from .packing import Leaving, distinct_entities, leaving
 from .tables import plan_of
 
 
@@ -36,13 +36,11 @@ def departures(
     ids: Mapping[str, tuple[ArrayLike, ArrayLike]],
 ) -> dict[int, Leaving]:
     """Return who leaves for which of `size` ranks; those for the own one stay."""
-    entities = distinct_entities(world, es)
+    entities, slots = distinct_entities(world, es)
     owners = checked_ranks(ranks, len(entities), size)
     away = owners != own
-    entities, owners = entities[away], owners[away]
-    if len(entities):
-        is_root = ~_has_parent(world, entities)
-        entities, owners = entities[is_root], owners[is_root]
+    away[away] = ~_has_parent(world, entities[away])
+    entities, slots, owners = entities[away], slots[away], owners[away]
     rows = {
         name: (as_entities(given), checked_ranks(of, len(as_entities(given)), size))
         for name, (given, of) in ids.items()
@@ -50,9 +48,11 @@ def departures(
     found: dict[int, Leaving] = {}
     for rank in range(size):
         chosen = {name: given[of == rank] for name, (given, of) in rows.items()}
-        some = entities[owners == rank]
-        if rank != own and (len(some) or any(map(len, chosen.values()))):
-            found[rank] = leaving(world, some, chosen)
+        some = owners == rank
+        if rank != own and (some.any() or any(map(len, chosen.values()))):
+            found[rank] = leaving(world, entities[some], slots[some], chosen)
+    if sum(len(it.entities) for it in found.values()) == len(entities):
+        return found
     whole = np.concatenate([entities[:0], *(it.entities for it in found.values())])
     if not are_distinct(whole):
         raise HierarchyError("an entity has roots that go to different ranks")
@@ -84,6 +84,7 @@ def united(plans: list[Leaving]) -> Leaving:
             rows.setdefault(name, []).append(found)
     return Leaving(
         np.concatenate([plan.entities for plan in plans]),
+        np.concatenate([plan.slots for plan in plans]),
         {name: np.concatenate(given) for name, given in ids.items()},
         {name: np.concatenate(found) for name, found in rows.items()},
     )

@@ -1,4 +1,4 @@
-"""What leaves a world, and how it becomes the bytes of a parcel. Nothing is changed here."""
+"""How what leaves a world becomes the bytes of a parcel."""
 
 from __future__ import annotations
 
@@ -7,180 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..columns.buffers import items
-from ..entities.arrays import all_different, as_entities, first_repeat
-from ..errors import HierarchyError, StaleEntityError, StaleIdError
-from ..handles import NIL, EntityArray, IdArray, RowArray
-from ..typed import NamedTuple
-from .distinct import are_distinct
+from ..handles import NIL, EntityArray, RowArray
+from .departing import Leaving
 from .parcel import header_nbytes, header_of, nbytes_of, starts_of, view_of
-from .shown import shown_entity
 from .tables import Component, ParcelPlan, plan_of
-
-
-class Leaving(NamedTuple):
-    """Who leaves a world, and with which rows, in the order that parcels have."""
-
-    entities: EntityArray
-    ids: Mapping[str, IdArray]
-    """By attribute: those of rows without owners."""
-    rows: Mapping[str, RowArray]
-    """By attribute."""
-
-
-def leaving(world: Any, es: ArrayLike, ids: Mapping[str, ArrayLike]) -> Leaving:
-    """Find out who leaves: entities, their descendants, and rows by id.
-
-    Raises what `extract` does; but for rows of the dead that hierarchies collect, nothing
-    has changed then.
-    """
-    plan = plan_of(type(world))
-    entities = distinct_entities(world, es)
-    given = {name: _checked_ids(world, plan, name, ids[name]) for name in ids}
-    families = [one for one in plan.managed if "~parent" in one.columns]
-    check_locks(world, entities, given)
-    for one in families:
-        manager = getattr(world, one.attribute)
-        if one.is_owned and hasattr(manager, "collect"):
-            manager.collect()
-    entities = _with_families(world, families, entities)
-    rows: dict[str, RowArray] = {}
-    for one in plan.managed:
-        manager = getattr(world, one.attribute)
-        if one.is_owned:
-            rows[one.attribute] = rows_of(one, manager, entities)
-        elif one.attribute in given:
-            found = manager.resolve_many(given[one.attribute])
-            if one in families:
-                found = _whole_family(manager, found)
-                given[one.attribute] = manager._ids_in(found)
-            rows[one.attribute] = found
-    for one in families:
-        _check_parents(one, getattr(world, one.attribute), rows.get(one.attribute))
-    check_locks(world, entities, given)
-    return Leaving(entities, given, rows)
-
-
-def distinct_entities(world: Any, es: ArrayLike) -> EntityArray:
-    """Return live entities as an array of one's own; StaleEntityError for dead or repeated."""
-    entities: EntityArray = world.entities.require_many(es)
-    slots = world.entities._slots(entities)
-    if not all_different(slots, world.entities._n_used):
-        position = first_repeat(entities)
-        e = shown_entity(entities[position])
-        raise StaleEntityError(f"entity {e} at position {position} is repeated")
-    return entities.copy()
-
-
-def _checked_ids(world: Any, plan: ParcelPlan, name: str, ids: ArrayLike) -> IdArray:
-    component = next((one for one in plan.managed if one.attribute == name), None)
-    if component is None or component.is_owned:
-        raise TypeError(f"{name} is no component whose rows belong to nobody")
-    given = as_entities(ids).copy()
-    rows = getattr(world, name).resolve_many(given)
-    stale = rows == NIL
-    if stale.any():
-        raise StaleIdError(
-            f"{name}: id {int(given[stale.argmax()]):#x} has no instance here"
-        )
-    if not are_distinct(given):
-        again = int(given[first_repeat(given)])
-        raise StaleIdError(f"{name}: id {again:#x} is given twice")
-    return given
-
-
-def check_locks(world: Any, entities: EntityArray, ids: Mapping[str, Any]) -> None:
-    """Raise StructureLockedError if rows that leave are in something that is locked."""
-    for name in world.MANAGERS:
-        manager = getattr(world, name)
-        if not manager._locks:
-            continue
-        if len(ids.get(name, ())) or (
-            hasattr(manager, "lookup") and manager.has_many(entities).any()
-        ):
-            raise manager._locked()
-    store = getattr(world, "_store", None)
-    if store is not None and store._locks and store._has_any(entities):
-        store._refuse_locked()
-
-
-def _with_families(
-    world: Any, families: list[Component], entities: EntityArray
-) -> EntityArray:
-    """Return entities with the owners of all that is below rows of theirs."""
-    managers = [getattr(world, one.attribute) for one in families if one.is_owned]
-    while managers:
-        below = [
-            m.data._entity_column[m._with_descendants(m._rows_of_many(entities))]
-            for m in managers
-        ]
-        found = np.concatenate(below)
-        new = found[~np.isin(found, entities)]
-        _, first = np.unique(new, return_index=True)
-        new = new[np.sort(first)]
-        new = new[world.entities.alive_many(new)]
-        if len(new) == 0:
-            break
-        entities = np.concatenate((entities, new))
-    return entities
-
-
-def _whole_family(manager: Any, rows: RowArray) -> RowArray:
-    """Return rows, then what is below them and not among them."""
-    below = manager._with_descendants(np.sort(rows))
-    return np.concatenate((rows, below[~np.isin(below, rows)]))
-
-
-def _check_parents(one: Component, manager: Any, rows: RowArray | None) -> None:
-    if rows is None or len(rows) == 0:
-        return
-    parents = manager.data._parent_column[rows]
-    stays = (parents != NIL) & ~np.isin(parents, rows)
-    if stays.any():
-        row = int(rows[stays.argmax()])
-        raise HierarchyError(
-            f"{type(manager).__name__}: the parent of row {row} stays behind; detach it first"
-        )
-
-
-def rows_of(one: Component, manager: Any, entities: EntityArray) -> RowArray:
-    """Return all rows of distinct entities: by entity, each one's in order; in a ring by age."""
-    rows: RowArray = manager.lookup_many(entities)
-    rows = rows[rows != NIL]
-    if manager._IS_LIST:
-        rows = _lists(manager, rows)
-    if hasattr(manager, "by_age") and len(rows):
-        age = np.empty(manager.data._n, np.intp)
-        age[manager.by_age()] = np.arange(len(age))
-        rows = rows[age[rows].argsort()]
-    return rows
-
-
-def _lists(manager: Any, heads: RowArray) -> RowArray:
-    """Return the rows of lists, one list after the other."""
-    nexts = manager.data._next_column
-    rows, whose = [heads], [np.arange(len(heads))]
-    here, place = heads, whose[0]
-    for _ in range(64):
-        following = nexts[here]
-        more = following != NIL
-        here, place = following[more].astype(np.intp), place[more]
-        if len(here) == 0:
-            break
-        rows.append(here)
-        whose.append(place)
-    else:
-        for row, number in zip(here.tolist(), place.tolist(), strict=True):
-            rest = manager._rows_from(row)[1:]
-            rows.append(rest)
-            whose.append(np.full(len(rest), number))
-    order = np.concatenate(whose).argsort(kind="stable")
-    return np.concatenate(rows)[order]
-
-
-# --- packing --------------------------------------------------------------------------------
 
 
 def packed(world: Any, found: Leaving) -> NDArray[np.uint8]:

@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike
 from ..entities.arrays import as_entities
 from ..handles import EntityArray, RowArray
 from .arriving import absorb
+from .departing import Leaving
 from .errors import ShardError
 from .leaving import leave
 from .lockstep import LockStep, transport_of
 from .messages import received_ghosts, take_ghosts
 from .migrating import checked_ranks, departures, refuse_locks, united
-from .packing import Leaving, packed
+from .packing import packed
 from .restart import begun_again, save_shard
 from .sent import SentGhosts, parts_of
 from .totals import exact_sum, extreme

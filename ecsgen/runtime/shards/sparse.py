@@ -58,6 +58,9 @@ class Sparse(Visited, OneWorldsSparse):
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        asked = self._entities._known
+        if asked is not None and asked[0] is entities:
+            return self._rows_in(*asked)
         rows = super().lookup_many(entities)
         visitors = self._entities._visitors
         if not visitors.count or self.data._n == 0:
@@ -72,6 +75,15 @@ class Sparse(Visited, OneWorldsSparse):
         owners = self.data._entity_column.take(found, mode="clip")
         has_row = (found != NIL) & (owners == given[known])
         rows[missed[known][has_row]] = found[has_row]
+        return rows
+
+    def _rows_in(self, entities: EntityArray, slots: RowArray) -> RowArray:
+        """Return the row of each entity, whose slots are known; NIL where it has none."""
+        if self.data._n == 0:
+            return np.full(len(entities), NIL, np.intp)
+        rows = self._sparse.take(slots, mode="clip").astype(np.intp)
+        owners = self.data._entity_column[: self.data._n].take(rows, mode="clip")
+        np.putmask(rows, owners != entities, NIL)
         return rows
 
     def _span(self) -> int:

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..handles import EntityArray
 from ..world.base import WorldBase
 from .arriving import absorb
+from .departing import distinct_entities, leaving
 from .entities import EntityManager
 from .ids import VisitedIds
 from .leaving import leave
-from .packing import leaving, packed
+from .packing import packed
 from .parcel import ParcelBase
 from .shards import ShardsBase
 
@@ -61,7 +62,7 @@ class ShardedWorld(WorldBase):
         self, es: ArrayLike, ids: Mapping[str, ArrayLike]
     ) -> NDArray[np.uint8]:
         """Take entities out, and return them as the bytes of a parcel."""
-        found = leaving(self, es, ids)
+        found = leaving(self, *distinct_entities(self, es), ids)
         buffer = packed(self, found)
         leave(self, found)
         return buffer

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from ..arrow.columns import ArrowColumns
 from ..reprs import columns_repr
 from .texts import TextColumns
 
 
-class FrontColumns(TextColumns):
+class FrontColumns(TextColumns, ArrowColumns):
     """The columns of the rows before a bound; the generated class has the fields."""
 
     __slots__ = ()
@@ -17,6 +18,9 @@ class FrontColumns(TextColumns):
     @abstractmethod
     def n(self) -> int:
         """How many rows there are."""
+
+    def _shown_rows(self) -> slice:
+        return slice(0, self.n)
 
     def __repr__(self) -> str:
         return columns_repr(self, self.n)
