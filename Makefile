@@ -87,6 +87,14 @@ docs: $(STAMP)
 	$(BIN)/python -m ecsgen.schema.reference
 	$(BIN)/python docs/policy_pictures.py
 
+# What is uploaded, after it has been used in an environment of its own.
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m tests.distributions dist
+
+lowest: $(STAMP)
+	$(BIN)/python -m tests.lowest build/lowest
+
 clean:
 	rm -rf $(VENV) build dist
 

@@ -29,8 +29,8 @@ FIELD_NAMES: Final[Names] = {
         "near nearby ghosts"
     ),
     "`data` has": _words(
-        "n allocated buffer entity tagged decoded present active cold row FIELDS LAYOUT MANAGER "
-        "OBJECTS ROW_BYTES to_arrow"
+        "n allocated buffer entity tagged decoded to_arrow present active cold row FIELDS LAYOUT "
+        "MANAGER OBJECTS ROW_BYTES"
     ),
     "managers keep a column": _words("cold_row id_slot id_row id_generation newer older"),
 }
@@ -70,6 +70,6 @@ MEMBER_NAMES: Final[Names] = {
 """Of members of enums."""
 
 QUERY_NAMES: Final[Names] = {"queries have": _words("chunks rows to_arrow")}
-GROUP_NAMES: Final[Names] = {"groups have": _words("entity n reorder sort")}
+GROUP_NAMES: Final[Names] = {"groups have": _words("entity n reorder sort to_arrow")}
 CHUNK_NAMES: Final[Names] = {"chunks have": _words("buffer capacity components entity has n")}
 """Of the modules of components that are members of these."""

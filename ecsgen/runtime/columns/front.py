@@ -9,7 +9,7 @@ from ..reprs import columns_repr
 from .texts import TextColumns
 
 
-class FrontColumns(ArrowColumns, TextColumns):
+class FrontColumns(TextColumns, ArrowColumns):
     """The columns of the rows before a bound; the generated class has the fields."""
 
     __slots__ = ()

@@ -31,7 +31,7 @@ class RowCount:
         self.n = 0
 
 
-class ChunkColumns(ArrowColumns, TextColumns):
+class ChunkColumns(TextColumns, ArrowColumns):
     """The columns of one component in one chunk; a generated class for each adds the fields."""
 
     __slots__ = ("_rows",)

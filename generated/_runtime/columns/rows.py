@@ -26,7 +26,7 @@ from .buffers import (
 from .texts import TextColumns
 
 
-class Rows(ArrowColumns, TextColumns):
+class Rows(TextColumns, ArrowColumns):
     """The columns of a manager. A full buffer is replaced by one of twice the size.
 
     A view of a column is good until rows are added or removed. Assigning to a column writes
