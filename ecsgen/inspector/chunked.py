@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -20,8 +22,10 @@ from ecsgen.inspector.subjects import (
 from ecsgen.runtime.columns.field_info import FieldInfo
 from ecsgen.runtime.handles import NIL
 
-CHUNKS: Final = 200
+CHUNKS: Final = 100
 """Chunks that a tick reads: each takes a few microseconds."""
+FEW: Final = 500
+"""Rows that are found one by one: as many as an answer has."""
 
 
 class Chunked(Subject):
@@ -34,6 +38,8 @@ class Chunked(Subject):
         self.store = store
         self.row = row
         self.has_holes = False
+        self._found: tuple[NDArray[np.intp], int, list[tuple[int, int, int]]]
+        self._found = np.empty(0, np.intp), -1, []
 
     @property
     def version(self) -> int:
@@ -77,24 +83,49 @@ class Chunked(Subject):
     def _gathered(
         self, column: Any, rows: Rows, dtype: np.dtype[Any], shape: tuple[int, ...]
     ) -> NDArray[Any]:
-        """Return a column's cells of rows, counted over all archetypes."""
+        """Return a column's cells of rows, counted over all archetypes.
+
+        Many rows that do not follow each other are ascending.
+        """
         if isinstance(rows, slice) and rows.step is None:
             return self._window(column, rows, dtype, shape)
         wanted = row_numbers(rows, self.n)
-        order = None if _ascends(wanted) else wanted.argsort(kind="stable")
-        ascending = wanted if order is None else wanted[order]
         cells = np.empty((len(wanted), *shape), dtype)
+        if len(wanted) <= FEW:
+            self._take_few(column, wanted, cells)
+            return cells
         start = base = 0
         for archetype in self._archetypes():
-            end = int(ascending.searchsorted(base + archetype.n))
+            end = int(wanted.searchsorted(base + archetype.n))
             number = column(archetype)
-            for chunk, inside, part in archetype.runs(ascending[start:end] - base):
+            for chunk, inside, part in archetype.runs(wanted[start:end] - base):
                 cells[start + part.start : start + part.stop] = chunk._columns[number][inside]
             start, base = end, base + archetype.n
-        if order is None:
-            return cells
-        found = np.empty_like(cells)
-        found[order] = cells
+        return cells
+
+    def _take_few(self, column: Any, rows: NDArray[np.intp], cells: NDArray[Any]) -> None:
+        """Copy the cells of a few rows in any order; O(rows)."""
+        archetypes = self._archetypes()
+        numbers = [column(archetype) for archetype in archetypes]
+        for place, (which, chunk, inside) in enumerate(self._places(archetypes, rows)):
+            cells[place] = archetypes[which].chunks[chunk]._columns[numbers[which]][inside]
+
+    def _places(self, archetypes: list[Any], rows: NDArray[np.intp]) -> list[tuple[int, int, int]]:
+        """Return where rows are: which archetype, which of its chunks, and where in it.
+
+        The last answer is remembered, for all columns of an answer ask about the same rows.
+        """
+        known, version, found = self._found
+        if known is rows and version == self.version:
+            return found
+        ends = list(accumulate(archetype.n for archetype in archetypes))
+        found = []
+        for row in rows.tolist():
+            which = bisect_right(ends, row)
+            archetype = archetypes[which]
+            position = row - ends[which] + archetype.n
+            found.append((which, *divmod(position, archetype.capacity)))
+        self._found = rows, self.version, found
         return found
 
     def _window(
@@ -157,7 +188,3 @@ def subjects_of(world: Any) -> dict[str, Subject]:
         name = row.__module__.rpartition(".")[2]  # as chunks call it
         found[name] = Chunked(name, world.archetypes, row)
     return found
-
-
-def _ascends(rows: NDArray[np.intp]) -> bool:
-    return bool((rows[1:] >= rows[:-1]).all())
