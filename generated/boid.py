@@ -478,11 +478,11 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         _apart = np.float32(STEER_APART_ARGUMENT.one(apart))
         data = self.data
         _search = self._search(
-                "steer",
-                _vision,
-                data._n,
-                None if rows is None else ChosenRows(self, rows).rows,
-            )
+            "steer",
+            _vision,
+            data._n,
+            None if rows is None else ChosenRows(self, rows).rows,
+        )
         _blocks = data._steer_blocks(_search)
         with np.errstate(all="ignore"):
             for (

@@ -39,7 +39,7 @@ class NearMethod(KernelMethod):
         if self.each:
             named = "None if _chosen is None else _chosen.rows"
         given = [literal(self.name), self._radius, self.stamp, named]
-        found = call("_search = self._search", given, 12)
+        found = call("_search = self._search", given, 8)
         given = ["_search", *(["self._owners_near()"] if self._takes_owners else [])]
         return [
             for_macro(found).lstrip(),

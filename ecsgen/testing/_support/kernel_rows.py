@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import chance, spaces
 from .kernel_cells import Value, flat, put
 from .kernel_others import Others
-from .spaces import Neighbour
+from .spaces import Crowd, Neighbour
 
 
 class Row:
@@ -24,11 +24,11 @@ class Row:
         row: int,
         parent: int = -1,
         stem: int = 0,
-        neighbours: Sequence[Neighbour] = (),
+        crowd: Crowd | None = None,
         others: Others | None = None,
         is_heard: bool = True,
     ) -> None:
-        self.neighbours = neighbours
+        self._crowd = crowd
         self._stem = stem
         self._columns = columns
         self._row = row
@@ -58,6 +58,8 @@ class Row:
     def put(self, name: str, value: Value, *index: int) -> None:
         """Write a field, or an element of it."""
         put(self._columns[name], (self.place(name), *index), value)
+        if self._crowd is not None and name == self._crowd.field:
+            self._crowd.moved(self._row)
 
     def refer(
         self, text: str, by: str, handle: Value, default: tuple[Any, ...]
@@ -78,6 +80,13 @@ class Row:
         assert self._others is not None
         if self._is_heard:
             self._others.send(text, by, handle, how, value, *index)
+
+    @property
+    def neighbours(self) -> list[Neighbour]:
+        """Who is near now."""
+        assert self._crowd is not None
+        with np.errstate(all="ignore"):
+            return self._crowd.around(self._row)
 
     def answer(
         self, how: str, scalar: str, shape: tuple[int, ...], values: list[Value]

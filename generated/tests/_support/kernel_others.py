@@ -12,6 +12,7 @@ from .fields import Handle
 from .kernel_cells import Columns, Value, flat, put
 from .kernel_filling import used_rows
 from .kernel_operations import apply
+from .spaces import Crowd
 from .subject import Subject
 
 NIL = 2**32 - 1
@@ -31,10 +32,12 @@ class Others:
         alive: Callable[[int], bool],
         *,
         in_turns: bool,
+        crowd: Crowd | None = None,
     ) -> None:
         self._managers = managers
         self._columns = columns
         self._alive = alive
+        self._crowd = crowd
         self._before = columns if in_turns else _copied(columns)
         self._in_turns = in_turns
         self._held: list[Callable[[], None]] = []
@@ -72,6 +75,8 @@ class Others:
 
         if self._in_turns:
             arrive()
+            if self._crowd is not None and name == self._crowd.field:
+                self._crowd.moved(row)
         else:
             self._held.append(arrive)
 

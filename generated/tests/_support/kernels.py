@@ -147,9 +147,8 @@ class _Comparison:
         """Run the kernel, and the steps for each row; then fields are as expected."""
         kernel, manager = self.kernel, self.manager
         expected = columns_of(self.subject, manager)
-        stems, others = self._stems(expected), self._others(expected)
-        near = self.radius
-        around = spaces.around_rows(manager, expected, near) if near else {}
+        stems, crowd = self._stems(expected), self._crowd(expected)
+        others = self._others(expected, crowd)
         with np.errstate(all="ignore"):
             run(manager, kernel.name, arguments)
             for row, cells in (
@@ -160,7 +159,7 @@ class _Comparison:
                     row,
                     int(self.parents[row]),
                     stem=stems[row],
-                    neighbours=around.get(row, ()),
+                    crowd=crowd,
                     others=others,
                     is_heard=others is None or others.hears_from(kernel.component, row),
                 )
@@ -172,7 +171,14 @@ class _Comparison:
             assert same_cells(found[key][used], column[used], kernel.is_exact), key
         put_columns(self.subject, manager, expected)
 
-    def _others(self, columns: Columns) -> Others | None:
+    def _crowd(self, columns: Columns) -> spaces.Crowd | None:
+        """Return who is near, if that is asked."""
+        if not self.radius:
+            return None
+        turns = bool(self.kernel.turns)
+        return spaces.Crowd(self.manager, columns, self.radius, in_turns=turns)
+
+    def _others(self, columns: Columns, crowd: spaces.Crowd | None) -> Others | None:
         """Return what references find, if there are any."""
         kernel, manager = self.kernel, self.manager
         if not kernel.component:
@@ -180,7 +186,8 @@ class _Comparison:
         entities = getattr(manager, "_entities", None)
         alive = entities.alive if entities is not None else bool
         rows, columns_by = {kernel.component: manager}, {kernel.component: columns}
-        return Others(rows, columns_by, alive, in_turns=bool(kernel.turns))
+        turns = bool(kernel.turns)
+        return Others(rows, columns_by, alive, in_turns=turns, crowd=crowd)
 
     def _stems(self, columns: Columns) -> list[int]:
         """Return what the random numbers of each row have in common in the next call."""

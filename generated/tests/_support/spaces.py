@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Cell = tuple[int, ...]
+Columns = Mapping[str, NDArray[Any]]
 Value = list[Any]
 
 
@@ -90,7 +91,7 @@ def neighbours(
 
 
 class Neighbour:
-    """A row as another one sees it, before the kernel."""
+    """A row as another one sees it."""
 
     def __init__(
         self, columns: Mapping[str, NDArray[Any]], row: int, offset: Value, square: Any
@@ -105,26 +106,59 @@ class Neighbour:
         return list(np.ravel(self._columns[name][self._row]))
 
 
-def around_rows(
-    manager: Any, columns: Mapping[str, NDArray[Any]], radius: float
-) -> dict[int, list[Neighbour]]:
-    """Return the neighbours of each row of a manager that has these columns now."""
-    places = columns[manager._SPACE.field].copy()
-    before = {name: column.copy() for name, column in columns.items()}
-    if hasattr(manager.data, "entity"):
-        before["entity"] = np.array(manager.data.entity)
-    space = Space(radius, manager.wrap, places.dtype)
-    found: dict[int, list[Neighbour]] = {}
-    rows = neighbours(space, places, places, are_seen(manager))
-    with np.errstate(all="ignore"):
-        for row, near in enumerate(rows):
-            found[row] = []
-            for other in near:
-                if other != row:
-                    offset = space.offset(places[row], places[other])
-                    square = space.square(offset)
-                    found[row].append(Neighbour(before, other, offset, square))
-    return found
+class Crowd:
+    """Rows of a manager in the cells of their places, in the order in which they came there.
+
+    All is as it was before the kernel; in turns as it is now, and who moves changes cells.
+    """
+
+    def __init__(
+        self, manager: Any, columns: Columns, radius: float, *, in_turns: bool
+    ) -> None:
+        self.field: str = manager._SPACE.field
+        if not in_turns:
+            columns = {name: column.copy() for name, column in columns.items()}
+        self._columns = columns
+        self._in_turns = in_turns
+        self._space = Space(radius, manager.wrap, columns[self.field].dtype)
+        self._seen = are_seen(manager)
+        self._cells: dict[Cell, list[int]] = {}
+        self._cell_of: dict[int, Cell | None] = {}
+        for row, is_seen in enumerate(self._seen):
+            if is_seen:
+                self._enter(row)
+
+    def moved(self, row: int) -> None:
+        """Let a row whose place was written go to another cell, if it is seen."""
+        if self._in_turns and self._seen[row]:
+            self._enter(row)
+
+    def around(self, row: int) -> list[Neighbour]:
+        """Return the neighbours of a row, in order."""
+        places = self._columns[self.field]
+        place = places[row]
+        if not np.isfinite(place).all():
+            return []
+        cells = self._space.around(self._space.cell(place))
+        rows = (one for cell in cells for one in self._cells.get(cell, ()))
+        found = []
+        for one in rows:
+            if one != row and self._space.in_reach(place, places[one]):
+                offset = self._space.offset(place, places[one])
+                square = self._space.square(offset)
+                found.append(Neighbour(self._columns, one, offset, square))
+        return found
+
+    def _enter(self, row: int) -> None:
+        place, before = self._columns[self.field][row], self._cell_of.get(row)
+        cell = self._space.cell(place) if np.isfinite(place).all() else None
+        if cell == before:
+            return
+        if before is not None:
+            self._cells[before].remove(row)
+        if cell is not None:
+            self._cells.setdefault(cell, []).append(row)
+        self._cell_of[row] = cell
 
 
 def are_seen(manager: Any) -> list[bool]:
