@@ -108,8 +108,9 @@ class TurnCells:
         self._steps = list(product(*steps))
         self._cells: dict[tuple[int, ...], dict[int, None]] = {}
         self._cell_of: list[tuple[int, ...] | None] = [None] * places.shape[1]
-        for member, place in enumerate(places.T.tolist()):
-            self._enter(member, self._cell(place))
+        with np.errstate(all="ignore"):
+            for member, place in enumerate(places.T.tolist()):
+                self._enter(member, self._cell(place))
 
     def move(self, row: int, place: Sequence[Any]) -> None:
         """Let a row, which has another place now, go to its cell; to the end if that is another."""
