@@ -41,6 +41,10 @@ TINY: dict[str, tuple[str, ...]] = {
     ),
     "snapshots.py": ("--rows", "100"),
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
+    "turns.py": (
+        *("--rows", "20", "--rounds", "1", "--steps", "1", "--flock", "9", "--seeds", "2"),
+        *("--backends", "numpy"),
+    ),
     "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),
 }
 DRAWING = ("simulate.py", "systems.py")

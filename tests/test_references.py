@@ -172,3 +172,30 @@ def test_kernels_of_components(count: int, game: tuple[Any, Project]) -> None:
 
 def test_policies_are_all_there() -> None:
     assert KEYS.keys() == {*OWNED, *WITH_IDS}
+
+
+STEPS = '["s = to.Dot.s", "d = to.Dot.d", "x = to.Dot.x"]'
+ENDLESS = f"""\
+component: Dot
+fields:
+  s: {{type: f32, default: .inf}}
+  d: {{type: f64, default: -.inf}}
+  x: {{type: f32, default: .nan}}
+kernels:
+  at_once: {{args: {{to: entity}}, steps: {STEPS}}}
+  in_turns: {{turns: rows, args: {{to: entity}}, steps: {STEPS}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "kernel"), [("numpy", "at_once"), ("numpy", "in_turns"), ("numba", "at_once")]
+)
+def test_defaults_that_are_no_finite_numbers(backend: Backend, kernel: str) -> None:
+    pytest.importorskip(backend)
+    world = built(ENDLESS, "endless", backend)[0].World()
+    world.spawn(2, dot={"s": 1, "d": 1, "x": 1})
+    getattr(world.dot, kernel)(0)  # nobody
+    data = world.dot.data
+    assert (data.s == np.inf).all()
+    assert (data.d == -np.inf).all()
+    assert np.isnan(data.x).all()

@@ -128,55 +128,46 @@ def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
 
 @njit(cache=True, error_model="numpy")
 def near_now(cells: TurnCells, own: int, place: Sequence[Any], found: RowArray) -> int:
-    """Write which members are in reach of a place, in their order; return how many."""
+    """Write which members are in reach of a place, in their order; return how many.
+
+    No arrays are passed on: that would take longer than the search.
+    """
     axes = len(place)
-    count: Any = np.intp(0)
-    counts, edges = cells.counts, cells.edges
+    counts, edges, buckets = cells.counts, cells.edges, len(cells.first)
+    name, met = cells.own_names[own], 0
     is_known = True
     for axis in range(axes):
         is_known = is_known and np.isfinite(place[axis])
+    x = y = z = 0
     if is_known:
-        x = 0 if axes < 3 else _cell_along(edges[0], counts[0], place[0])
+        if axes == 3:
+            x = _cell_along(edges[0], counts[0], place[0])
         y = _cell_along(edges[1], counts[1], place[axes - 2])
         z = _cell_along(edges[2], counts[2], place[axes - 1])
-        for i in range(_begin(counts[0]), _end(counts[0])):
-            for j in range(_begin(counts[1]), _end(counts[1])):
-                for k in range(_begin(counts[2]), _end(counts[2])):
-                    cell = (
-                        _around(counts[0], x + i),
-                        _around(counts[1], y + j),
-                        _around(counts[2], z + k),
+    for i in range(_begin(counts[0]), _end(counts[0]) if is_known else -1):
+        a = _around(counts[0], x + i)
+        for j in range(_begin(counts[1]), _end(counts[1])):
+            b = _around(counts[1], y + j)
+            for k in range(_begin(counts[2]), _end(counts[2])):
+                c = _around(counts[2], z + k)
+                member = cells.first[_bucket(buckets, a, b, c)]
+                while member >= 0:
+                    is_here = (
+                        cells.cells[member, 1] == b and cells.cells[member, 2] == c
                     )
-                    count = _in_cell(cells, cell, own, place, found, count)
-    return int(count)
-
-
-@njit(cache=True, error_model="numpy")
-def _in_cell(
-    cells: TurnCells,
-    cell: Any,
-    own: int,
-    place: Sequence[Any],
-    found: RowArray,
-    count: int,
-) -> int:
-    """Add who of a cell is in reach; return how many there are then."""
-    member = cells.first[_bucket(cells, cell[0], cell[1], cell[2])]
-    while member >= 0:
-        its = cells.cells[member]
-        if its[0] == cell[0] and its[1] == cell[1] and its[2] == cell[2]:
-            square = place[0] - place[0]
-            for axis in range(len(place)):
-                apart = cells.places[axis, member] - place[axis]
-                if abs(apart) > cells.sizes[1, axis]:
-                    size = cells.sizes[0, axis]
-                    apart = apart - size * np.rint(apart / size)
-                square = square + apart * apart
-            found[count] = member
-            is_other = cells.names[member] != cells.own_names[own]
-            count += (square <= cells.reach) & is_other
-        member = cells.behind[member]
-    return count
+                    if is_here and cells.cells[member, 0] == a:
+                        square = place[0] - place[0]
+                        for axis in range(axes):
+                            apart = cells.places[axis, member] - place[axis]
+                            if abs(apart) > cells.sizes[1, axis]:
+                                size = cells.sizes[0, axis]
+                                apart = apart - size * np.rint(apart / size)
+                            square = square + apart * apart
+                        found[met] = member
+                        is_other = cells.names[member] != name
+                        met += (square <= cells.reach) & is_other
+                    member = cells.behind[member]
+    return met
 
 
 @njit(cache=True, error_model="numpy")
@@ -205,17 +196,22 @@ def _around(count: int, cell: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def _bucket(cells: TurnCells, x: int, y: int, z: int) -> int:
+def _bucket(buckets: int, x: int, y: int, z: int) -> int:
     mixed = np.uint64(np.int64(x)) * _FACTORS[0] ^ np.uint64(np.int64(y)) * _FACTORS[1]
     mixed = (mixed ^ np.uint64(np.int64(z)) * _FACTORS[2]) * _FACTORS[0]
-    return int((mixed >> np.uint64(32)) & np.uint64(len(cells.first) - 1))
+    return int((mixed >> np.uint64(32)) & np.uint64(buckets - 1))
+
+
+@njit(cache=True, error_model="numpy")
+def _bucket_of(cells: TurnCells, member: int) -> int:
+    cell = cells.cells[member]
+    return int(_bucket(len(cells.first), cell[0], cell[1], cell[2]))
 
 
 @njit(cache=True, error_model="numpy")
 def _link(cells: TurnCells, member: int) -> None:
     """Put a member to the end of those in its cell's bucket."""
-    cell = cells.cells[member]
-    bucket = _bucket(cells, cell[0], cell[1], cell[2])
+    bucket = _bucket_of(cells, member)
     last = cells.last[bucket]
     cells.before[member], cells.behind[member] = last, -1
     if last >= 0:
@@ -228,8 +224,7 @@ def _link(cells: TurnCells, member: int) -> None:
 
 @njit(cache=True, error_model="numpy")
 def _unlink(cells: TurnCells, member: int) -> None:
-    cell = cells.cells[member]
-    bucket = _bucket(cells, cell[0], cell[1], cell[2])
+    bucket = _bucket_of(cells, member)
     before, behind = cells.before[member], cells.behind[member]
     if before >= 0:
         cells.behind[before] = behind

@@ -17,7 +17,8 @@ from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once|theirs|exists|heard|each)\d*|where|blocks|rows|parents|found|chunks|addresses"
-    r"|kept|order|search|pairs|views|chosen|count|before|cells|n|(all|parent|other|to|each)_.*"
+    r"|kept|given|among|order|search|pairs|views|chosen|count|before|cells|n"
+    r"|(all|parent|other|to|each)_.*"
 )
 _DRAWING: Final = ("key", "stem", "word", "bits")
 """Arguments whose converted values would have the names of something else in the method; the

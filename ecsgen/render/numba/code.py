@@ -75,9 +75,9 @@ def cut(code: Code, scalar: str) -> Code:
 def number(value: bool | int | float, scalar: str) -> Code:
     """A constant of a type. A bare integer is an i64 to numba, which goes with all signed ones."""
     if scalar == "bool" or scalar == "f64":
-        text = repr(value)
+        text = _shown(value)
     elif scalar == "f32":
-        shown = repr(value)
+        shown = _shown(value)
         return Code(f"np.float32({shown if shown == '-0.0' else shown.removesuffix('.0')})")
     elif scalar in UNSIGNED or value == -(2**63):
         return Code(f"{SCALARS[scalar].numpy}({value})")
@@ -87,6 +87,12 @@ def number(value: bool | int | float, scalar: str) -> Code:
     bits = SCALARS[scalar].bits
     is_narrow = SCALARS[scalar].kind == "i" and bits < 64
     return Code(text, level, bits - 1 if is_narrow else 0)
+
+
+def _shown(value: bool | int | float) -> str:
+    """A number as Python spells it; of those that it has no spelling for, numpy's."""
+    text = repr(value)
+    return text.replace("inf", "np.inf").replace("nan", "np.nan")
 
 
 @dataclass(slots=True)
@@ -132,7 +138,7 @@ class NamedConstants(Constants):
     def of(self, value: bool | int | float, scalar: str) -> Code:
         if scalar == "bool":
             return number(value, scalar)
-        text = f"{SCALARS[scalar].numpy}({value!r})"
+        text = f"{SCALARS[scalar].numpy}({_shown(value)})"
         if text not in self._known:
             shown = re.sub(r"\W", "_", repr(value).replace("-", "minus_"))
             name = self._names.take(f"{scalar}_{shown}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import isfinite
-from typing import Any, SupportsFloat
+from typing import Any, Final, SupportsFloat
 
 import numpy as np
 
@@ -108,8 +108,9 @@ class TurnCells:
         self._steps = list(product(*steps))
         self._cells: dict[tuple[int, ...], dict[int, None]] = {}
         self._cell_of: list[tuple[int, ...] | None] = [None] * places.shape[1]
-        for member, place in enumerate(places.T.tolist()):
-            self._enter(member, self._cell(place))
+        with np.errstate(all="ignore"):
+            for member, place in enumerate(places.T.tolist()):
+                self._enter(member, self._cell(place))
 
     def move(self, row: int, place: Sequence[Any]) -> None:
         """Let a row, which has another place now, go to its cell; to the end if that is another."""
@@ -169,23 +170,7 @@ def _cell_along(x: Any, edge: float, count: int) -> int:
     return int(min(max(cell, -FARTHEST_CELL), FARTHEST_CELL)) if cell == cell else 0
 
 
-def turn_cells(
-    places: Places,
-    numbers: CellNumbers,
-    names: PlaceNames,
-    other_names: PlaceNames,
-    radius: float,
-    wrap: Sequence[float],
-) -> TurnCells:
-    """Return the cells of what `turn_given` returns; O(k)."""
-    return TurnCells(places, numbers, names, other_names, radius, wrap)
-
-
-def near_now(cells: TurnCells, own: int, place: Sequence[Any], found: RowArray) -> int:
-    """Write which members are in reach of a place, in their order; return how many."""
-    return cells.find(own, place, found)
-
-
-def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
-    """Let a row, which has another place now, go to its cell."""
-    cells.move(row, place)
+# As compiled loops call them.
+turn_cells: Final = TurnCells
+near_now: Final = TurnCells.find
+move_to: Final = TurnCells.move

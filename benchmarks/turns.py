@@ -1,0 +1,126 @@
+"""Boids that act one after the other, beside mesa's own example.
+
+    python benchmarks/turns.py [--rows ROWS ...] [--rounds N] [--steps N] [--flock N]
+        [--seeds N] [--backends NAME ...]
+
+A step of as many boids at the density of mesa's example (100 on 100 by 100), as ns for each boid;
+then whether both models say the same: the mean distance to the nearest other boid after some steps,
+with its standard error over several seeds. Without mesa there is nothing to compare with:
+`pip install mesa networkx`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from _missing import MissingError, library
+from _package import SCHEMAS, built
+from _timing import Case, Run, always, heading, machine, show
+from numpy.typing import NDArray
+
+VISION, APART, DENSITY = 10.0, 2.0, 0.01
+Model = Callable[[int, int], tuple[Run, Callable[[], NDArray[np.float64]]]]
+"""How many boids and which seed → what does a step, and what tells their places."""
+
+
+def size_of(count: int) -> float:
+    return float(np.sqrt(count / DENSITY))
+
+
+def ours(package: Any) -> Model:
+    """Return the boids of a generated package."""
+
+    def made(count: int, seed: int) -> tuple[Run, Callable[[], NDArray[np.float64]]]:
+        world, random, size = package.Flock(), np.random.default_rng(seed), size_of(count)
+        boids = world.boid
+        world.spawn(count, boid={"place": random.random((count, 2)) * size})
+        boids.data.heading = random.uniform(-1, 1, (count, 2))
+        boids.wrap, boids.seed = (size, size), seed
+
+        def step() -> None:
+            boids.act(VISION, APART, size)
+
+        return step, lambda: np.array(boids.data.place)
+
+    return made
+
+
+def theirs(count: int, seed: int) -> tuple[Run, Callable[[], NDArray[np.float64]]]:
+    """Return mesa's boids; MissingError without it."""
+    library("mesa")
+    library("networkx")  # which some other example of mesa's needs
+    model = library("mesa.examples.basic.boid_flockers.model")
+    size = size_of(count)
+    flock = model.BoidFlockers(
+        population_size=count, width=size, height=size, vision=VISION, separation=APART, seed=seed
+    )
+    places = flock.space.agent_positions
+    return lambda: flock.agents.shuffle_do("step"), lambda: np.array(places)
+
+
+def nearest(places: NDArray[np.float64], size: float) -> float:
+    """Return the mean distance to the nearest other one on a torus."""
+    apart = places[:, None] - places[None]
+    apart -= size * np.rint(apart / size)
+    square = np.square(apart).sum(axis=2)
+    np.fill_diagonal(square, np.inf)
+    return float(np.sqrt(square.min(axis=1)).mean())
+
+
+def statistic(model: Model, count: int, steps: int, seeds: int) -> str:
+    """Return that mean after some steps, over several seeds."""
+    found = []
+    for seed in range(seeds):
+        step, places = model(count, seed)
+        for _ in range(steps):
+            step()
+        found.append(nearest(places(), size_of(count)))
+    error = np.std(found) / np.sqrt(max(seeds - 1, 1))
+    return f"{np.mean(found):.3f} ± {error:.3f}"
+
+
+def models(folder: Path, backends: list[str]) -> dict[str, Model]:
+    """Return those that can take part, and say who is left out."""
+    found: dict[str, Model] = {}
+    for backend in backends:
+        try:
+            schema = SCHEMAS / "flock_in_turns.yaml"
+            found[f"ecsgen, {backend}"] = ours(built(folder, backend, schema))
+        except MissingError as missing:
+            print(f"{backend} is left out: {missing}")
+    try:
+        theirs(1, 0)
+        found["mesa"] = theirs
+    except MissingError as missing:
+        print(f"mesa is left out: {missing}")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=(1_000, 10_000))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--flock", type=int, default=300, help="boids of the statistic")
+    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--backends", nargs="+", default=["numpy", "numba"])
+    options = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        known = models(Path(folder), options.backends)
+        names = [name for name in known if name != "mesa"]
+        print(f"{machine()}\n\n{heading(names)}")
+        for rows in options.rows:
+            runs = {name: always(model(rows, 1)[0]) for name, model in known.items()}
+            show(Case("a step", rows, runs), options.rounds, names)
+        print(f"\n| nearest, {options.flock} boids, {options.steps} steps | |\n| --- | --- |")
+        for name, model in known.items():
+            print(f"| {name} | {statistic(model, options.flock, options.steps, options.seeds)} |")
+
+
+if __name__ == "__main__":
+    main()
