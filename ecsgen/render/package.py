@@ -33,7 +33,7 @@ from ecsgen.render.runtime import (
     sources,
 )
 from ecsgen.render.saved import schema_module
-from ecsgen.render.sharded import BITS, layout_with, refuse_compiled_references
+from ecsgen.render.sharded import BITS, layout_with
 from ecsgen.render.world.module import Parts, world_module
 
 EXPORTED = (
@@ -81,7 +81,6 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What these import of the runtime comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
-    refuse_compiled_references(project)
     tests_of = tests.outputs(project, options) if options.tests is not None else ()
     in_c = _in_c() if options.compiled else ()
     return [*_package(project), *_managers(project), *tests_of, *in_c]

@@ -103,7 +103,7 @@ def steps_cases(project: Project) -> tuple[StepsCase, ...]:
         StepsCase(
             kernel,
             tuple(by_name[name] for name in members[kernel.over]),
-            tuple(by_name[name] for name in sorted(kernel.program.leads)),
+            tuple(by_name[name] for name in sorted(kernel.program.leads) if name),
         )
         for kernel in steps_kernels(project)
     )
