@@ -9,9 +9,11 @@ PEERS := $(VENV)/.peers
 DRAWN := simulate systems
 # compare.py is told what to compare.
 BENCHMARKS := $(filter-out $(patsubst %,benchmarks/%.py,$(DRAWN) compare),$(wildcard benchmarks/[a-z]*.py))
+BROWSER := $(shell command -v chromium-headless-shell || command -v chromium)
+GET_BROWSER := apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo flock test fast lint types check bench cachegrind mutants docs clean
+.PHONY: demo flock test fast browser lint types check bench cachegrind mutants docs clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/
@@ -44,6 +46,13 @@ $(FAST): $(wildcard fast/*.py fast/*.toml fast/ecsgen_fast/*.[ch] fast/ecsgen_fa
 	rm -rf fast/build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./fast
 	touch $@
+
+# What the inspector's page is tested in: the one that is there, or the distribution's.
+browser:
+ifeq ($(BROWSER),)
+	@test "$$(id -u)" = 0 || { echo 'as root: $(GET_BROWSER)'; exit 1; }
+	$(GET_BROWSER)
+endif
 
 lint: $(STAMP)
 	$(BIN)/ruff check $(SOURCES) generated fast

@@ -22,11 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, overload
+from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import (
     Column,
     cells,
@@ -741,33 +742,17 @@ class AiStateManager(Grouped, Sparse, One, Gc):
     def create_many(
         self,
         entities: ArrayLike,
+        table: GivenTable | None = None,
         /,
-        *,
-        animation: ArrayLike = ANIMATION_DEFAULT,
-        energy: ArrayLike = ENERGY_DEFAULT,
-        goal: ArrayLike = GOAL_DEFAULT,
-        loot: ArrayLike = LOOT_DEFAULT,
-        min_drops: ArrayLike = MIN_DROPS_DEFAULT,
-        max_drops: ArrayLike = MAX_DROPS_DEFAULT,
-        chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
+        **columns: Unpack[AiStateFields],
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(
-            entities,
-            {
-                "animation": animation,
-                "energy": energy,
-                "goal": goal,
-                "loot": loot,
-                "min_drops": min_drops,
-                "max_drops": max_drops,
-                "chance_of_drop": chance_of_drop,
-            },
-        )
+        return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""

@@ -40,11 +40,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, overload
+from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import (
     Column,
     cells,
@@ -1615,69 +1616,17 @@ class EveryTypeManager(Sparse, One, Gc, Release):
     def create_many(
         self,
         entities: ArrayLike,
+        table: GivenTable | None = None,
         /,
-        *,
-        flag: ArrayLike = FLAG_DEFAULT,
-        tiny: ArrayLike = TINY_DEFAULT,
-        small: ArrayLike = SMALL_DEFAULT,
-        medium: ArrayLike = MEDIUM_DEFAULT,
-        large: ArrayLike = LARGE_DEFAULT,
-        byte: ArrayLike = BYTE_DEFAULT,
-        word: ArrayLike = WORD_DEFAULT,
-        double_word: ArrayLike = DOUBLE_WORD_DEFAULT,
-        quad_word: ArrayLike = QUAD_WORD_DEFAULT,
-        single: ArrayLike = SINGLE_DEFAULT,
-        double: ArrayLike = DOUBLE_DEFAULT,
-        vector: ArrayLike = VECTOR_DEFAULT,
-        matrix: ArrayLike = MATRIX_DEFAULT,
-        ones: ArrayLike = ONES_DEFAULT,
-        switches: ArrayLike = SWITCHES_DEFAULT,
-        mode: ArrayLike = MODE_DEFAULT,
-        modes: ArrayLike = MODES_DEFAULT,
-        access: ArrayLike = ACCESS_DEFAULT,
-        target: ArrayLike = TARGET_DEFAULT,
-        targets: ArrayLike = TARGETS_DEFAULT,
-        title: ArrayLike = TITLE_DEFAULT,
-        digest: ArrayLike = DIGEST_DEFAULT,
-        magic: ArrayLike = MAGIC_DEFAULT,
-        payload: object = None,
-        note: object = None,
+        **columns: Unpack[EveryTypeFields],
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(
-            entities,
-            {
-                "flag": flag,
-                "tiny": tiny,
-                "small": small,
-                "medium": medium,
-                "large": large,
-                "byte": byte,
-                "word": word,
-                "double_word": double_word,
-                "quad_word": quad_word,
-                "single": single,
-                "double": double,
-                "vector": vector,
-                "matrix": matrix,
-                "ones": ones,
-                "switches": switches,
-                "mode": mode,
-                "modes": modes,
-                "access": access,
-                "target": target,
-                "targets": targets,
-                "title": title,
-                "digest": digest,
-                "magic": magic,
-                "payload": payload,
-                "note": note,
-            },
-        )
+        return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
@@ -286,19 +287,21 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
     def create_many(
         self,
         entities: ArrayLike,
+        table: GivenTable | None = None,
         /,
         *,
-        born: ArrayLike = BORN_DEFAULT,
         parents: Instance | ArrayLike = NIL,
+        **columns: Unpack[KinFields],
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
         if parents is not NIL:
-            return self._create_children(parents, entities, {"born": born})
-        return self._create_many(entities, {"born": born})
+            return self._create_children(parents, entities, columns, table)
+        return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""

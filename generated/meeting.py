@@ -17,11 +17,12 @@ One buffer of 28 bytes per row, column after column:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
@@ -274,17 +275,17 @@ class MeetingManager(Unowned, Ids):
     def create_many(
         self,
         count: int,
+        table: GivenTable | None = None,
         /,
-        *,
-        one: ArrayLike = ONE_DEFAULT,
-        other: ArrayLike = OTHER_DEFAULT,
+        **columns: Unpack[MeetingFields],
     ) -> IdArray:
         """Add `count` instances and return their ids, shape (count,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(count, {"one": one, "other": other})
+        return self._create_many(count, columns, table)
 
     def _append_many(self, count: int, columns: Columns) -> IdArray:
         """Add rows of checked columns, for which there is room."""

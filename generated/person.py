@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
@@ -396,20 +397,17 @@ class PersonManager(Sparse, One, Gc, Seeded):
     def create_many(
         self,
         entities: ArrayLike,
+        table: GivenTable | None = None,
         /,
-        *,
-        condition: ArrayLike = CONDITION_DEFAULT,
-        exposed: ArrayLike = EXPOSED_DEFAULT,
-        days: ArrayLike = DAYS_DEFAULT,
+        **columns: Unpack[PersonFields],
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(
-            entities, {"condition": condition, "exposed": exposed, "days": days}
-        )
+        return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""

@@ -20,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, overload
+from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
@@ -524,29 +525,17 @@ class PointMassManager(Hash, One, Gc):
     def create_many(
         self,
         entities: ArrayLike,
+        table: GivenTable | None = None,
         /,
-        *,
-        mass: ArrayLike = MASS_DEFAULT,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        acceleration: ArrayLike = ACCELERATION_DEFAULT,
-        label: ArrayLike = LABEL_DEFAULT,
+        **columns: Unpack[PointMassFields],
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(
-            entities,
-            {
-                "mass": mass,
-                "position": position,
-                "velocity": velocity,
-                "acceleration": acceleration,
-                "label": label,
-            },
-        )
+        return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""

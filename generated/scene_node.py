@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import (
     Column,
     cells,
@@ -399,22 +400,21 @@ class SceneNodeManager(Sparse, One, OwnedChildren, Callback, Release):
     def create_many(
         self,
         entities: ArrayLike,
+        table: GivenTable | None = None,
         /,
         *,
-        local: ArrayLike = LOCAL_DEFAULT,
-        world: ArrayLike = WORLD_DEFAULT,
         parents: Instance | ArrayLike = NIL,
+        **columns: Unpack[SceneNodeFields],
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
         if parents is not NIL:
-            return self._create_children(
-                parents, entities, {"local": local, "world": world}
-            )
-        return self._create_many(entities, {"local": local, "world": world})
+            return self._create_children(parents, entities, columns, table)
+        return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""

@@ -22,11 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import (
     Column,
     cells,
@@ -720,33 +721,17 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
     def create_many(
         self,
         entities: ArrayLike,
+        table: GivenTable | None = None,
         /,
-        *,
-        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
-        index_buffer: ArrayLike = INDEX_BUFFER_DEFAULT,
-        shader: ArrayLike = SHADER_DEFAULT,
-        material: ArrayLike = MATERIAL_DEFAULT,
-        bone_count: ArrayLike = BONE_COUNT_DEFAULT,
-        visible: ArrayLike = VISIBLE_DEFAULT,
-        resource: object = None,
+        **columns: Unpack[SkinnedMeshFields],
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(
-            entities,
-            {
-                "vertex_buffers": vertex_buffers,
-                "index_buffer": index_buffer,
-                "shader": shader,
-                "material": material,
-                "bone_count": bone_count,
-                "visible": visible,
-                "resource": resource,
-            },
-        )
+        return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""

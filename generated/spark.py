@@ -20,11 +20,12 @@ One buffer of 32 bytes per row, column after column:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.front import FrontColumns
@@ -495,20 +496,17 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     def create_many(
         self,
         count: int,
+        table: GivenTable | None = None,
         /,
-        *,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        heat: ArrayLike = HEAT_DEFAULT,
+        **columns: Unpack[SparkFields],
     ) -> IdArray:
         """Add `count` instances and return their ids, shape (count,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(
-            count, {"position": position, "velocity": velocity, "heat": heat}
-        )
+        return self._create_many(count, columns, table)
 
     def _append_many(self, count: int, columns: Columns) -> IdArray:
         """Add rows of checked columns, for which there is room."""

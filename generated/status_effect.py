@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, ClassVar, Final, Literal, overload
+from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
@@ -518,29 +519,17 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
     def create_many(
         self,
         entities: ArrayLike,
+        table: GivenTable | None = None,
         /,
-        *,
-        effect: ArrayLike = EFFECT_DEFAULT,
-        strength: ArrayLike = STRENGTH_DEFAULT,
-        remaining: ArrayLike = REMAINING_DEFAULT,
-        caster: ArrayLike = CASTER_DEFAULT,
-        icon: ArrayLike = ICON_DEFAULT,
+        **columns: Unpack[StatusEffectFields],
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(
-            entities,
-            {
-                "effect": effect,
-                "strength": strength,
-                "remaining": remaining,
-                "caster": caster,
-                "icon": icon,
-            },
-        )
+        return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""

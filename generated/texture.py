@@ -20,11 +20,12 @@ One buffer of 88 bytes per row, column after column:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final, Literal, overload
+from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.unique import Unique, UniqueRows, read_only
@@ -437,29 +438,17 @@ class TextureManager(Unique, Unowned, Ids, Release):
     def create_many(
         self,
         count: int,
+        table: GivenTable | None = None,
         /,
-        *,
-        device_handle: ArrayLike = DEVICE_HANDLE_DEFAULT,
-        width: ArrayLike = WIDTH_DEFAULT,
-        height: ArrayLike = HEIGHT_DEFAULT,
-        file: ArrayLike = FILE_DEFAULT,
-        staging: object = None,
+        **columns: Unpack[TextureFields],
     ) -> IdArray:
         """Add `count` instances and return their ids, shape (count,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(
-            count,
-            {
-                "device_handle": device_handle,
-                "width": width,
-                "height": height,
-                "file": file,
-                "staging": staging,
-            },
-        )
+        return self._create_many(count, columns, table)
 
     def _append_many(self, count: int, columns: Columns) -> IdArray:
         """Add rows of checked columns, for which there is room."""

@@ -27,11 +27,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, overload
+from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._runtime.arrow.columns import GivenTable
 from ._runtime.cold.cold import ColdRows, Indirect, IndirectRows
 from ._runtime.cold.indirect import default_cell, picked
 from ._runtime.columns.buffers import (
@@ -738,31 +739,17 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
     def create_many(
         self,
         entities: ArrayLike,
+        table: GivenTable | None = None,
         /,
-        *,
-        energy: ArrayLike = ENERGY_DEFAULT,
-        goal: ArrayLike = GOAL_DEFAULT,
-        loot: ArrayLike = LOOT_DEFAULT,
-        chance_of_drop: ArrayLike = CHANCE_OF_DROP_DEFAULT,
-        home: ArrayLike = HOME_DEFAULT,
-        nickname: ArrayLike = NICKNAME_DEFAULT,
+        **columns: Unpack[VillagerFields],
     ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        Each column broadcasts to (k, *shape) of its field. The errors are those of
-        `create`; whatever raises changes nothing.
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(
-            entities,
-            {
-                "energy": energy,
-                "goal": goal,
-                "loot": loot,
-                "chance_of_drop": chance_of_drop,
-                "home": home,
-                "nickname": nickname,
-            },
-        )
+        return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Add rows of checked columns, for which there is room."""

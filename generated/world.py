@@ -564,6 +564,7 @@ class FightersQuery(QueriedChunks[ArchetypeChunk, FightersRows, FightersRow]):
 
     _ALL: ClassVar = (Weapon,)
     _ANY: ClassVar = (Health, Armor)
+    _OPTIONAL: ClassVar = (Burning,)
     _ROWS = FightersRows
     _ROW = FightersRow
 

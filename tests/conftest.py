@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -45,3 +46,8 @@ def update(request: pytest.FixtureRequest) -> bool:
 def _set_aside() -> None:
     """What the files before have left is no concern of the garbage collector's."""
     set_aside()
+
+
+def pytest_unconfigure() -> None:
+    """Let extension modules find what they have made: some say at exit what was not freed."""
+    gc.unfreeze()

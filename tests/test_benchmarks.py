@@ -17,6 +17,7 @@ BENCHMARKS = ROOT / "benchmarks"
 CALLS = ("--calls", "20", "--bulk", "100", "--rounds", "1")
 TINY: dict[str, tuple[str, ...]] = {
     "archetypes.py": ("--rows", "100", "--rounds", "1"),
+    "arrow.py": ("--rows", "100", "--rounds", "1"),
     "build_scaling.py": ("1",),
     "compare.py": (
         *(str(ROOT / "generated"), str(ROOT / "generated"), "--rounds", "1", "--bulk", "10"),

@@ -204,7 +204,7 @@ def test_without_the_layer(packages: Packages, monkeypatch: pytest.MonkeyPatch) 
 def test_code_that_is_not_known_stays(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
     """A method with a step that the layer does not know is left alone; so is a class that lacks
     what it wants."""
-    from ecsgen_fast import install
+    from ecsgen_fast import INTERFACES, install
     from ecsgen_fast.known import CREATE, uses_only
 
     def create(self: Any, entity: int) -> int:
@@ -215,8 +215,53 @@ def test_code_that_is_not_known_stays(packages: Packages, monkeypatch: pytest.Mo
     class Manager:
         LAYOUT = ()
 
-    with pytest.warns(RuntimeWarning, match="does without ecsgen_fast"):
-        install(Manager)
+    class Other:
+        """A kind of class that asks for methods in C some day."""
+
+    for kind in (Manager, Other):
+        with pytest.warns(RuntimeWarning, match="does without ecsgen_fast"):
+            install(kind, INTERFACES[-1])
+
+
+OLD_LAYER = """
+def install(kind):  # as the first ones were
+    next(iter(()))
+"""
+NEW_LAYER = """
+INTERFACES = (1000, 1001)
+def install(kind, interface, extra):
+    raise AssertionError
+"""
+
+
+@pytest.mark.parametrize("text", [OLD_LAYER, NEW_LAYER])
+def test_a_layer_of_another_version_is_left_out(
+    packages: Packages, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = ModuleType("ecsgen_fast")
+    exec(text, vars(layer))
+    monkeypatch.setitem(sys.modules, "ecsgen_fast", layer)
+    monkeypatch.delenv("ECSGEN_FAST", raising=False)
+    fast = importlib.import_module("quick._runtime.fast")
+    with pytest.warns(RuntimeWarning, match="does not know what this version .* it is left out"):
+        assert fast._found() is None
+    monkeypatch.setenv("ECSGEN_FAST", "1")
+    with (
+        pytest.warns(RuntimeWarning, match="left out"),
+        pytest.raises(ImportError, match="ECSGEN_FAST is 1, but ecsgen_fast does not know"),
+    ):
+        fast._found()
+
+
+def test_a_package_of_another_version_is_left_alone(packages: Packages) -> None:
+    from ecsgen_fast import INTERFACES, install
+
+    _, plain = packages
+    assert importlib.import_module("quick._runtime.fast").INTERFACE in INTERFACES
+    for arguments in ((), (max(INTERFACES) + 1,)):  # the first ones did not say
+        with pytest.warns(RuntimeWarning, match=r"^plain does without ecsgen_fast, .*ecsgen build"):
+            install(plain.EntityManager, *arguments)
+        assert not methods_in_c(plain.EntityManager)
 
 
 def test_versions_agree() -> None:

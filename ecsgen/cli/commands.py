@@ -24,7 +24,7 @@ OUT_OF_STEP = 1
 USAGE = 2
 USES = (
     *("black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
-    *("numba", "ecsgen-fast", "pyarrow", "watchfiles"),
+    *("numba", "ecsgen-fast", "pyarrow", "starlette", "uvicorn", "watchfiles"),
 )
 """What a report of a fault should name; the last ones are extras."""
 

@@ -52,23 +52,6 @@ def _elements(text: str) -> list[str] | None:
     return [ast.get_source_segment(text, element) or "" for element in display.elts]
 
 
-def created(method: str, whom: list[str], given: list[str], indent: int) -> str:
-    """Return the call that creates many rows from a dict of columns, as black lays it out."""
-    pad, first = " " * indent, ", ".join(whom)
-    line = f"{pad}return self.{method}({first}, {{{', '.join(given)}}})"
-    if len(line) <= WIDTH:
-        return line
-    inner = f"{pad}    {first}, {{{', '.join(given)}}}"
-    if len(inner) <= WIDTH:
-        return f"{pad}return self.{method}(\n{inner}\n{pad})"
-    columns = f"{pad}    {{{', '.join(given)}}},"
-    if len(columns) > WIDTH:
-        items = "".join(f"{pad}        {one},\n" for one in given)
-        columns = f"{pad}    {{\n{items}{pad}    }},"
-    named = "".join(f"{pad}    {one},\n" for one in whom)
-    return f"{pad}return self.{method}(\n{named}{columns}\n{pad})"
-
-
 def keywords(named: list[str]) -> list[str]:
     """Return parameters that are given by name alone."""
     return ["*", *named] if named else []

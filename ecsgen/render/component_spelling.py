@@ -10,7 +10,7 @@ from ecsgen.model import Base, Component
 from ecsgen.model.columns import field_columns
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
-from ecsgen.render.calls import call, collection, created, keywords, signature
+from ecsgen.render.calls import call, collection, keywords, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.proxy_spelling import accessor_lines, field_line
 from ecsgen.render.quoting import WIDTH, literal
@@ -267,10 +267,11 @@ class ComponentSpelling:
     @property
     def head_many(self) -> str:
         """The lines that begin `create_many`."""
-        whom = ["entities: ArrayLike" if self.owned else "count: int", "/"]
+        whom = ["entities: ArrayLike" if self.owned else "count: int"]
         more = [policy.keyword_many for policy in self._policies if policy.keyword_many]
-        named = keywords([*self.parameters_many, *more])
-        return self._head("create_many", [*whom, *named], self.handles)
+        fields = [f"**columns: Unpack[{self.name}Fields]"] if self.fields else []
+        given = ["table: GivenTable | None = None", "/", *keywords(more), *fields]
+        return self._head("create_many", [*whom, *given], self.handles)
 
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
         if not self.fields:
@@ -282,11 +283,6 @@ class ComponentSpelling:
     def parameters(self) -> list[str]:
         """The fields as keyword parameters of one row's values."""
         return [f"{s.name}: {s.write_type} = {s.default}" for s in self.fields]
-
-    @property
-    def parameters_many(self) -> list[str]:
-        """The fields as keyword parameters of columns."""
-        return [f"{s.name}: {s.many_type} = {s.default}" for s in self.fields]
 
     @property
     def checked_fields(self) -> list[Spelling]:
@@ -306,21 +302,17 @@ class ComponentSpelling:
     @property
     def created_many(self) -> str:
         """The statement that ends `create_many`."""
-        return created("_create_many", [self._whom], self._given, 8)
+        return call("return self._create_many", self._given_many, 8)
 
     def created_below(self, indent: int) -> str:
         """The same with parents."""
-        return created("_create_children", ["parents", self._whom], self._given, indent)
+        return call("return self._create_children", ["parents", *self._given_many], indent)
 
     @property
-    def _whom(self) -> str:
-        """What many rows are created for, as `create_many` names it."""
-        return "entities" if self.owned else "count"
-
-    @property
-    def _given(self) -> list[str]:
-        """The items of the dict of the columns that `create_many` is given."""
-        return [f'"{s.name}": {s.name}' for s in self.fields]
+    def _given_many(self) -> list[str]:
+        """The arguments of `create_many` without parents."""
+        whom = "entities" if self.owned else "count"
+        return [whom, "columns" if self.fields else "{}", "table"]
 
     def default_of(self, column: Spelling) -> str:
         """A column's default: its field's constant, or the value for a part of a split field."""

@@ -6,11 +6,16 @@ ECSGEN_FAST=0 in the environment leaves them alone; with 1, it is an error if th
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Final, TypeAlias
 
-_Installer: TypeAlias = Callable[[type], object]
+INTERFACE: Final = 1
+"""Which classes ask for methods in C, and what their attributes mean. It is counted up here and in
+`ecsgen_fast` when another class asks, or an attribute means something else."""
+
+_Installer: TypeAlias = Callable[[type, int], object]
 _BESIDE: Final = f"{__name__.removesuffix('_runtime.fast')}_fast"
 _PLACES: Final = (_BESIDE, "ecsgen_fast")
 
@@ -20,16 +25,19 @@ def _found() -> _Installer | None:
     wish = os.environ.get("ECSGEN_FAST", "")
     if wish == "0":
         return None
+    reason = f"there is neither a compiled {_BESIDE} nor ecsgen_fast"
     for place in _PLACES:
         try:
-            install: _Installer = import_module(place).install
+            module = import_module(place)
         except ImportError:
             continue
-        return install
+        if INTERFACE in getattr(module, "INTERFACES", ()):
+            install: _Installer = module.install
+            return install
+        reason = f"{place} does not know what this version of ecsgen generates"
+        warnings.warn(f"{reason}: it is left out", RuntimeWarning, stacklevel=2)
     if wish == "1":
-        raise ImportError(
-            f"ECSGEN_FAST is 1, but there is neither a compiled {_BESIDE} nor ecsgen_fast"
-        )
+        raise ImportError(f"ECSGEN_FAST is 1, but {reason}")
     return None
 
 
@@ -39,4 +47,4 @@ _INSTALL: Final = _found()
 def speed_up(kind: type) -> None:
     """Let a class have its one-row methods in C, if there are such."""
     if _INSTALL is not None:
-        _INSTALL(kind)
+        _INSTALL(kind, INTERFACE)

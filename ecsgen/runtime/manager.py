@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike, NDArray
 
+from .arrow.columns import GivenTable
 from .broken import break_down, break_since
 from .callbacks import Dispatch
 from .columns.buffers import Column
 from .columns.field_info import FieldInfo
+from .columns.field_names import unexpected_keyword
 from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import StaleInstanceError, StructureLockedError
@@ -222,6 +224,21 @@ class Manager(FixedParts):
         """Let later calls raise: a change failed halfway."""
         break_down(self.data)
         break_down(self)
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        """Raise TypeError for a keyword that names no field."""
+        if not given.keys() <= self._CONVERTERS.keys():
+            method = f"{type(self).__name__}.create_many"
+            raise unexpected_keyword(method, given, self._CONVERTERS.keys())
+
+    def _columns_beside(
+        self, given: Mapping[str, Any], table: GivenTable, count: int
+    ) -> Mapping[str, Any]:
+        """Return a table's columns for `count` rows beside those given, which win."""
+        from .arrow.given import table_columns  # for tables alone
+
+        component = self.data.MANAGER.removesuffix("Manager")
+        return {**table_columns(component, self._CONVERTERS, table, count), **given}
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         """Check columns for `count` new rows; fields that are not given take their defaults."""

@@ -62,7 +62,7 @@ FIELD_GROUPS: Final[dict[str, frozenset[str]]] = {
         "children roots levels parent_many parents by_age"
     ),
     "attributes of `data`": _words(
-        "n allocated buffer entity tagged present active cold hot row rows slot OBJECTS"
+        "n allocated buffer entity tagged present active cold hot row rows slot to_arrow OBJECTS"
     ),
     "methods of named tuples": frozenset(("count", "index")),
     "parameters and modules in generated code": _words("self rows entities columns np"),
@@ -110,7 +110,10 @@ MODULE_GROUPS: Final[dict[str, frozenset[str]]] = {
     "modules of the generated package": _words("entities enums world tests conftest runtime"),
     "attributes of the world, of groups, queries and chunks": WORLD_NAMES
     | frozenset(
-        ("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity", "has")
+        (
+            *("entity", "rows", "sort", "reorder", "count", "index", "buffer", "capacity"),
+            *("has", "to_arrow"),
+        )
     ),
     "methods of views of entities": frozenset(("add", "remove")),
     "functions that the world calls": frozenset(("known_fields", "unknown_component")),

@@ -22,11 +22,11 @@ CLASS_NAMES: Final = {
     """,
     "what their runtime defines": """
         BLOCK Blocks BoolField BytesField Cells Chance ChosenCells ChosenRows ChunkCells ColdRows
-        Column Columns EnumField FieldTable FloatField FrontColumns GENERATION_BITS HANDLE_MASK
-        HandleField HeldMessages INDEX_BITS INDEX_COUNT INDEX_MASK IdArray IntField LAST_GENERATION
-        LevelBlocks LevelField MIN_FREE Manager Messages NearBlocks NearColumn NearSearch
-        ONE_GENERATION ObjectField OtherColumn ParentField Planned Rows SLOT_BITS SpaceLayout
-        TABLE_FACTOR TextField WORN_OUT
+        Column Columns EnumField FieldTable FloatField FrontColumns GENERATION_BITS GivenTable
+        HANDLE_MASK HandleField HeldMessages INDEX_BITS INDEX_COUNT INDEX_MASK IdArray IntField
+        LAST_GENERATION LevelBlocks LevelField MIN_FREE Manager Messages NearBlocks NearColumn
+        NearSearch ONE_GENERATION ObjectField OtherColumn ParentField Planned Rows SLOT_BITS
+        SpaceLayout TABLE_FACTOR TextField WORN_OUT
     """,
     "what their runtime defines for archetypes": """
         ArchetypeStore ArchetypeWorld ChunkBase ChunkBlocks ChunkColumns ChunkField RowCount

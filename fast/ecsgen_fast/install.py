@@ -57,8 +57,10 @@ def install_methods(kind: Kind) -> None:
         _install_component(kind)
     elif hasattr(kind, "MANAGERS"):
         _install_world(kind)
-    else:
+    elif hasattr(kind, "_free_index"):
         _install_entities(kind)
+    else:
+        raise LookupError("a class of no known kind")
 
 
 def _install_component(kind: Kind) -> None:

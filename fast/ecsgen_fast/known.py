@@ -58,9 +58,9 @@ DESTROY_ROW: Final = _names("""
 
 CREATE_MANY: Final = _names("_create_many _create_children NIL")
 CREATE_MANY_STEPS: Final = {
-    "_create_many": "few_numbers _create_few as_entities len _convert Exception _entities "
-    "require_many _require_handles _locks _locked _admit_many _make_room values np empty "
-    "intp _own_entities _own _RELEASES _dispatch _replace",
+    "_create_many": "_with_table few_numbers _create_few _check_names as_entities len _convert "
+    "Exception _entities require_many _require_handles _locks _locked _admit_many _make_room "
+    "values np empty intp _own_entities _own _RELEASES _dispatch _replace",
 }
 
 INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (

@@ -48,17 +48,20 @@ _TABLES: Final = ("id_row", "id_generation")
 
 def constants(kind: Kind, base: str) -> Any:
     """Return the module with the numbers of a class's package."""
-    module = next(b.__module__ for b in kind.__mro__ if b.__name__ == base)
+    modules = [b.__module__ for b in kind.__mro__ if b.__name__ == base]
+    if not modules:
+        raise LookupError(f"it has no base {base}")
+    module = modules[0]
     return sys.modules[f"{module.rpartition('._runtime.')[0]}._runtime.entities.layout"]
 
 
 def part_of(kind: Kind, name: str) -> Any:
     """Return what the module of a class, or of its base, has under a name."""
-    return next(
-        found
-        for base in kind.__mro__
-        if (found := vars(sys.modules[base.__module__]).get(name)) is not None
-    )
+    for base in kind.__mro__:
+        found = vars(sys.modules[base.__module__]).get(name)
+        if found is not None:
+            return found
+    raise LookupError(f"no module of its bases has {name}")
 
 
 def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorType]:

@@ -9,6 +9,7 @@ from typing import Any, Final, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arrow.nulls import plain_array
 from .convert.numbers import IntField
 from .kernels.chance import (
     DrawnWords,
@@ -103,7 +104,7 @@ def _drawn(
     seed: SupportsIndex,
 ) -> NDArray[Any]:
     """Return numbers of a kind, shape (n,) or (n, count)."""
-    given = np.asarray(keys)
+    given = plain_array(keys, "Draws: keys")
     if given.ndim != 1:
         raise ValueError(f"Draws: keys: shape {given.shape}, wanted (n,)")
     many = 1 if count is None else index(count)

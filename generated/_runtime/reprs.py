@@ -78,12 +78,13 @@ def shown_columns(kind: type[Any]) -> list[tuple[str, str, FieldInfo | None]]:
             found.append((field.name, field.type, field))
         else:
             scalar = field.type.partition("[")[0]
-            names = _elements(field.name, prod(field.shape) if field.shape else 0)
+            names = element_names(field.name, field.shape)
             found += [(name, scalar, field) for name in names if hasattr(kind, name)]
     return found
 
 
-def _elements(field: str, count: int) -> list[str]:
-    """Return the columns' names of a split field."""
+def element_names(field: str, shape: tuple[int, ...]) -> list[str]:
+    """Return the names of a field's elements as columns, as split fields have them."""
+    count = prod(shape) if shape else 0
     places: Iterable[object] = "xyzw"[:count] if count <= 4 else range(count)
     return [f"{field}_{place}" for place in places]

@@ -108,6 +108,7 @@ class QuerySpelling:
         """The statements of the query of chunks that say which."""
         query = self.query
         clauses = {"_ALL": query.all, "_ANY": query.any, "_NONE": query.none}
+        clauses["_OPTIONAL"] = query.optional
         return [
             collection(f"{constant}: ClassVar = ", list(names), 4)
             for constant, names in clauses.items()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrow.columns import ArrowColumns
 from ..columns.buffers import CACHE_LINE, Column
 from ..columns.field_info import FieldInfo
 from ..columns.field_names import known_fields
@@ -30,7 +31,7 @@ class RowCount:
         self.n = 0
 
 
-class ChunkColumns:
+class ChunkColumns(ArrowColumns):
     """The columns of one component in one chunk; a generated class for each adds the fields."""
 
     __slots__ = ("_rows",)
@@ -59,6 +60,9 @@ class ChunkColumns:
         from ..html_tables import columns_table  # for notebooks alone
 
         return columns_table(self, self._rows.n)
+
+    def _shown_rows(self) -> slice:
+        return slice(0, self._rows.n)
 
     @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..convert.base import FieldTable
@@ -52,7 +52,7 @@ def known_fields(component: type[tuple[Any, ...]], fields: object) -> Mapping[st
     known: tuple[str, ...] = component._fields  # type: ignore[attr-defined]  # see above
     for name in fields:
         if name not in known:
-            raise _unknown_field(component.__name__, name, known)
+            raise unknown_field(component.__name__, name, known)
     return fields
 
 
@@ -75,7 +75,17 @@ def unknown_component(
     )
 
 
-def _unknown_field(component: str, name: object, known: Iterable[str]) -> TypeError:
+def unexpected_keyword(
+    method: str, given: Iterable[str], known: Collection[str]
+) -> TypeError:
+    """Return the error of a keyword that names no field."""
+    name = next(name for name in given if name not in known)
+    hint = _hint(name, known)
+    return TypeError(f"{method}() got an unexpected keyword argument {name!r}; {hint}")
+
+
+def unknown_field(component: str, name: object, known: Iterable[str]) -> TypeError:
+    """Return the error of a field that there is not."""
     return TypeError(f"{component} has no field {name!r}; {_hint(name, known)}")
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
+from ..arrow.columns import ArrowColumns
 from ..reprs import columns_repr
 from .field_info import FieldInfo
 
 
-class FrontColumns:
+class FrontColumns(ArrowColumns):
     """The columns of the rows before a bound; the generated class has the fields."""
 
     __slots__ = ()
@@ -20,6 +21,9 @@ class FrontColumns:
     @abstractmethod
     def n(self) -> int:
         """How many rows there are."""
+
+    def _shown_rows(self) -> slice:
+        return slice(0, self.n)
 
     def __repr__(self) -> str:
         return columns_repr(self, self.n)

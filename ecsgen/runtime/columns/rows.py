@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrow.columns import ArrowColumns
 from ..handles import Entity, EntityArray, RowArray
 from ..per_class import copy_methods
 from ..reprs import columns_repr
@@ -25,7 +26,7 @@ from .buffers import (
 from .field_info import FieldInfo
 
 
-class Rows:
+class Rows(ArrowColumns):
     """The columns of a manager. A full buffer is replaced by one of twice the size.
 
     A view of a column is good until rows are added or removed. Assigning to a column writes
@@ -119,6 +120,9 @@ class Rows:
     def _used_rows(self) -> RowArray:
         """Return all rows in use, ascending."""
         return np.arange(self._n)
+
+    def _shown_rows(self) -> slice | RowArray:
+        return slice(0, self._n)
 
     def _rows_for(self, count: int) -> int:
         """Return how many rows there must be for `count` more instances."""

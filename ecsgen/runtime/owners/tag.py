@@ -6,6 +6,7 @@ from abc import abstractmethod
 
 from numpy.typing import ArrayLike
 
+from ..arrow.columns import GivenTable
 from ..handles import NIL, Entity, Instance, RowArray
 from ..per_class import per_class
 from ..state import NO_SLOTS
@@ -21,12 +22,15 @@ class Tag(Owned):
     def create(self, entity: Entity, /) -> Instance:
         """Give an entity an instance and return its row; O(1)."""
 
-    def create_many(self, entities: ArrayLike, /) -> RowArray:
+    def create_many(
+        self, entities: ArrayLike, table: GivenTable | None = None, /
+    ) -> RowArray:
         """Give each of k entities an instance and return the rows, shape (k,); O(k).
 
-        The errors are those of `create`; whatever raises changes nothing.
+        A table may have a column `entity`, which is ignored, and no other. The errors are
+        those of `create`; whatever raises changes nothing.
         """
-        return self._create_many(entities, {})
+        return self._create_many(entities, {}, table)
 
     @per_class
     def ensure(self, entity: Entity, /) -> Instance:

@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from ..arrow.columns import GivenTable
 from ..broken import break_since
 from ..callbacks import Dispatch
 from ..errors import EcsError
@@ -63,13 +64,21 @@ class Unowned(IdCalls):
     def _append_many(self, count: int, columns: Columns) -> IdArray:
         """Add rows of checked columns, for which there is room."""
 
-    def _create_many(self, count: SupportsIndex, given: Mapping[str, Any]) -> IdArray:
+    def _create_many(
+        self,
+        count: SupportsIndex,
+        given: Mapping[str, Any],
+        table: GivenTable | None = None,
+    ) -> IdArray:
         """Add `count` instances of these fields; O(count)."""
         count = whole_count(type(self).__name__, count)
+        if table is not None:
+            given = self._columns_beside(given, table, count)
         if 0 < count <= FEW:
             ids = self._create_few(count, given)
             if ids is not None:
                 return ids
+        self._check_names(given)
         columns = self._convert(count, given)
         if self._locks:
             raise self._locked()

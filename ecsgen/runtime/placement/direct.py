@@ -54,6 +54,9 @@ class DirectRows(OwnedRows):
     def _used_rows(self) -> RowArray:
         return self._entity_column[: self._n].nonzero()[0]
 
+    def _shown_rows(self) -> slice | RowArray:
+        return super()._shown_rows() if self._count == self._n else self._used_rows()
+
     def _without_holes(
         self, columns: Mapping[str, NDArray[Any]]
     ) -> Mapping[str, NDArray[Any]]:

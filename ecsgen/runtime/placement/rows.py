@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrow.nulls import refuse_nulls
 from ..entities.shown import shown_entity
 from ..errors import (
     DuplicateInstanceError,
@@ -77,7 +78,8 @@ def rows_in_use(rows: ArrayLike, manager: Manager) -> RowArray:
 
 
 def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
-    """Return array-like integers (or bools) as an array of one dimension; TypeError for others."""
+    """Return array-like integers (or bools) as an array of one dimension; TypeError for others,
+    ValueError for nulls."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{manager}: {what} must have one dimension, not {array.ndim}")
@@ -86,7 +88,8 @@ def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
     if array.dtype.kind in "iub":
         return array
     if array.dtype.kind == "O" or (array.dtype.kind == "f" and array is not values):
-        # numpy makes floats of integers that share no integer type
+        # numpy makes floats of integers that share no integer type, and of nulls
+        refuse_nulls(values, f"{manager}: {what}")
         return _from_integers_of_any_size(np.asarray(values, np.object_))
     raise TypeError(f"{manager}: {what} must be integers, not {array.dtype}")
 

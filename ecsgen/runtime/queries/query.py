@@ -65,6 +65,22 @@ class QueriedRows(QueryBase[RowsT, RowT]):
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self._join.arrays()
 
+    def _arrow_schema(self, flat: bool) -> Any:
+        from ..arrow.joins import join_structs
+        from ..arrow.structs import struct_schema
+
+        return struct_schema(join_structs(self._join, self._components, flat))
+
+    def _arrow_batches(self, copy: bool, flat: bool) -> Iterator[Any]:
+        from ..arrow.joins import join_batch
+
+        yield join_batch(self._join, self._components, copy, flat)
+
+    @property
+    def _components(self) -> tuple[str, ...]:
+        names: tuple[str, ...] = self._ROWS._fields[1:]  # type: ignore[attr-defined]  # a NamedTuple
+        return names
+
     def _tuples(self) -> Iterator[RowT]:
         found = self._join.match()
         if found.count > _KEPT:

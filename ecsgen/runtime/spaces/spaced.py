@@ -9,6 +9,7 @@ from typing import Any, ClassVar, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrow.nulls import plain_array
 from ..convert.arrays import shown
 from ..convert.numbers import FloatField
 from ..entities.arrays import are_held
@@ -175,7 +176,7 @@ def checked_radius(label: str, radius: SupportsFloat) -> float:
 
 def points_of(label: str, points: ArrayLike, dtype: Any, axes: int) -> Places:
     """Return points, shape (k, axes), as places, shape (axes, k)."""
-    given = np.asarray(points)
+    given = plain_array(points, label)
     if given.ndim != 2 or given.shape[1] != axes:
         raise ValueError(f"{label}: wanted shape (k, {axes}), not {given.shape}")
     scalar = f"f{8 * dtype.itemsize}"

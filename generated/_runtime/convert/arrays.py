@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from reprlib import Repr
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..arrow.library import is_column
+
+if TYPE_CHECKING:
+    from .base import Field
 
 _SHOWN: Final = 80
 """Characters of a value that an error message shows."""
@@ -50,15 +55,17 @@ def is_array_like(kind: type) -> bool:
     )
 
 
-def gathered(value: Any, depth: int, wanted: str) -> NDArray[Any]:
+def gathered(
+    value: Any, depth: int, wanted: str, field: Field | None = None
+) -> NDArray[Any]:
     """Return an array-like as an array of a plain type or of objects; O(elements).
 
     An array is returned as it is, unless it is one of objects. Lists may be nested `depth` levels.
-    Error messages begin with `wanted`.
+    Error messages begin with `wanted`. `field` is who takes the elements.
 
     Raises:
         TypeError: an element is masked.
-        ValueError: the lists are nested deeper, or of different lengths.
+        ValueError: the lists are nested deeper, or of different lengths; an element is null.
     """
     if isinstance(value, np.ndarray):
         array = value if type(value) is np.ndarray else _unmasked(value, wanted)
@@ -67,6 +74,11 @@ def gathered(value: Any, depth: int, wanted: str) -> NDArray[Any]:
         return _from_sequence(array.tolist(), max(depth, array.ndim), wanted)
     if isinstance(value, (list, tuple)):
         return _from_sequence(value, depth, wanted)
+    if is_column(type(value)):
+        from ..arrow.reading import read_column  # for columns of other libraries alone
+
+        name = wanted.partition(": ")[0] if field is None else field.name
+        return gathered(read_column(value, name, field), depth, wanted)
     if any(hasattr(type(value), protocol) for protocol in _ARRAY_PROTOCOLS):
         return gathered(np.asarray(value), depth, wanted)
     try:

@@ -122,7 +122,9 @@ class Field:
         """
         if not is_array_like(type(value)):
             return np.array(self.cell(value), self.dtype)
-        array = self._converted(gathered(value, 1 + len(self.shape), self._wanted_many))
+        array = self._converted(
+            gathered(value, 1 + len(self.shape), self._wanted_many, self)
+        )
         if array.shape and array.shape != (rows, *self.shape):
             array = self._fitted(array, (rows, *self.shape))
         if buffer is not None and np.may_share_memory(array, buffer):
@@ -180,7 +182,7 @@ class Field:
         if not is_array_like(type(value)):
             return value
         if not isinstance(value, (list, tuple)):
-            array = gathered(value, 0, self._wanted_one)
+            array = gathered(value, 0, self._wanted_one, self)
             if array.ndim == 0:
                 return array[()]
         raise ValueError(f"{self.name}: wanted one {self.wanted}, not {shown(value)}")
@@ -232,7 +234,7 @@ class ShapedField(Field):
         if not is_array_like(type(value)):
             self.cell(value)
             raise ValueError(f"{self._wanted_one}, not {shown(value)}")
-        array = gathered(value, len(self.shape), self._wanted_one)
+        array = gathered(value, len(self.shape), self._wanted_one, self)
         if array.shape != self.shape:
             raise ValueError(f"{self._wanted_one}, not {array.shape}")
         return tuple(self._converted(array).ravel().tolist())

@@ -17,6 +17,17 @@ def _characters(array: NDArray[Any]) -> NDArray[np.uint8]:
     return np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, size)
 
 
+def _is_utf8(characters: NDArray[np.uint8]) -> bool:
+    """Return whether each row is UTF-8: all together are, and none begins amid a letter."""
+    if (characters[:, 0] & 0xC0 == 0x80).any():
+        return False
+    try:
+        characters.tobytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _decoded(array: NDArray[Any]) -> NDArray[np.object_]:
     """Return an array of dtype S as text; what is not UTF-8 becomes surrogates."""
     texts = (
@@ -66,7 +77,7 @@ class TextField(Field):
             characters = _characters(array)
             ends = characters[:, :-1] == 0
             if (
-                characters.max() >= 128
+                (characters.max() >= 128 and not _is_utf8(characters))
                 or characters[:, self._size :].any()
                 or (ends & (characters[:, 1:] != 0)).any()
             ):

@@ -9,6 +9,7 @@ from typing import Any, Final, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrow.nulls import refuse_nulls
 from ..handles import EntityArray
 
 _HANDLE_BITS: Final = 64
@@ -22,7 +23,7 @@ def as_entities(es: ArrayLike) -> EntityArray:
 
     Numbers that can't be handles (negative, over 64 bits) become 0, which is never alive. Integers
     never pass through floats. Raises TypeError for anything but integers (an empty sequence is
-    fine), ValueError for more than one dimension. O(k).
+    fine), ValueError for more than one dimension and for nulls. O(k).
     """
     given: NDArray[Any] = np.asarray(es)
     if given.ndim == 0 or _is_masked(es):
@@ -39,7 +40,8 @@ def as_entities(es: ArrayLike) -> EntityArray:
         handles: EntityArray = natural.astype(np.uint64, copy=False)
         return handles
     if kind == "O" or (kind == "f" and given is not es):
-        # numpy makes floats of an empty list, and of ints that share no integer type.
+        # numpy makes floats of an empty list, of ints that share no integer type, and of nulls.
+        refuse_nulls(es, "entities")
         return _from_integers(cast(Iterable[SupportsIndex], es), len(given))
     raise TypeError(f"entities are integers, not {given.dtype}")
 

@@ -14,6 +14,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arrow.columns import GivenTable
 from ..columns.rows import OwnedRows
 from ..errors import StaleInstanceError
 from ..handles import NIL, Entity, Id, IdArray, Instance, RowArray
@@ -149,14 +150,19 @@ class OwnedChildren(Children, Owned):
         return row
 
     def _create_children(
-        self, parents: ArrayLike, entities: ArrayLike, given: Mapping[str, Any]
+        self,
+        parents: ArrayLike,
+        entities: ArrayLike,
+        given: Mapping[str, Any],
+        table: GivenTable | None = None,
     ) -> RowArray:
         """Give each of k entities an instance of these fields below its parent; O(k)."""
+        self._check_names(given)
         count = len(self._entities.require_many(entities))
         followed = self._follow_many(count, parents)
         try:
             with self._dispatch:
-                rows = self._create_many(entities, given)
+                rows = self._create_many(entities, given, table)
                 self._adopt_many(rows)
                 return rows
         finally:
@@ -180,14 +186,19 @@ class UnownedChildren(Unowned, Children):
         return made
 
     def _create_children(
-        self, parents: ArrayLike, count: SupportsIndex, given: Mapping[str, Any]
+        self,
+        parents: ArrayLike,
+        count: SupportsIndex,
+        given: Mapping[str, Any],
+        table: GivenTable | None = None,
     ) -> IdArray:
         """Add `count` instances of these fields below their parents; O(count)."""
+        self._check_names(given)
         count = whole_count(type(self).__name__, count)
         followed = self._follow_many(count, parents)
         try:
             with self._dispatch:
-                ids = self._create_many(count, given)
+                ids = self._create_many(count, given, table)
                 self._adopt_many(self.resolve_many(ids))
                 return ids
         finally:

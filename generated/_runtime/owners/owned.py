@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrow.columns import GivenTable
 from ..broken import break_since
 from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
@@ -195,13 +196,21 @@ class Owned(Manager):
         """Return the rows of a few entities that have one at most."""
         return None
 
-    def _create_many(self, entities: ArrayLike, given: Mapping[str, Any]) -> RowArray:
+    def _create_many(
+        self,
+        entities: ArrayLike,
+        given: Mapping[str, Any],
+        table: GivenTable | None = None,
+    ) -> RowArray:
         """Give each of k entities an instance of these fields; O(k)."""
+        if table is not None:
+            given = self._with_table(entities, table, given)
         few = few_numbers(entities)
         if few:
             rows = self._create_few(few, given)
             if rows is not None:
                 return rows
+        self._check_names(given)
         handles = as_entities(entities)
         try:
             columns = self._convert(len(handles), given)
@@ -220,6 +229,17 @@ class Owned(Manager):
             with self._dispatch:
                 return self._replace(handles, columns)
         return self._replace(handles, columns)
+
+    def _with_table(
+        self, entities: ArrayLike, table: GivenTable, given: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return a table's columns beside those given, which win; O(1) without copies."""
+        count = len(as_entities(entities))
+        try:
+            return self._columns_beside(given, table, count)
+        except Exception:
+            self._entities.require_many(entities)  # a dead entity counts for more
+            raise
 
     def _create_few(
         self, entities: list[int], given: Mapping[str, Any]

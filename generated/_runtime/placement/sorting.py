@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrow.nulls import plain_array
 from ..handles import RowArray
 
 
 def key_values(key: ArrayLike, manager: str) -> NDArray[Any]:
     """Return a key as an array; objects as their ranks, TypeError if they have no order."""
-    array = np.asarray(key)
+    array = plain_array(key, f"{manager}: key")
     if array.dtype.kind == "O" and array.ndim == 1:
         return _ranks(array.tolist(), manager)
     return array

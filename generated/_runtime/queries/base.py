@@ -9,6 +9,8 @@ from typing import Any, Final, Generic, TypeVar
 
 from numpy.typing import NDArray
 
+from ..arrow.columns import ArrowTable
+
 RowsT = TypeVar("RowsT", bound=tuple[Any, ...])
 RowT = TypeVar("RowT", bound=tuple[Any, ...])
 
@@ -17,7 +19,7 @@ _AT_ONCE: Final = 1024
 """Rows that a loop makes ahead."""
 
 
-class QueryBase(Generic[RowsT, RowT]):
+class QueryBase(ArrowTable, Generic[RowsT, RowT]):
     """Entities, with a row of numbers for each; the generated class says of which types."""
 
     __slots__ = ()

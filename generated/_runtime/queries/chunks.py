@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic
 
 import numpy as np
 
+from ..archetypes.chunk_layout import ChunkColumns
 from ..archetypes.rows import Archetype
 from ..archetypes.view import ArchetypeView, ChunkT
 from ..handles import EntityArray, RowClass
@@ -27,6 +28,7 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
     _ANY: ClassVar[tuple[RowClass, ...]] = ()
     """Where there are none, nothing is asked for."""
     _NONE: ClassVar[tuple[RowClass, ...]] = ()
+    _OPTIONAL: ClassVar[tuple[RowClass, ...]] = ()
 
     def __init__(self, store: ArchetypeView[ChunkT]) -> None:
         self._store = store
@@ -64,6 +66,23 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     def _arrays(self) -> tuple[EntityArray]:
         return (self._owners(),)
+
+    def _arrow_schema(self, flat: bool) -> Any:
+        from ..arrow.chunked import chunk_structs
+        from ..arrow.structs import struct_schema
+
+        return struct_schema(chunk_structs(self._columns(), flat))
+
+    def _arrow_batches(self, copy: bool, flat: bool) -> Iterator[Any]:
+        from ..arrow.chunked import chunk_batches
+
+        return chunk_batches(self._columns(), self.chunks(), copy, flat)
+
+    def _columns(self) -> dict[int, type[ChunkColumns]]:
+        """Return the classes of the columns that rows can have, by component number."""
+        store = self._store
+        numbers = map(store._number, (*self._ALL, *self._OPTIONAL))
+        return {number: store._table.parts[number] for number in numbers}
 
     def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
         store, version = self._store, self._version

@@ -122,6 +122,10 @@ class QueryJoin:
             )
         )
 
+    def columns(self) -> list[Any]:
+        """Return the `data` of the components that a row can have, the required ones first."""
+        return [member.manager.data for member in (*self._required, *self._optional)]
+
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""
         found = self.match()

@@ -1,0 +1,88 @@
+"""`ecsgen inspect`: a page to look into a world, of a module or of a file."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from ecsgen.cli.commands import ecsgen
+from ecsgen.config import UsageError
+
+
+@ecsgen.command()
+@click.argument("target", metavar="MODULE:ATTR|FILE")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default any free one.")
+@click.option("--edit", is_flag=True, help="Let the page change the world.")
+@click.option("--no-browser", is_flag=True, help="Open no browser.")
+def inspect(target: str, port: int, edit: bool, no_browser: bool) -> None:
+    """Show a world on a page of this machine, until Ctrl-C; its URL is printed first.
+
+    ATTR of MODULE is a world, or a function that returns one. FILE is a saved world: it is shown
+    as it was saved, without the package that saved it.
+    """
+    try:
+        from ecsgen.inspector import serve
+    except ImportError as error:
+        raise UsageError(str(error)) from None
+    with _world(target) as world:
+        try:
+            serve(world, port=port, edit=edit, open_browser=not no_browser, block=True)
+        except OSError as error:
+            raise UsageError(f"can't listen on port {port}: {error.strerror}") from None
+
+
+@contextmanager
+def _world(target: str) -> Iterator[Any]:
+    file = Path(target)
+    if ":" in target and not file.exists():
+        yield _of_module(target)
+        return
+    from ecsgen.inspector.saved import load_saved, refuse_pickle
+
+    refuse_pickle(file)
+    with TemporaryDirectory(prefix="ecsgen-") as folder:
+        yield load_saved(file, Path(folder))
+
+
+def _of_module(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it
+    try:
+        found = _attribute(importlib.import_module(module), attribute)
+        world = found() if callable(found) and not _is_world(found) else found
+    except UsageError:
+        raise
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            _say_whose_fault(target)
+        raise UsageError(f"there is no module {error.name!r}") from None
+    except Exception:
+        _say_whose_fault(target)
+    if not _is_world(world):
+        raise UsageError(f"{target} is no world, and returns none: {type(world).__name__}")
+    return world
+
+
+def _is_world(found: object) -> bool:
+    return isinstance(getattr(type(found), "MANAGERS", None), tuple)
+
+
+def _attribute(module: Any, name: str) -> Any:
+    found = getattr(module, name, None) if name else None
+    if found is None:
+        raise UsageError(f"the module {module.__name__!r} has no {name!r}: wanted a world")
+    return found
+
+
+def _say_whose_fault(target: str) -> None:
+    """Print what the program's own code raised, and refuse."""
+    traceback.print_exc()
+    raise UsageError(f"{target} failed: see above")

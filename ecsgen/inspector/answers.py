@@ -1,0 +1,183 @@
+"""What is answered under each path of the API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+
+from ecsgen.inspector.asking import Questions, RefusedError, missing
+from ecsgen.inspector.cells import Json
+from ecsgen.inspector.copies import Copies
+from ecsgen.inspector.entity import Entities, entity_of
+from ecsgen.inspector.frames import Frames
+from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
+from ecsgen.inspector.matching import Conditions, Matching
+from ecsgen.inspector.overview import Overview, archetypes_json
+from ecsgen.inspector.server import Answer, body_of
+from ecsgen.inspector.sets import group_members, query_conditions
+from ecsgen.inspector.subjects import Subject, subjects_of
+from ecsgen.inspector.tables import Tables, number, window_of
+from ecsgen.inspector.trees import Trees
+from ecsgen.runtime.handles import NIL
+
+
+class Answers:
+    """Takes requests apart. Names in them are looked up in tables made of the world at first."""
+
+    def __init__(self, world: Any, questions: Questions, frames: Frames, edit: bool) -> None:
+        self._ask = questions.ask
+        self._world = world
+        self._edit = edit
+        self._subjects = subjects_of(world)
+        self._titles = {subject.title: subject for subject in self._subjects.values()}
+        copies = self._copies = Copies(questions)
+        self._matching = Matching(world, copies, self._subjects)
+        self._tables = Tables(questions, copies, self._subjects, self._matching)
+        self._trees = Trees(questions, copies)
+        self._entities = Entities(world, self._subjects)
+        self._queries = {
+            n: query_conditions(getattr(world, n), self._subjects) for n in world.QUERIES
+        }
+        self._groups = {n: getattr(world, n) for n in world.GROUPS}
+        said = {
+            "edit": edit,
+            "index_bits": self._matching.index_bits,
+            "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
+            "groups": [{"name": n, "members": list(g._members)} for n, g in self._groups.items()],
+        }
+        self._overview = Overview(world, self._subjects, frames, said)
+
+    def routes(self) -> Mapping[tuple[str, str], Answer]:
+        """Return the answer to each method and path."""
+        return {
+            ("GET", "world"): self._world_seen,
+            ("GET", "rows/{name}"): self._rows,
+            ("GET", "query/{name}"): self._query,
+            ("GET", "group/{name}"): self._group,
+            ("GET", "entities"): self._living,
+            ("GET", "entity/{entity}"): self._entity,
+            ("GET", "histogram/{name}/{field}"): self._histogram,
+            ("GET", "tree/{name}"): self._tree,
+            ("GET", "archetypes"): self._archetypes,
+            ("GET", "frames"): self._frames_seen,
+            ("PATCH", "entity/{entity}/{name}"): self._change,
+            ("POST", "entity/{entity}/{name}"): self._add,
+            ("DELETE", "entity/{entity}/{name}"): self._remove,
+            ("DELETE", "entity/{entity}"): self._destroy,
+        }
+
+    async def _world_seen(self, request: Request) -> Json:
+        return await self._ask(self._overview.world)
+
+    async def _frames_seen(self, request: Request) -> Json:
+        return await self._ask(self._overview.frames)
+
+    async def _archetypes(self, request: Request) -> Json:
+        return archetypes_json(await self._ask(self._overview.archetypes))
+
+    async def _rows(self, request: Request) -> Json:
+        window = window_of(request.query_params)
+        return await self._tables.component(self._subject(request), window)
+
+    async def _query(self, request: Request) -> Json:
+        conditions = _found("query", self._queries, request.path_params["name"])
+        return await self._tables.query(conditions, window_of(request.query_params))
+
+    async def _group(self, request: Request) -> Json:
+        group = _found("group", self._groups, request.path_params["name"])
+        members = group_members(group, self._subjects)
+        return await self._tables.group(group, members, window_of(request.query_params))
+
+    async def _living(self, request: Request) -> Json:
+        given = request.query_params
+        window = window_of(given)
+        parts = {part: self._names(given.get(part, "")) for part in ("all", "any", "none")}
+        found = await self._matching.living(Conditions(**parts))
+        wanted = found[window.rows]
+        owned = [s for s in self._subjects.values() if s.owner == "entity"]
+        having = await self._ask(lambda: [subject.find(wanted) != NIL for subject in owned])
+        names = np.array([subject.name for subject in owned], np.object_)
+        table = np.array(having, np.bool_).reshape(len(owned), len(wanted))
+        return {
+            "n": len(found),
+            "start": window.start,
+            "entities": [str(entity) for entity in wanted.tolist()],
+            "components": [names[column].tolist() for column in table.T],
+        }
+
+    async def _entity(self, request: Request) -> Json:
+        entity = entity_of(request.path_params["entity"])
+        return await self._ask(lambda: self._entities.seen(entity))
+
+    async def _histogram(self, request: Request) -> Json:
+        subject = self._subject(request)
+        field = histogram_field(subject, request.path_params["field"])
+        bins = number(request.query_params, "bins", 30)
+        if not 1 <= bins <= MOST_BINS:
+            raise RefusedError(400, f"bins: wanted 1 to {MOST_BINS}, not {bins}")
+        cells, counted, total = await self._ask(lambda: sample(subject, field))
+        return await asyncio.to_thread(histogram, cells, field, bins, counted, total)
+
+    async def _tree(self, request: Request) -> Json:
+        parent = request.query_params.get("parent", "")
+        above = entity_of(parent) if parent else None
+        window = window_of(request.query_params)
+        given = request.query_params
+        row = number(given, "row", 0) if "row" in given else None
+        return await self._trees.nodes(self._subject(request), above, row, window)
+
+    async def _change(self, request: Request) -> Json:
+        entity, name = self._edited(request)
+        instance = number(request.query_params, "instance", 0)
+        given = await body_of(request)
+        return await self._ask(lambda: self._entities.change(entity, name, given, instance))
+
+    async def _add(self, request: Request) -> Json:
+        entity, name = self._edited(request)
+        given = await body_of(request)
+        return await self._ask(lambda: self._entities.add(entity, name, given))
+
+    async def _remove(self, request: Request) -> Json:
+        entity, name = self._edited(request)
+        given = request.query_params
+        instance = number(given, "instance", 0) if "instance" in given else None
+        return await self._ask(lambda: self._entities.remove(entity, name, instance))
+
+    async def _destroy(self, request: Request) -> Json:
+        self._check_edit()
+        entity = entity_of(request.path_params["entity"])
+        return await self._ask(lambda: self._entities.destroy(entity))
+
+    def _edited(self, request: Request) -> tuple[int, str]:
+        self._check_edit()
+        entity = entity_of(request.path_params["entity"])
+        return entity, self._subject(request).name
+
+    def _check_edit(self) -> None:
+        if not self._edit:
+            raise RefusedError(403, "this only shows: serve(world, edit=True) lets it write")
+
+    def _subject(self, request: Request) -> Subject:
+        return self._named(request.path_params["name"])
+
+    def _named(self, name: str) -> Subject:
+        """Return a component by its name in the world, or by that of its class."""
+        return self._titles.get(name) or _found("component", self._subjects, name)
+
+    def _names(self, listed: str) -> tuple[str, ...]:
+        """Return components that entities can have, written with commas between them."""
+        found = [self._named(name.strip()) for name in listed.split(",") if name.strip()]
+        for subject in found:
+            if subject.owner != "entity":
+                raise RefusedError(400, f"{subject.name}: its rows belong to no entities")
+        return tuple(dict.fromkeys(subject.name for subject in found))
+
+
+def _found(what: str, table: Mapping[str, Any], name: str) -> Any:
+    if name not in table:
+        raise missing(what, name)
+    return table[name]

@@ -1,0 +1,118 @@
+"""The inspector of a world: `serve` and `tick`."""
+
+from __future__ import annotations
+
+import threading
+import time
+import webbrowser
+from secrets import token_urlsafe
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+from ecsgen.inspector.answers import Answers
+from ecsgen.inspector.asking import Questions
+from ecsgen.inspector.frames import Frames
+from ecsgen.inspector.guard import Guard
+from ecsgen.inspector.server import HOST, Server, application, page_files
+
+BUDGET: Final = 0.002
+"""Seconds of a tick beyond the first request."""
+_TOKEN_BYTES: Final = 32
+_PAUSE: Final = 0.005
+"""Seconds between two ticks of a world that nobody else ticks."""
+
+
+class Inspector:
+    """Shows a world to a browser on the same machine. Made by `serve`.
+
+    The world is touched in `tick` only, so call that once a frame, on the world's thread.
+    """
+
+    def __init__(self, world: Any, port: int, token: str | None, edit: bool) -> None:
+        if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
+            raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
+        token = token_urlsafe(_TOKEN_BYTES) if token is None else _checked_token(token)
+        self._questions = Questions()
+        self._frames = Frames(world)
+        self._answers = Answers(world, self._questions, self._frames, edit)
+        pages = page_files()
+        app = application(pages, self._answers.routes())
+        stranger = pages["stranger.html"]
+        self._server = Server(lambda port: Guard(app, port, token, stranger), port)
+        self.url = f"http://{HOST}:{self._server.port}/?token={quote(token, safe='')}"
+        """Where the page is, with the token. Whoever has it can look at the world."""
+
+    def tick(self, budget: float = BUDGET) -> int:
+        """Answer what was asked since the last tick; return how many questions that were.
+
+        Takes at most `budget` seconds beyond the first of them, and about 2 µs if there are
+        none. No view of a column outlives it. What calls of its own raise goes to the browser.
+        """
+        self._frames.note()
+        return self._questions.answer(budget)
+
+    def close(self) -> None:
+        """Stop serving; requests that wait are refused. Closing again does nothing."""
+        self._questions.close()
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Inspector on {HOST}:{self._server.port}>"  # the token is for who asks for it
+
+
+def serve(
+    world: Any,
+    *,
+    port: int = 0,
+    token: str | None = None,
+    edit: bool = False,
+    open_browser: bool = False,
+    block: bool = False,
+) -> Inspector:
+    """Serve a page that shows a world, on this machine alone, and return its inspector.
+
+    `port`: 0 for any that is free. `token`: what a request must know; by default 32 random
+    bytes. `edit`: whether the page may change the world. `block`: print the URL, and tick
+    until Ctrl-C; otherwise call the inspector's `tick` once a frame.
+
+    Raises:
+        TypeError: it is no world.
+        ValueError: the token is empty, or not printable ASCII.
+        OSError: the port is taken.
+    """
+    inspector = Inspector(world, port, token, edit)
+    if block:
+        print(inspector.url, flush=True)
+    if open_browser:  # some browsers return when they are closed
+        threading.Thread(target=webbrowser.open, args=(inspector.url,), daemon=True).start()
+    if block:
+        with inspector:
+            _tick_until_interrupted(inspector)
+    return inspector
+
+
+def _tick_until_interrupted(inspector: Inspector) -> None:
+    try:
+        while True:
+            inspector.tick()
+            time.sleep(_PAUSE)
+    except KeyboardInterrupt:
+        pass
+
+
+def _checked_token(token: str) -> str:
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise ValueError("token: wanted printable ASCII without blanks, and not nothing")
+    return token

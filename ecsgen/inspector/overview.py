@@ -1,0 +1,114 @@
+"""What there is: the world's components, queries and groups, archetypes, and the last frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ecsgen.inspector.cells import Json, json_value
+from ecsgen.inspector.frames import Frames
+from ecsgen.inspector.subjects import Chunked, Managed, Subject
+from ecsgen.runtime.columns.field_info import FieldInfo
+
+
+class Overview:
+    """Answers about the world as a whole. What never changes is worked out once."""
+
+    def __init__(
+        self, world: Any, subjects: Mapping[str, Subject], frames: Frames, said: Mapping[str, Json]
+    ) -> None:
+        self._world = world
+        self._subjects = subjects
+        self._frames = frames
+        self._said = said
+        """What else the answer about the world has, by name."""
+        self._fields = {
+            name: [_field(field) for field in subject.fields] for name, subject in subjects.items()
+        }
+
+    def world(self) -> Json:
+        """Return what the world has; O(components)."""
+        world = self._world
+        return {
+            "world": type(world).__name__,
+            "alive": len(world.entities),
+            "frames": self._frames.count,
+            "components": [self._component(subject) for subject in self._subjects.values()],
+            **self._said,
+        }
+
+    def _component(self, subject: Subject) -> Json:
+        capacity, nbytes = subject.room
+        return {
+            "name": subject.name,
+            "title": subject.title,
+            "rows": subject.used,
+            "capacity": capacity,
+            "nbytes": nbytes,
+            "version": subject.version,
+            "owner": subject.owner,
+            "in": "archetypes" if isinstance(subject, Chunked) else "managers",
+            "list": subject.is_list,
+            "tree": is_tree(subject),
+            "fields": self._fields[subject.name],
+            "layout": subject.layout(),
+        }
+
+    def frames(self) -> Json:
+        """Return the last times between ticks in milliseconds, and how much there was."""
+        seen = self._frames.seen()
+        return {
+            "ms": [round(seconds * 1000, 4) for seconds, _, _ in seen],
+            "entities": [entities for _, entities, _ in seen],
+            "rows": [rows for _, _, rows in seen],
+        }
+
+    def archetypes(self) -> list[tuple[list[str], int, int]]:
+        """Return of each archetype its components, its rows, and how many a chunk has."""
+        store = getattr(self._world, "archetypes", None)
+        if store is None:
+            return []
+        names = {s.part: s.name for s in self._subjects.values() if isinstance(s, Chunked)}
+        return [
+            (
+                [names[part] for part in archetype.layout.components.values()],
+                archetype.n,
+                archetype.capacity,
+            )
+            for archetype in store._table.archetypes
+            if archetype.layout.components
+        ]
+
+
+def is_tree(subject: Subject) -> bool:
+    """Return whether a component's rows have parents."""
+    return isinstance(subject, Managed) and hasattr(subject.manager, "set_parent")
+
+
+def archetypes_json(found: list[tuple[list[str], int, int]]) -> Json:
+    """Return archetypes with their chunks, which are full but for the last one."""
+    return [
+        {
+            "components": components,
+            "entities": rows,
+            "chunks": [
+                {"rows": min(capacity, rows - start), "capacity": capacity}
+                for start in range(0, rows, capacity)
+            ],
+        }
+        for components, rows, capacity in found
+    ]
+
+
+def _field(field: FieldInfo) -> Json:
+    members = None if field.enum is None else list(field.enum.__members__)
+    return {
+        "name": field.name,
+        "type": field.type,
+        "shape": list(field.shape),
+        "default": json_value(field.default, field),
+        "unit": field.unit,
+        "doc": field.doc,
+        "tags": list(field.tags),
+        "members": members,
+    }

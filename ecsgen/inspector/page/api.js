@@ -1,0 +1,77 @@
+// Requests. The token came in the address, is taken out of it at once, and goes into a header.
+
+const token = new URLSearchParams(location.search).get("token") ?? "";
+sessionStorage.setItem("token", token); // for when the page is loaded again
+history.replaceState(null, "", location.pathname + location.hash);
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+// Integers that a float can't hold stay text, where the browser tells how they were written.
+function exact(key, value, context) {
+  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    return context?.source ?? value;
+  }
+  return value;
+}
+
+export async function ask(path, { method = "GET", body, signal } = {}) {
+  let response;
+  try {
+    response = await fetch(`/api/${path}`, {
+      method,
+      signal,
+      headers: { "X-Ecsgen-Token": token },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Refused(0, "the program has ended, or was stopped");
+  }
+  let answer = {};
+  try {
+    answer = JSON.parse(await response.text(), exact);
+  } catch {
+    answer = { error: `the answer cannot be read (${response.status})` };
+  }
+  if (!response.ok || answer.error !== undefined) {
+    throw new Refused(response.status, answer.error ?? `refused (${response.status})`);
+  }
+  return answer;
+}
+
+export function query(parts) {
+  const found = new URLSearchParams();
+  for (const [name, value] of Object.entries(parts)) {
+    if (value !== "" && value !== undefined && value !== null && value !== false) found.set(name, value);
+  }
+  return found.size ? `?${found}` : "";
+}
+
+// One request at a time; of the wishes that come meanwhile only the last one counts.
+export class Latest {
+  #wish = null;
+  #running = false;
+
+  wish(work) {
+    this.#wish = work;
+    if (!this.#running) this.#run();
+  }
+
+  get isBusy() {
+    return this.#running;
+  }
+
+  async #run() {
+    this.#running = true;
+    while (this.#wish !== null) {
+      const work = this.#wish;
+      this.#wish = null;
+      await work();
+    }
+    this.#running = false;
+  }
+}

@@ -1,0 +1,28 @@
+// Elements. Whatever a world says becomes text, never markup.
+
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) made.addEventListener(event, listener);
+    } else if (name === "data") {
+      Object.assign(made.dataset, value);
+    } else if (name === "style") {
+      for (const [key, text] of Object.entries(value)) made.style.setProperty(key, text);
+    } else {
+      made.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+// Changes a text only where it differs: a selection, and what a screen reader reads, stay.
+export function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+export function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}

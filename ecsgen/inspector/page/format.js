@@ -1,0 +1,76 @@
+// Numbers, entities and cells as people read them.
+
+let indexBits = 32n;
+
+export function setIndexBits(bits) {
+  indexBits = BigInt(bits);
+}
+
+export function entityName(text) {
+  const handle = BigInt(text);
+  return `${handle & ((1n << indexBits) - 1n)}v${handle >> indexBits}`;
+}
+
+// `5v1` or a number to the entity's number; null for what is neither.
+export function entityNumber(text) {
+  const named = /^(\d{1,20})v(\d{1,20})$/.exec(text.trim());
+  if (named) return String((BigInt(named[2]) << indexBits) | BigInt(named[1]));
+  return /^\d{1,20}$/.test(text.trim()) ? text.trim() : null;
+}
+
+export function count(number) {
+  return number.toLocaleString("en");
+}
+
+export function plural(number, one, many = `${one}s`) {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
+export function bytes(size) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${unit ? size.toFixed(1) : size} ${units[unit]}`;
+}
+
+export function milliseconds(time) {
+  return `${time < 10 ? time.toFixed(2) : time.toFixed(1)} ms`;
+}
+
+// The shortest text that is this f32: as JSON it has the digits of a double.
+function single(value) {
+  for (let digits = 6; digits < 10; digits += 1) {
+    const text = value.toPrecision(digits);
+    if (Math.fround(text) === value) return String(Number(text));
+  }
+  return String(value);
+}
+
+export function isReference(type) {
+  return type.startsWith("entity");
+}
+
+export function cellText(value, type) {
+  if (value === null) return "";
+  if (Array.isArray(value)) {
+    const parts = value.map((part) => cellText(part, type));
+    return Array.isArray(value[0]) ? parts.map((part) => `(${part})`).join(" ") : parts.join(", ");
+  }
+  if (isReference(type)) return value === "0" ? "–" : entityName(value);
+  if (typeof value === "number" && type.startsWith("f32")) return single(value);
+  return String(value);
+}
+
+// How wide a column is, in characters.
+export function width(type, shape, name) {
+  const scalar = type.split("[")[0];
+  const each = { bool: 7, f32: 11, f64: 18, u64: 20, i64: 20, entity: 9 }[scalar] ?? 8;
+  const size = /^(str|bytes)\[(\d+)\]/.exec(type);
+  const cells = shape.reduce((product, length) => product * length, 1);
+  const scalars = cells > 1 ? 36 : 24;
+  const wanted = size ? Number(size[2]) * (size[1] === "bytes" ? 2 : 1) : each * cells;
+  return Math.min(Math.max(wanted, name.length + 2, 7), scalars) + 3; // for the padding
+}

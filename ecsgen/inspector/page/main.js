@@ -1,0 +1,187 @@
+// The page: what the world has at the left, what is looked at to its right; asked again and again.
+
+import { ask } from "./api.js";
+import { element, say } from "./dom.js";
+import { EntityPage } from "./entity.js";
+import { count, entityNumber, milliseconds, plural, setIndexBits } from "./format.js";
+import { ChunksPage, FramesPage, MemoryPage } from "./pictures.js";
+import { ComponentPage, EntitiesPage, GroupPage, QueryPage } from "./tables.js";
+import { TreePage } from "./tree.js";
+
+const EVERY = 500; // milliseconds between two looks
+const at = (id) => document.getElementById(id);
+
+const app = {
+  world: null,
+  page: null,
+  parameters: new URLSearchParams(),
+  component: (name) => app.world.components.find((one) => one.name === name),
+  query: (name) => app.world.queries.find((one) => one.name === name),
+  group: (name) => app.world.groups.find((one) => one.name === name),
+  go: (path) => { location.hash = `#/${path}`; },
+  // Remembers in the address how a page is looked at, without leaving it.
+  keep(changes) {
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === "") app.parameters.delete(name);
+      else app.parameters.set(name, value);
+    }
+    const path = location.hash.split("?")[0] || "#/entities";
+    history.replaceState(null, "", `${path}${app.parameters.size ? `?${app.parameters}` : ""}`);
+  },
+  failed(error) {
+    say(at("status"), error.message);
+    at("status").classList.add("error");
+  },
+};
+
+const PAGES = {
+  entities: () => new EntitiesPage(app),
+  rows: (name) => app.component(name) && new ComponentPage(app, name),
+  query: (name) => app.query(name) && new QueryPage(app, name),
+  group: (name) => app.group(name) && new GroupPage(app, name),
+  tree: (name) => app.component(name)?.tree && new TreePage(app, name),
+  entity: (name) => entityNumber(name) && new EntityPage(app, entityNumber(name)),
+  memory: () => new MemoryPage(app),
+  chunks: () => new ChunksPage(app),
+  frames: () => new FramesPage(app),
+};
+
+function show() {
+  const [path, parameters] = location.hash.replace(/^#\/?/, "").split("?");
+  const [kind, name] = path.split("/").map(decodeURIComponent);
+  app.parameters = new URLSearchParams(parameters ?? "");
+  app.page?.close();
+  const make = Object.hasOwn(PAGES, kind) ? PAGES[kind] : PAGES.entities;
+  app.page = make(name ?? "") || PAGES.entities();
+  at("main").replaceChildren(app.page.node);
+  const isTyping = document.activeElement === at("search");
+  if (app.page instanceof EntitiesPage && !isTyping) at("search").value = app.page.text;
+  for (const link of at("nav").querySelectorAll("a")) {
+    const isHere = link.hash === `#/${path}` || (link.hash === "#/entities" && path === "");
+    if (isHere) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function section(title, links) {
+  if (!links.length) return null;
+  const id = `nav-${title.toLowerCase()}`;
+  return element("section", { "aria-labelledby": id }, element("h2", { id }, title),
+    element("ul", {}, ...links.map((link) => element("li", {}, link))));
+}
+
+function drawNav() {
+  const { components, queries, groups } = app.world;
+  const link = (path, text, data) => element("a", { href: `#/${path}`, data }, text);
+  app.rows = new Map();
+  const listed = components.map(({ name, title }) => {
+    const rows = element("span", { class: "rows" });
+    app.rows.set(name, rows);
+    const made = element("a", { href: `#/rows/${name}`, data: { component: name } }, element("span", {}, title), rows);
+    return made;
+  });
+  const views = [link("entities", "Entities"), link("frames", "Frames"), link("memory", "Memory")];
+  if (components.some((one) => one.in === "archetypes")) views.push(link("chunks", "Archetypes"));
+  const trees = components.filter(({ tree }) => tree).map(({ name, title }) => link(`tree/${name}`, title));
+  at("nav").replaceChildren(...[
+    section("Views", views), section("Components", listed),
+    section("Queries", queries.map(({ name }) => link(`query/${name}`, name))),
+    section("Groups", groups.map(({ name }) => link(`group/${name}`, name))),
+    section("Trees", trees),
+  ].filter(Boolean));
+}
+
+function worldSeen(before) {
+  const { world, alive, frames, components } = app.world;
+  say(at("world"), world);
+  document.title = `${world} – ecsgen inspector`;
+  const passed = before && frames > before.frames ? (performance.now() - before.at) / (frames - before.frames) : 0;
+  say(at("facts"), `${plural(alive, "entity", "entities")}, frame ${count(frames)}${passed ? `, ${milliseconds(passed)}` : ""}`);
+  for (const { name, rows } of components) {
+    const node = app.rows.get(name);
+    say(node, count(rows));
+    node.parentElement.classList.toggle("empty", rows === 0);
+  }
+  app.page?.worldSeen?.();
+}
+
+async function look() {
+  const before = app.world && { frames: app.world.frames, at: app.seen };
+  try {
+    app.world = await ask("world");
+    if (!before) {
+      setIndexBits(app.world.index_bits);
+      drawNav();
+    }
+    worldSeen(before);
+    app.seen = performance.now();
+    if (before) app.page.refresh();
+    else {
+      show();
+      if (at("search").value) search(); // typed before there was a world
+    }
+    at("status").classList.remove("error");
+    say(at("status"), "");
+  } catch (error) {
+    app.failed(error);
+  }
+}
+
+async function run() {
+  while (true) {
+    if (!app.world || !(document.hidden || isPaused())) await look();
+    await new Promise((wake) => setTimeout(wake, EVERY));
+  }
+}
+
+function isPaused() {
+  return at("pause").getAttribute("aria-pressed") === "true";
+}
+
+function pause() {
+  at("pause").setAttribute("aria-pressed", !isPaused());
+  say(at("pause"), isPaused() ? "Go on" : "Pause");
+}
+
+let typed = 0;
+
+function search() {
+  clearTimeout(typed);
+  typed = setTimeout(() => {
+    if (!app.world) return;
+    const text = at("search").value;
+    if (!(app.page instanceof EntitiesPage)) location.hash = `#/entities?${new URLSearchParams({ q: text })}`;
+    else {
+      app.keep({ q: text });
+      app.page.search(text);
+    }
+  }, 150);
+}
+
+function openFound(event) {
+  const entity = entityNumber(at("search").value);
+  if (event.key === "Enter" && entity !== null) {
+    clearTimeout(typed);
+    app.go(`entity/${entity}`);
+  }
+  else if (event.key === "Enter" || event.key === "ArrowDown") document.querySelector(".grid")?.focus();
+  else if (event.key === "Escape") at("search").blur();
+  else return;
+  event.preventDefault();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
+  if (event.key === "/") {
+    at("search").focus();
+    at("search").select();
+  } else if (event.key === "p") pause();
+  else return;
+  event.preventDefault();
+});
+at("search").addEventListener("input", search);
+at("search").addEventListener("keydown", openFound);
+at("pause").addEventListener("click", pause);
+at("skip").addEventListener("click", () => (document.querySelector(".grid") ?? at("main")).focus());
+addEventListener("hashchange", () => app.world && show());
+run();

@@ -1,0 +1,198 @@
+// Pages that are one table: a component, a query, a group, and the entities of a search.
+
+import { ask, query } from "./api.js";
+import { histogram } from "./charts.js";
+import { element, say } from "./dom.js";
+import { bytes, count, entityNumber, plural, width } from "./format.js";
+import { entityLink, Grid } from "./grid.js";
+
+const OWNER = { entity: { type: "entity", width: 11 }, id: { type: "id", width: 21 } };
+
+function ownerColumn(owner) {
+  return { key: owner, title: owner, sortable: true, ...OWNER[owner] };
+}
+
+function fieldColumn(field, prefix = "") {
+  const title = `${prefix}${field.name}`;
+  return { key: title, title, type: field.type, unit: field.unit, doc: field.doc,
+    sortable: !field.shape.length && field.type !== "object", width: width(field.type, field.shape, title) };
+}
+
+function hasHistogram(field) {
+  return !/^(str|bytes|object|entity|id<)/.test(field.type);
+}
+
+// What all these pages have: a title, facts beside it, tools, and the table.
+class TablePage {
+  constructor(app, title, kind) {
+    this.app = app;
+    this.facts = element("p", { class: "facts" });
+    this.tools = element("div", { class: "tools" });
+    this.extra = element("div", { class: "extra", hidden: true });
+    this.node = element("section", { class: "page table" },
+      element("div", { class: "top" }, element("h2", {}, title), element("span", { class: "kind" }, kind),
+        this.facts, this.tools), this.extra);
+  }
+
+  addGrid(label, columns, path, loaded) {
+    const { app } = this;
+    this.grid = new Grid({
+      label, columns, loaded,
+      sort: app.parameters.get("sort") ?? "",
+      desc: app.parameters.has("desc"),
+      load: (start, number, sort, desc) =>
+        ask(`${path}${query({ ...this.asked, start, count: number, sort, desc: desc ? 1 : "" })}`),
+      open: (entity) => app.go(`entity/${entity}`),
+      failed: (error) => app.failed(error),
+      sorted: (sort, desc) => app.keep({ sort, desc: desc ? 1 : "" }),
+    });
+    this.node.append(this.grid.node);
+  }
+
+  refresh() {
+    this.grid.refresh();
+  }
+
+  close() {
+    this.grid.close();
+  }
+}
+
+export class ComponentPage extends TablePage {
+  constructor(app, name) {
+    const found = app.component(name);
+    super(app, found.title, found.in === "archetypes" ? "component in archetypes" : "component");
+    this.name = name;
+    const columns = [ownerColumn(found.owner), ...found.fields.map((field) => fieldColumn(field))];
+    this.addGrid(`rows of ${found.title}`, columns, `rows/${name}`);
+    const fields = found.fields.filter(hasHistogram);
+    if (fields.length) this.#addHistogram(fields);
+    if (found.tree) this.tools.append(element("a", { href: `#/tree/${name}` }, "Tree"));
+    this.worldSeen();
+  }
+
+  worldSeen() {
+    const { rows, capacity, nbytes, version } = this.app.component(this.name);
+    say(this.facts, `${plural(rows, "row")}, room for ${count(capacity)}, ${bytes(nbytes)}, version ${count(version)}`);
+  }
+
+  #addHistogram(fields) {
+    const options = fields.map((field) => element("option", {}, field.name));
+    this.choice = element("select", { "aria-label": "Histogram of a field", on: { change: () => this.#chosen() } },
+      element("option", { value: "" }, "Histogram …"), ...options);
+    const chosen = this.app.parameters.get("histogram") ?? "";
+    if (fields.some((field) => field.name === chosen)) this.choice.value = chosen;
+    this.tools.append(this.choice);
+    this.#drawHistogram();
+  }
+
+  #chosen() {
+    this.app.keep({ histogram: this.choice.value });
+    this.#drawHistogram();
+  }
+
+  async #drawHistogram() {
+    const name = this.choice?.value;
+    this.extra.hidden = !name;
+    if (!name || this.drawing) return;
+    this.drawing = true;
+    try {
+      const { type } = this.app.component(this.name).fields.find((field) => field.name === name);
+      const answer = await ask(`histogram/${this.name}/${name}?bins=60`);
+      if (this.choice.value === name) this.extra.replaceChildren(histogram(answer, type));
+    } catch (error) {
+      this.app.failed(error);
+    }
+    this.drawing = false;
+    if (this.choice.value !== name) this.#drawHistogram();
+  }
+
+  refresh() {
+    super.refresh();
+    this.#drawHistogram();
+  }
+}
+
+export class QueryPage extends TablePage {
+  constructor(app, name) {
+    const found = app.query(name);
+    super(app, name, "query");
+    const shown = [...found.all, ...found.optional];
+    const asked = { all: found.all, any: found.any, none: found.none, optional: found.optional };
+    this.words = Object.entries(asked).filter(([, names]) => names.length)
+      .map(([how, names]) => `${how} ${names.join(", ")}`).join("; ");
+    const columns = [ownerColumn("entity")];
+    for (const part of shown) {
+      columns.push(...app.component(part).fields.map((field) => fieldColumn(field, `${part}.`)));
+    }
+    this.addGrid(`entities of ${name}`, columns, `query/${name}`, ({ n }) =>
+      say(this.facts, `${plural(n, "entity", "entities")}: ${this.words}`));
+  }
+}
+
+export class GroupPage extends TablePage {
+  constructor(app, name) {
+    const { members } = app.group(name);
+    super(app, name, "group");
+    const columns = [ownerColumn("entity")];
+    for (const part of members) {
+      columns.push(...app.component(part).fields.map((field) => fieldColumn(field, `${part}.`)));
+    }
+    this.addGrid(`rows of ${name}`, columns, `group/${name}`, ({ n }) =>
+      say(this.facts, `${plural(n, "row")} of ${members.join(", ")}, in the same order`));
+  }
+}
+
+// `body -static a|b`: has body, has no static, has a or b. Words that name nothing are told.
+export function signature(text, names) {
+  const found = { all: [], any: [], none: [], unknown: [] };
+  const plain = new Map(names.flatMap(({ name, title }) => [[name.toLowerCase(), name], [title.toLowerCase(), name]]));
+  for (const word of text.split(/[\s,]+/).filter(Boolean)) {
+    const isNot = /^[-!]/.test(word);
+    const parts = word.replace(/^[-!]/, "").toLowerCase().split("|").filter(Boolean);
+    const part = isNot ? "none" : parts.length > 1 ? "any" : "all";
+    for (const each of parts) {
+      if (plain.has(each)) found[part].push(plain.get(each));
+      else found.unknown.push(each);
+    }
+  }
+  return found;
+}
+
+export class EntitiesPage extends TablePage {
+  constructor(app) {
+    super(app, "Entities", "");
+    this.asked = {};
+    const columns = [ownerColumn("entity"), { key: "components", title: "components", type: "list", width: 60 }];
+    columns[0].sortable = false;
+    this.addGrid("entities", columns, "entities", ({ n }) => this.#found(n));
+    const { load } = this.grid;
+    this.grid.load = async (...given) => {
+      const { n, start, entities, components } = await load(...given);
+      const rows = entities.map((_, k) => start + k);
+      return { n, start, rows, columns: { entity: entities, components } };
+    };
+    this.search(app.parameters.get("q") ?? "");
+  }
+
+  search(text) {
+    const owned = this.app.world.components.filter(({ owner }) => owner === "entity");
+    const { all, any, none, unknown } = signature(text, owned);
+    this.entity = entityNumber(text);
+    this.unknown = this.entity === null ? unknown : [];
+    this.text = text;
+    this.asked = { all: all.join(","), any: any.join(","), none: none.join(",") };
+    if (this.grid.isLaid) this.grid.renew();
+    if (this.entity !== null) {
+      this.extra.hidden = false;
+      this.extra.replaceChildren(element("p", { class: "note" }, "Enter opens ", entityLink(this.entity)));
+    } else {
+      this.extra.hidden = true;
+    }
+  }
+
+  #found(n) {
+    const named = this.unknown.length ? `; no component is called ${this.unknown.join(", ")}` : "";
+    say(this.facts, `${plural(n, "entity", "entities")}${this.text && !this.entity ? " found" : ""}${named}`);
+  }
+}

@@ -1,0 +1,175 @@
+"""Saved worlds without their package: one is made of the schema in the file, for this one look."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import sys
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Final
+
+from ecsgen.config import Options, UsageError, shown
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
+from ecsgen.model import Project
+from ecsgen.model.saved import Document
+
+_FLOATS: Final = {"NaN": ".nan", "Infinity": ".inf", "-Infinity": "-.inf"}
+_PICKLED: Final = b"\x80"
+_PLAIN: Final = ("owner", "instances", "lookup", "destroy", "ids", "cold")
+"""What is written in a schema as it is in a file."""
+
+
+def load_saved(file: Path, folder: Path) -> Any:
+    """Return the world in a file, of a package that is written into a folder.
+
+    Columns of objects stay empty: nothing in the file is run.
+
+    Raises:
+        UsageError: it is no saved world, or there is no such file.
+    """
+    try:
+        package = _package(_project(file, folder), folder)
+        try:
+            return package.World.load(file, codecs={"*": None})
+        except package.SnapshotError as error:
+            raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(
+            f"can't read {shown(file.absolute())}: {error.strerror or error}"
+        ) from None
+
+
+def refuse_pickle(file: Path) -> None:
+    """Refuse a pickle: reading one runs whatever is in it."""
+    with file.open("rb") as opened:
+        pickled = file.suffix in (".pkl", ".pickle", ".p") or opened.read(1) == _PICKLED
+    if pickled:
+        raise UsageError(
+            f"{file} is a pickle, which runs code when it is read; save worlds with world.save"
+        )
+
+
+def _project(file: Path, folder: Path) -> Project:
+    from ecsgen import schema
+    from ecsgen.runtime.errors import SnapshotError
+    from ecsgen.runtime.snapshots.check import checked_documents
+    from ecsgen.runtime.snapshots.reading import read_snapshot
+
+    try:
+        saved = checked_documents(read_snapshot(file, map_pages=True))
+    except SnapshotError as error:
+        raise UsageError(str(error)) from None
+    (folder / "schemas").mkdir()
+    (folder / "schemas" / "saved.yaml").write_text(schema_text(saved.schema), encoding="utf-8")
+    diagnostics = Diagnostics()
+    project = schema.load(folder / "schemas", diagnostics)
+    if project is None:
+        first = next(iter(diagnostics))
+        raise UsageError(f"{file}: this version of ecsgen refuses its schema: {first.message}")
+    return project
+
+
+def _package(project: Project, folder: Path) -> Any:
+    from ecsgen.render import texts
+
+    name = f"saved_{token_hex(4)}"  # one that is not imported yet
+    here = folder / name
+    root = (SchemaRoot(folder / "schemas"),)
+    options = Options(root, here, "numpy", tests=None, jobs=1, line_length=88)
+    for path, text in texts(project, options).items():
+        (here / path).parent.mkdir(parents=True, exist_ok=True)
+        (here / path).write_text(text, encoding="utf-8")
+    sys.path.insert(0, str(folder))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(folder))
+
+
+def schema_text(saved: Document) -> str:
+    """Return the schema of a snapshot in the language of schemas."""
+    enums = saved["enums"]
+    documents = [_enum(name, enum) for name, enum in enums.items()]
+    documents += [_component(name, one, enums) for name, one in saved["components"].items()]
+    documents.append(_world(saved))
+    return "\n---\n".join(_written(document) for document in documents) + "\n"
+
+
+def _enum(name: str, enum: Document) -> Document:
+    return {"enum": name, "values": enum["members"], "flags": enum["flags"]}
+
+
+def _component(name: str, one: Document, enums: Document) -> Document:
+    found: Document = {"component": name}
+    if one["in"] == "managers":
+        found |= {key: one[key] for key in _PLAIN}
+        if one["partition"]:
+            found["partition"] = {"start": one["partition"]}
+        if one["hierarchy"]:
+            found["hierarchy"] = {"orphans": one["hierarchy"]}
+        if "ring" in one:
+            found["ring"] = one["ring"]
+    found["fields"] = {key: _field(field, enums) for key, field in one["fields"].items()}
+    return found
+
+
+def _field(field: Document, enums: Document) -> Document:
+    kind = field["type"]
+    found: Document = {"type": kind, "unit": field["unit"], "split": field["split"]}
+    if field["cold"]:
+        found["tags"] = ["cold"]
+    if field.get("unique"):
+        found["unique"] = True
+    if kind != "object" and not kind.startswith(("entity", "id<")):
+        found["default"] = _default(field["default"], kind, enums)
+    return found
+
+
+def _default(value: Any, kind: str, enums: Document) -> Any:
+    if isinstance(value, list):
+        if kind.startswith("bytes"):
+            return value
+        return [_default(part, kind, enums) for part in value]
+    enum = enums.get(kind.partition("[")[0])
+    if enum is not None:
+        return _members(value, enum)
+    return float(value) if kind.startswith("f") else value
+
+
+def _members(number: int, enum: Document) -> Any:
+    """Return the member of a number, or the flags that make it up."""
+    names = {value: name for name, value in reversed(enum["members"].items())}
+    if number in names or not enum["flags"]:
+        return names.get(number, number)
+    bits = [name for value, name in names.items() if value and number & value == value]
+    return "|".join(bits) if bits else number
+
+
+def _world(saved: Document) -> Document:
+    chunked = [name for name, one in saved["components"].items() if one["in"] == "archetypes"]
+    found: Document = {"world": "World", "version": saved["version"], "entity": saved["entity"]}
+    if saved["groups"]:
+        found["groups"] = saved["groups"]
+    if chunked:
+        found["archetypes"] = {"components": chunked}
+    return found
+
+
+def _written(value: Any) -> str:
+    """Return a document as JSON, but for floats that this has no way to write."""
+    if isinstance(value, dict):
+        parts = (
+            f"{json.dumps(key, ensure_ascii=False)}: {_written(part)}"
+            for key, part in value.items()
+        )
+        return "{" + ", ".join(parts) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return repr(value)
+        return _FLOATS["NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"]
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,167 @@
+"""The routes, and the server's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from importlib.resources import files
+from typing import Any, Final, NoReturn, TypeAlias
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from ecsgen.inspector.asking import RefusedError
+
+HOST: Final = "127.0.0.1"
+"""The only address that is listened on; nothing changes it."""
+MOST_SENT: Final = 1 << 16
+"""Bytes of a request's body."""
+
+Answer: TypeAlias = Callable[[Request], Awaitable[Any]]
+"""Returns what is sent as JSON."""
+
+_TYPES: Final = {
+    "html": "text/html",
+    "css": "text/css",
+    "js": "text/javascript",
+    "svg": "image/svg+xml",
+    "LICENSE": "text/plain",
+}
+
+
+def page_files() -> dict[str, bytes]:
+    """Return the page's files by name."""
+    folder = files("ecsgen.inspector") / "page"
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
+def application(pages: Mapping[str, bytes], routes: Mapping[tuple[str, str], Answer]) -> Starlette:
+    """Return the application: the page, its files, and an answer for each method and path."""
+
+    async def page(request: Request) -> Response:
+        return _file("index.html", pages)
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in pages or name.endswith(".html"):
+            raise HTTPException(404)
+        return _file(name, pages)
+
+    listed = [Route("/", page), Route("/static/{name}", static)]
+    for (method, path), answer in routes.items():
+        listed.append(Route(f"/api/{path}", _endpoint(answer), methods=[method]))
+    handlers = {RefusedError: _refusal, HTTPException: _http_error, ClientDisconnect: _gone}
+    return Starlette(routes=listed, exception_handlers=handlers)
+
+
+def _endpoint(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return JSONResponse(await answer(request))
+
+    return endpoint
+
+
+def _file(name: str, pages: Mapping[str, bytes]) -> Response:
+    kind = _TYPES[name.rpartition(".")[2]]
+    return Response(pages[name], media_type=kind)
+
+
+def _refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusedError)  # what it is registered for
+    return JSONResponse({"error": error.message}, error.status)
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # what it is registered for
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
+def _gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=400)  # nobody reads it
+
+
+async def body_of(request: Request) -> Any:
+    """Return the JSON of a request's body; an empty one stands for no fields."""
+    found = bytearray()
+    async for part in request.stream():
+        found += part
+        if len(found) > MOST_SENT:
+            raise RefusedError(413, f"a request may have {MOST_SENT} bytes")
+    if not found:
+        return {}
+    try:
+        return json.loads(found, parse_constant=_no_json, parse_float=_float)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(400, f"that is not JSON: {error}") from None
+
+
+def _no_json(text: str) -> NoReturn:
+    raise ValueError(f"{text} is written as a string")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is too large")
+    return value
+
+
+class Server:
+    """Serves an application on a thread of its own."""
+
+    def __init__(self, app: Callable[[int], ASGIApp], port: int) -> None:
+        """Listen on a port, 0 for any that is free; `app` is told which. OSError if it is taken."""
+        self._socket = _listening(port)
+        self.port: int = self._socket.getsockname()[1]
+        config = uvicorn.Config(
+            app(self.port),
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="ecsgen-inspector", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with suppress(asyncio.CancelledError):  # closed while it started
+            self._server.run(sockets=[self._socket])
+
+    def close(self) -> None:
+        """Stop serving, and wait until that is done."""
+        self._server.should_exit = True
+        self._thread.join(5)
+        self._socket.close()
+
+
+def _listening(port: int) -> socket.socket:
+    """Return a socket that listens already: a request may come before the thread runs."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # elsewhere it would let others listen on the same port
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((HOST, port))
+        found.listen(128)
+    except BaseException:
+        found.close()
+        raise
+    return found

@@ -1,0 +1,315 @@
+"""Components as the inspector reads them: copies of cells, wherever their rows live.
+
+All of it is called in ticks. What is returned is a copy; no view of a column leaves this module.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsgen.inspector.asking import RefusedError, missing
+from ecsgen.inspector.cells import type_names
+from ecsgen.runtime.columns.field_info import FieldInfo
+from ecsgen.runtime.handles import NIL
+
+OWNER: Final = ""
+"""The column of entities, or of ids where rows belong to nobody; no field is called so."""
+
+Rows: TypeAlias = slice | NDArray[np.intp]
+
+
+class Subject(ABC):
+    """One component: how many rows there are, what is in them, and whose they are."""
+
+    def __init__(self, name: str, title: str, kind: Any) -> None:
+        self.name = name
+        self.title = title
+        self.fields: tuple[FieldInfo, ...] = kind.FIELDS
+        self.field = {field.name: field for field in self.fields}
+        self.owner = "entity"
+        self.is_list = False
+        """Whether an entity may have several rows."""
+
+    @property
+    @abstractmethod
+    def version(self) -> int:
+        """How many structural changes there were."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """How many rows there are, holes included."""
+
+    @property
+    @abstractmethod
+    def used(self) -> int:
+        """How many rows are in use."""
+
+    @property
+    @abstractmethod
+    def room(self) -> tuple[int, int]:
+        """How many rows fit, and the bytes that they take."""
+
+    @abstractmethod
+    def owners(self, rows: Rows) -> NDArray[np.uint64]:
+        """Return whose some rows are: entities, or ids; 0 for holes."""
+
+    @abstractmethod
+    def cells(self, field: str, rows: Rows) -> NDArray[Any]:
+        """Return a field's cells of some rows that are there; of objects, the types' names."""
+
+    @abstractmethod
+    def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """Return the row of each entity, the first if there are several; NIL without one."""
+
+    def rows_of(self, entity: int) -> NDArray[np.intp]:
+        """Return the rows of an entity, dead or alive, in the order in which it got them."""
+        rows = self.find(np.array([entity], np.uint64))
+        return rows.compress(rows != NIL)
+
+    @abstractmethod
+    def layout(self) -> list[dict[str, Any]]:
+        """Return where the columns lie, as JSON."""
+
+    def column(self, name: str, rows: Rows) -> NDArray[Any]:
+        """Return the owners, or the cells of a field."""
+        return self.owners(rows) if name == OWNER else self.cells(name, rows)
+
+    def width(self, name: str) -> int:
+        """Return the bytes of a column per row."""
+        if name == OWNER:
+            return 8
+        field = self.field[name]
+        size: int = 8 if field.dtype is None else field.dtype.itemsize
+        cell: int = size * prod(field.shape)
+        return max(1, cell)
+
+
+class Managed(Subject):
+    """A component with a manager."""
+
+    def __init__(self, name: str, manager: Any) -> None:
+        self.manager: Any = manager
+        super().__init__(name, manager.data.MANAGER.removesuffix("Manager"), type(manager))
+        self.has_holes = hasattr(manager.data, "present")
+        self.is_list = bool(manager._IS_LIST)
+        self.owner = "entity" if hasattr(type(manager.data), "entity") else "id"
+
+    @property
+    def version(self) -> int:
+        return int(self.manager.version)
+
+    @property
+    def n(self) -> int:
+        return int(self.manager.data.n)
+
+    @property
+    def used(self) -> int:
+        return len(self.manager)
+
+    @property
+    def room(self) -> tuple[int, int]:
+        return int(self.manager.capacity), int(self.manager.nbytes)
+
+    def owners(self, rows: Rows) -> NDArray[np.uint64]:
+        if self.owner == "entity":
+            found: NDArray[np.uint64] = self.manager.data.entity[rows].copy()
+            return found
+        numbers = np.arange(self.n)[rows] if isinstance(rows, slice) else rows
+        ids: NDArray[np.uint64] = self.manager.id_of_many(numbers)
+        return ids
+
+    def cells(self, field: str, rows: Rows) -> NDArray[Any]:
+        info, data = self.field[field], self.manager.data
+        if hasattr(type(data), field):
+            return _copied(getattr(data, field), rows)
+        if hasattr(data, "_cold") and _is_column_of(type(data._cold), info):
+            return self._cold_cells(info, rows)
+        return _joined([_copied(getattr(data, name), rows) for name in elements(info)], info)
+
+    def _cold_cells(self, info: FieldInfo, rows: Rows) -> NDArray[Any]:
+        """Return cells that lie in the second buffer, the default where there are none."""
+        data = self.manager.data
+        cold, places = data._cold, data._cold_row_column[: data._n][rows]
+        kept = places != NIL
+        names = [info.name] if hasattr(type(cold), info.name) else elements(info)
+        parts = []
+        for name in names:
+            if info.dtype is None:
+                part = np.full(len(places), "NoneType", np.object_)
+            else:
+                default = cold.DEFAULTS[name]
+                part = np.full((len(places), *default.shape), default, info.dtype)
+            part[kept] = _copied(getattr(cold, name), places[kept].astype(np.intp))
+            parts.append(part)
+        return parts[0] if hasattr(type(cold), info.name) else _joined(parts, info)
+
+    def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        if self.owner != "entity":
+            return np.full(len(entities), NIL, np.intp)
+        return np.asarray(self.manager.lookup_many(entities), np.intp)
+
+    def rows_of(self, entity: int) -> NDArray[np.intp]:
+        if self.is_list and self.manager.has(entity):
+            return np.fromiter(self.manager.instances(entity), np.intp)
+        return super().rows_of(entity)
+
+    def layout(self) -> list[dict[str, Any]]:
+        manager = self.manager
+        columns = _columns(manager.LAYOUT, manager.capacity)
+        if hasattr(manager, "LAYOUT_COLD"):
+            room = manager.data._cold.allocated
+            columns += _columns(manager.LAYOUT_COLD, room, "cold")
+        return columns
+
+
+class Chunked(Subject):
+    """A component whose rows live in archetype chunks, in the order of the archetypes."""
+
+    def __init__(self, name: str, store: Any, row: type[Any]) -> None:
+        self._number: int = store._number(row)
+        self.part: Any = store._table.parts[self._number]
+        super().__init__(name, row.__name__, self.part)
+        self.store = store
+        self.row = row
+        self.has_holes = False
+
+    @property
+    def version(self) -> int:
+        return int(self.store.version)
+
+    def _archetypes(self) -> list[Any]:
+        return [each for each in self.store._table.archetypes if each.has(self._number)]
+
+    @property
+    def n(self) -> int:
+        return sum(archetype.n for archetype in self._archetypes())
+
+    @property
+    def used(self) -> int:
+        return self.n
+
+    @property
+    def room(self) -> tuple[int, int]:
+        rows = sum(len(each.chunks) * each.capacity for each in self._archetypes())
+        return rows, rows * sum(column.nbytes for column in self.part.LAYOUT)
+
+    def owners(self, rows: Rows) -> NDArray[np.uint64]:
+        return self._gathered(lambda archetype: 0, rows, np.dtype(np.uint64), ())
+
+    def cells(self, field: str, rows: Rows) -> NDArray[Any]:
+        info = self.field[field]
+        names = [column.name for column in self.part.LAYOUT]
+        wanted = [info.name] if info.name in names else elements(info)
+        parts = [self._part(info, names.index(name), rows) for name in wanted]
+        return parts[0] if info.name in names else _joined(parts, info)
+
+    def _part(self, info: FieldInfo, place: int, rows: Rows) -> NDArray[Any]:
+        column = self.part.LAYOUT[place]
+
+        def number(archetype: Any) -> int:
+            return int(archetype.layout.starts[self._number]) + place
+
+        cells = self._gathered(number, rows, column.dtype, column.shape)
+        return type_names(cells) if info.dtype is None else cells
+
+    def _gathered(
+        self, column: Any, rows: Rows, dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> NDArray[Any]:
+        """Return a column's cells of rows, counted over all archetypes."""
+        wanted = np.arange(self.n)[rows] if isinstance(rows, slice) else rows
+        order = None if _ascends(wanted) else wanted.argsort(kind="stable")
+        ascending = wanted if order is None else wanted[order]
+        cells = np.empty((len(wanted), *shape), dtype)
+        start = base = 0
+        for archetype in self._archetypes():
+            end = int(ascending.searchsorted(base + archetype.n))
+            number = column(archetype)
+            for chunk, inside, part in archetype.runs(ascending[start:end] - base):
+                cells[start + part.start : start + part.stop] = chunk._columns[number][inside]
+            start, base = end, base + archetype.n
+        if order is None:
+            return cells
+        found = np.empty_like(cells)
+        found[order] = cells
+        return found
+
+    def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        bases, before = {}, 0
+        for archetype in self._archetypes():
+            bases[id(archetype)] = before
+            before += archetype.n
+        found = np.full(len(entities), NIL, np.intp)
+        for place, entity in enumerate(entities.tolist()):
+            archetype, position = self.store._table.of(entity)
+            base = bases.get(id(archetype))
+            if base is not None:
+                found[place] = base + position
+        return found
+
+    def layout(self) -> list[dict[str, Any]]:
+        return _columns(self.part.LAYOUT, None)
+
+
+def subjects_of(world: Any) -> dict[str, Subject]:
+    """Return the components of a world by the names that they have in it."""
+    found: dict[str, Subject] = {}
+    for name in world.MANAGERS:
+        found[name] = Managed(name, getattr(world, name))
+    for row in getattr(world, "_chunked", ()):
+        name = row.__module__.rpartition(".")[2]  # as chunks call it
+        found[name] = Chunked(name, world.archetypes, row)
+    return found
+
+
+def elements(field: FieldInfo) -> list[str]:
+    """Return the columns' names of a split field."""
+    count = prod(field.shape)
+    places: Sequence[object] = "xyzw"[:count] if count <= 4 else range(count)
+    return [f"{field.name}_{place}" for place in places]
+
+
+def _is_column_of(kind: type[Any], field: FieldInfo) -> bool:
+    return hasattr(kind, field.name) or hasattr(kind, elements(field)[0])
+
+
+def _copied(column: NDArray[Any], rows: Rows) -> NDArray[Any]:
+    cells = column[rows]
+    if cells.dtype.hasobject:
+        return type_names(cells)
+    return cells.copy() if cells.base is not None else cells
+
+
+def _joined(parts: list[NDArray[Any]], field: FieldInfo) -> NDArray[Any]:
+    """Return the cells of a split field, which are in a column for each element."""
+    return np.stack(parts, axis=-1).reshape(-1, *field.shape)
+
+
+def _ascends(rows: NDArray[np.intp]) -> bool:
+    return bool((rows[1:] >= rows[:-1]).all())
+
+
+def _columns(layout: Any, capacity: int | None, buffer: str = "main") -> list[dict[str, Any]]:
+    return [
+        {
+            "column": column.name,
+            "dtype": str(column.dtype),
+            "shape": list(column.shape),
+            "nbytes": column.nbytes,
+            "tags": list(column.tags),
+            "offset": None if capacity is None else column.offset(capacity),
+            "buffer": buffer,
+        }
+        for column in layout
+    ]
+
+
+def missing_field(subject: Subject, name: str) -> RefusedError:
+    """Return the refusal of a field that a component has not."""
+    return missing(f"field of {subject.name}", name)

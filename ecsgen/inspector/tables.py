@@ -1,0 +1,176 @@
+"""Windows of tables: of components, groups and queries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsgen.inspector.asking import Questions, RefusedError, missing
+from ecsgen.inspector.cells import Json, json_column
+from ecsgen.inspector.copies import Copies
+from ecsgen.inspector.matching import Conditions, Matching
+from ecsgen.inspector.orders import sort_column, sorted_rows, table_order
+from ecsgen.inspector.subjects import OWNER, Rows, Subject
+from ecsgen.runtime.columns.field_info import FieldInfo
+from ecsgen.runtime.handles import NIL
+
+MOST: Final = 500
+"""Rows of an answer."""
+
+Taken: TypeAlias = tuple[str, NDArray[Any], FieldInfo | None, NDArray[np.bool_] | None]
+"""A column's name, its copied cells, and which of them are there (None: all)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which rows of a table are asked for, and in which order."""
+
+    start: int
+    count: int
+    sort: str = ""
+    desc: bool = False
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.start, self.start + self.count)
+
+
+class Tables:
+    """Answers with rows."""
+
+    def __init__(
+        self,
+        questions: Questions,
+        copies: Copies,
+        subjects: Mapping[str, Subject],
+        matching: Matching,
+    ) -> None:
+        self._ask = questions.ask
+        self._copies = copies
+        self._subjects = subjects
+        self._matching = matching
+
+    async def component(self, subject: Subject, window: Window) -> Json:
+        """Return rows of a component."""
+        order = await table_order(self._copies, subject, window.sort, window.desc)
+        if order is None:
+            return await self._rows(subject, window.start, window.rows, None)
+        return await self._rows(subject, window.start, order[window.rows], len(order))
+
+    async def _rows(self, subject: Subject, start: int, wanted: Rows, total: int | None) -> Json:
+        def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
+            n = subject.n
+            rows = np.arange(n)[wanted] if isinstance(wanted, slice) else wanted[wanted < n]
+            owners = subject.owners(rows)
+            if total is not None and not owners.all():
+                rows, owners = rows[owners != 0], owners[owners != 0]
+            taken: list[Taken] = [(subject.owner, owners, None, None)]
+            for field in subject.fields:
+                taken.append((field.name, subject.cells(field.name, rows), field, None))
+            return n if total is None else total, rows, taken
+
+        n, rows, taken = await self._ask(read)
+        return _table(n, start, rows.tolist(), taken)
+
+    async def group(self, group: Any, members: Mapping[str, Subject], window: Window) -> Json:
+        """Return rows of a group, whose members have them in common."""
+        order = None
+        if window.sort:
+            subject, column = self._key(members, window.sort)
+            key = (await self._copies.column(subject, column)).cells[
+                : await self._ask(lambda: group.n)
+            ]
+            order = await asyncio.to_thread(sorted_rows, key, window.desc)
+
+        def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
+            n = group.n
+            rows = np.arange(n)[window.rows] if order is None else order[window.rows]
+            rows = rows[rows < n]
+            taken: list[Taken] = [("entity", group.entity[rows].copy(), None, None)]
+            for subject in members.values():
+                for field in subject.fields:
+                    cells = subject.cells(field.name, rows)
+                    taken.append((f"{subject.name}.{field.name}", cells, field, None))
+            return n, rows, taken
+
+        n, rows, taken = await self._ask(read)
+        return _table(n, window.start, rows.tolist(), taken)
+
+    async def query(self, conditions: Conditions, window: Window) -> Json:
+        """Return entities that a query finds, with their rows."""
+        entities = await self._matching.found(conditions)
+        if window.sort:
+            entities = await self._sorted(conditions, entities, window)
+        wanted = entities[window.rows]
+        shown = [self._subjects[name] for name in (*conditions.all, *conditions.optional)]
+
+        def read() -> list[Taken]:
+            taken: list[Taken] = [("entity", wanted, None, None)]
+            for subject in shown:
+                rows = subject.find(wanted)
+                there = rows != NIL
+                for field in subject.fields:
+                    cells = subject.cells(field.name, rows[there])
+                    taken.append((f"{subject.name}.{field.name}", cells, field, there))
+            return taken
+
+        taken = await self._ask(read)
+        rows = range(window.start, window.start + len(wanted))
+        return _table(len(entities), window.start, list(rows), taken)
+
+    async def _sorted(
+        self, conditions: Conditions, entities: NDArray[np.uint64], window: Window
+    ) -> NDArray[np.uint64]:
+        shown = {name: self._subjects[name] for name in (*conditions.all, *conditions.optional)}
+        if window.sort == "entity":
+            order = await asyncio.to_thread(sorted_rows, entities, window.desc)
+            return entities.take(order)
+        subject, column = self._key(shown, window.sort)
+        if column == OWNER:
+            raise missing("column", window.sort)
+        owners = await self._copies.column(subject, OWNER)
+        cells = await self._copies.column(subject, column)
+        sort = self._matching.sorted_by
+        return await asyncio.to_thread(sort, entities, owners.cells, cells.cells, window.desc)
+
+    def _key(self, members: Mapping[str, Subject], sort: str) -> tuple[Subject, str]:
+        """Return the component and the column that `component.field` names."""
+        name, _, field = sort.partition(".")
+        if sort == "entity":
+            return next(iter(members.values())), OWNER
+        if name not in members:
+            raise missing("column", sort)
+        return members[name], sort_column(members[name], field)
+
+
+def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:
+    columns = {}
+    for name, cells, field, there in taken:
+        values = json_column(cells, field)
+        if there is not None and not there.all():
+            present = iter(values)
+            values = [next(present) if is_there else None for is_there in there.tolist()]
+        columns[name] = values
+    return {"n": n, "start": start, "rows": rows, "columns": columns}
+
+
+def window_of(given: Mapping[str, str]) -> Window:
+    """Return the window that a request's parameters ask for."""
+    start, count = number(given, "start", 0), number(given, "count", 100)
+    desc = given.get("desc", "").lower() in ("1", "true", "yes")
+    return Window(start, min(count, MOST), given.get("sort", ""), desc)
+
+
+def number(given: Mapping[str, str], name: str, default: int) -> int:
+    """Return a parameter that is a whole number, 0 or more."""
+    text = given.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+        raise RefusedError(400, f"{name}: wanted a whole number, not {text[:100]!r}")
+    return int(text)

@@ -1,0 +1,105 @@
+"""Hierarchies, a parent's children at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsgen.inspector.asking import Questions, missing
+from ecsgen.inspector.cells import Json
+from ecsgen.inspector.copies import Copies
+from ecsgen.inspector.overview import is_tree
+from ecsgen.inspector.subjects import Managed, Subject
+from ecsgen.inspector.tables import Window
+from ecsgen.runtime.handles import NIL
+
+
+class Trees:
+    """Answers about who is below whom. Children are counted, and followed, in copied links."""
+
+    def __init__(self, questions: Questions, copies: Copies) -> None:
+        self._ask = questions.ask
+        self._copies = copies
+
+    async def nodes(
+        self, subject: Subject, parent: int | None, row: int | None, window: Window
+    ) -> Json:
+        """Return the children of a parent in order of attachment, or the roots.
+
+        `row`: which of the parent's, where it has several; otherwise its first one.
+        """
+        if not isinstance(subject, Managed) or not is_tree(subject):
+            raise missing("hierarchy", subject.name)
+        parents = await self._link(subject, "parent")
+        counts = parents.orders.get("counts")
+        if counts is None:
+            counts = await asyncio.to_thread(_counted, parents.cells)
+            parents.orders["counts"] = counts
+        if parent is None:
+            rows = parents.orders.get("roots")
+            if rows is None:
+                rows = await asyncio.to_thread(_roots, parents.cells)
+                parents.orders["roots"] = rows
+            wanted, n = rows[window.rows], len(rows)
+        else:
+            above, first = await self._ask(lambda: _first_child(subject, parent, row))
+            nexts = (await self._link(subject, "next_sibling")).cells
+            wanted = await asyncio.to_thread(_followed, nexts, first, window)
+            n = int(counts[above]) if above < len(counts) else len(wanted)
+        owners = await self._ask(lambda: subject.owners(wanted[wanted < subject.n]))
+        nodes = [
+            {subject.owner: str(owner), "row": place, "children": int(counts[place])}
+            for owner, place in zip(owners.tolist(), wanted.tolist(), strict=False)
+            if place < len(counts)
+        ]
+        return {"n": n, "start": window.start, "nodes": nodes}
+
+    async def _link(self, subject: Managed, name: str) -> Any:
+        data = subject.manager.data
+
+        def read(rows: slice) -> NDArray[Any]:
+            column: NDArray[Any] = getattr(data, f"_{name}_column")
+            return column[: data._n][rows].copy()
+
+        def state() -> tuple[int, int]:
+            return subject.version, subject.n
+
+        return await self._copies.of((subject.name, f"·{name}"), state, read, 4, lasting=True)
+
+
+def _first_child(subject: Managed, parent: int, given: int | None) -> tuple[int, int]:
+    """Return the row of a parent, given by its entity or id, and its first child's."""
+    manager = subject.manager
+    if given is not None and given in subject.rows_of(parent):
+        return given, int(manager.first_child(given))
+    row = manager.lookup(parent) if subject.owner == "entity" else manager.resolve(parent)
+    if row == NIL:
+        raise missing(f"row of {subject.name} of", parent)
+    return int(row), int(manager.first_child(row))
+
+
+def _counted(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
+    """Return how many children each row has."""
+    inner = parents[parents < len(parents)].astype(np.intp)
+    return np.bincount(inner, minlength=len(parents))
+
+
+def _roots(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
+    roots: NDArray[np.intp] = (parents == NIL).nonzero()[0]
+    return roots
+
+
+def _followed(nexts: NDArray[np.uint32], first: int, window: Window) -> NDArray[np.intp]:
+    """Return a window of the siblings that follow each other from the first one on."""
+    cells = memoryview(nexts)  # type: ignore[arg-type]  # an array has a buffer
+    found, row = [], first
+    for place in range(min(window.start + window.count, len(nexts))):
+        if row >= len(nexts):
+            break
+        if place >= window.start:
+            found.append(row)
+        row = cells[row]
+    return np.array(found, np.intp)

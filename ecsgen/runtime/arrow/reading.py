@@ -1,0 +1,170 @@
+"""Columns of Arrow, polars and pandas as numpy arrays that a field takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .library import pyarrow_if_there
+from .members import member_number
+from .nulls import null_at, plain_array, refuse_nulls
+from .texts import byte_cells, text_cells
+
+if TYPE_CHECKING:
+    from ..convert.base import Field
+
+
+def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:
+    """Return a column as an array; O(n), O(1) where memory can be shared.
+
+    Names of members become numbers if the field is an enum, text becomes its bytes, and lists
+    become rows of an array: no Python object is made per cell.
+
+    Raises:
+        ValueError: there is a null, lists of another length, no member of a name, text that
+            does not fit.
+    """
+    pa = pyarrow_if_there()
+    if hasattr(values, "isna"):
+        refuse_nulls(values, name)  # where pandas says so: NaN is one
+        if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
+            return np.asarray(values)
+    if pa is None:
+        return plain_array(values, name)
+    reader, row = _Reader(pa, name, field), 0
+    parts = []
+    for chunk in _chunks(pa, values):
+        parts.append(reader.read(chunk, row, 1))
+        row += len(chunk)
+    if not parts:
+        return np.empty(0, np.intp if field is None else field.dtype)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _chunks(pa: Any, values: Any) -> list[Any]:
+    """Return Arrow arrays: a table's are of structs."""
+    if isinstance(values, pa.Table | pa.RecordBatch):
+        values = values.to_struct_array()
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        has_stream = hasattr(values, "__arrow_c_stream__")
+        values = pa.chunked_array(values) if has_stream else pa.array(values)
+    chunks: list[Any] = [values] if isinstance(values, pa.Array) else values.chunks
+    return chunks
+
+
+class _Reader:
+    """Reads the arrays of one column."""
+
+    def __init__(self, pa: Any, name: str, field: Field | None) -> None:
+        self._pa = pa
+        self._name = name
+        self._field = field
+
+    def read(self, array: Any, start: int, each: int) -> NDArray[Any]:
+        """Return the values of an array, whose rows begin at `start` and have `each` values."""
+        if array.null_count:
+            place = int(np.asarray(array.is_null()).argmax())
+            raise null_at(self._name, start + place // each)
+        types, type, field = self._pa.types, array.type, self._field
+        if isinstance(array, self._pa.ExtensionArray):
+            return self.read(array.storage, start, each)
+        if types.is_dictionary(type):
+            return self._from_dictionary(array, start, each)
+        if types.is_nested(type):
+            return self._from_nested(array, start, each)
+        if field is None or len(array) == 0:
+            found: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+            return found if field is None else np.empty(0, field.dtype)
+        if _is_text(types, type) and field.enum is not None:
+            text = array.cast(self._pa.large_string())
+            return self._from_dictionary(text.dictionary_encode(), start, each)
+        if _is_text(types, type) and field.dtype.kind == "S":
+            return text_cells(self._pa, array, field, start)
+        if types.is_fixed_size_binary(type):
+            return byte_cells(array)
+        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+    def _from_dictionary(self, array: Any, start: int, each: int) -> NDArray[Any]:
+        """Return values that stand once in a list: names of members, or whatever else."""
+        field, types = self._field, self._pa.types
+        enum = None if field is None else field.enum
+        if enum is None or not _is_text(types, array.type.value_type):
+            return self.read(self._decoded(array), start, each)
+        places = array.indices.to_numpy()
+        names = array.dictionary.to_pylist()
+        is_used = np.zeros(len(names), np.bool_)
+        is_used[places] = True
+        numbers: NDArray[Any] = np.zeros(len(names), field.dtype)  # type: ignore[union-attr]
+        for place in is_used.nonzero()[0].tolist():
+            row = start + int((places == place).argmax()) // each
+            if names[place] is None:
+                raise null_at(self._name, row)
+            try:
+                numbers[place] = member_number(self._name, enum, names[place])
+            except ValueError as error:
+                raise ValueError(f"{error} (at position {row})") from None
+        found: NDArray[Any] = numbers[places]
+        return found
+
+    def _decoded(self, array: Any) -> Any:
+        """Return the values of a dictionary's array one by one."""
+        words = array.dictionary
+        if self._pa.types.is_string_view(words.type):
+            words = words.cast(self._pa.large_string())  # what `take` knows
+        return words.take(array.indices)
+
+    def _from_nested(self, array: Any, start: int, each: int) -> NDArray[Any]:
+        """Return lists or structs of one length as the rows of an array."""
+        types, type = self._pa.types, array.type
+        if types.is_struct(type):
+            return self._from_struct(array, start, each)
+        if types.is_fixed_size_list(type):
+            size = type.list_size
+        elif types.is_map(type):
+            raise TypeError(f"{self._name}: wanted values or lists of them, not {type}")
+        else:
+            size = self._length(array, start, each)
+        cells = self.read(array.flatten(), start, each * max(size, 1))
+        return cells.reshape(len(array), size, *cells.shape[1:])
+
+    def _length(self, array: Any, start: int, each: int) -> int:
+        """Return the length of lists, which must be that of the field."""
+        lengths = array.value_lengths().to_numpy()
+        shape = () if self._field is None else self._field.shape
+        depth = len(shape) - _depth(array.type)
+        wanted = shape[depth] if shape and depth >= 0 else int(lengths[:1].sum())
+        other = lengths != wanted
+        if other.any():
+            place = int(other.argmax())
+            raise ValueError(
+                f"{self._name}: wanted lists of {wanted}, not of {lengths[place]} "
+                f"(at position {start + place // each})"
+            )
+        return int(wanted)
+
+    def _from_struct(self, array: Any, start: int, each: int) -> NDArray[Any]:
+        """Return the fields of structs side by side."""
+        columns = [self.read(part, start, each) for part in array.flatten()]
+        if self._field is not None:
+            columns = [self._field._converted(column) for column in columns]
+        if not columns:
+            return np.empty((len(array), 0))
+        return np.stack(columns, axis=1)
+
+
+def _depth(type: Any) -> int:
+    """Return how many lists are around each value."""
+    count = 0
+    while hasattr(type, "value_type"):
+        type, count = type.value_type, count + 1
+    return count
+
+
+def _is_text(types: Any, type: Any) -> bool:
+    return bool(
+        types.is_string(type)
+        or types.is_large_string(type)
+        or types.is_string_view(type)
+    )

@@ -1,0 +1,97 @@
+"""A world that is inspected: requests from another thread, and ticks in the test's own."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
+from urllib.parse import parse_qs, urlsplit
+
+from ecsgen.inspector import serve
+
+_CLOSING: Final = ThreadPoolExecutor(4)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def error(self) -> str:
+        message: str = self.json["error"]
+        return message
+
+
+class Inspected:
+    """An inspector, and a browser of sorts."""
+
+    def __init__(self, world: Any, **options: Any) -> None:
+        self.world = world
+        self.inspector = serve(world, **options)
+        parts = urlsplit(self.inspector.url)
+        self.port = parts.port or 0
+        self.token = parse_qs(parts.query)["token"][0]
+        self._threads = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _CLOSING.submit(self.inspector.close)  # which waits for the server a while
+        self._threads.shutdown()
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """Ask for a path of the API, with the token."""
+        return self.ask("GET", path, **headers)
+
+    def json(self, path: str) -> Any:
+        answer = self.get(path)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def ask(self, method: str, path: str, given: object = None, **headers: str) -> Answer:
+        body = None if given is None else json.dumps(given).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {"X-Ecsgen-Token": self.token, **named}
+        return self.send(method, f"/api/{path}", sent, body)
+
+    def send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> Answer:
+        """Send just this, and tick until there is an answer."""
+        future = self._threads.submit(self._send, method, path, dict(headers), body)
+        while not future.done():
+            self.inspector.tick()
+            time.sleep(0.0005)
+        return future.result()
+
+    def _send(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            host = headers.pop("Host", f"127.0.0.1:{self.port}")
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in {"Host": host, **headers}.items():
+                if value:
+                    connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, found, answer.read())
+        finally:
+            connection.close()

@@ -1,0 +1,350 @@
+"""Columns of Arrow, polars, pandas and duckdb: what creations and all other bulk calls take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import generated as g
+from tests.policies_package import MANAGERS, filled
+from tests.test_arrow import without_pyarrow  # noqa: F401  # a fixture
+
+LIBRARIES: dict[str, Callable[[pa.Table], Any]] = {
+    "pyarrow": lambda table: table,
+    "polars": pl.DataFrame,
+    "pandas": lambda table: table.to_pandas(),
+    "pandas with Arrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
+    "duckdb": lambda given: duckdb.sql("from given"),
+}
+NULLS: dict[str, Callable[[list[Any]], Any]] = {
+    "Arrow": pa.array,
+    "Arrow in chunks": lambda values: pa.chunked_array([values[:1], values[1:]]),
+    "Arrow's slice": lambda values: pa.array([0, *values])[1:],
+    "polars": pl.Series,
+    "pandas": pd.Series,
+    "pandas Float64": lambda values: pd.Series(values, dtype="Float64"),
+    "pandas with Arrow": lambda values: pd.Series(values, dtype="double[pyarrow]"),
+    "pandas objects": lambda values: pd.Series(values, dtype=object),
+}
+NULL = r"^[\w.: ]*: null in row 1$"
+
+
+def world(n: int = 3) -> Any:
+    w = g.World()
+    w.spawn(n, point_mass={}, every_type={}, transform={})
+    return w
+
+
+def every_type() -> Any:
+    """Rows that have another value each, in every column."""
+    w: Any = g.World()
+    values = {
+        "flag": [True, False, True],
+        "quad_word": [2**64 - 1, 0, 1],
+        "single": [1.5, -np.inf, np.inf],
+        "vector": np.arange(9).reshape(3, 3),
+        "matrix": np.arange(18).reshape(3, 2, 3),
+        "switches": [[True, False], [False, False], [True, True]],
+        "mode": [5, 0, 300],
+        "modes": [[5, 0], [0, 300], [300, 300]],
+        "access": [1, 2, 3],
+        "title": ["Grüße", "", "a" * 16],
+        "digest": [b"a", b"\0b", b""],
+    }
+    w.spawn(3, every_type=values)
+    return w
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_type_comes_back_from_every_library(library: str) -> None:
+    w = every_type()
+    # pandas makes objects of lists, and duckdb misreads lists of enums
+    is_flat = library not in ("pyarrow", "polars")
+    before = w.every_type.data.to_arrow(copy=True, flat=is_flat)
+    table = pa.table(before)
+    rows = w.every_type.create_many(w.entities.create_many(3), LIBRARIES[library](table))
+    after = w.every_type.data.to_arrow(flat=is_flat).slice(int(rows[0]), 3)
+    assert after.drop_columns(["entity"]).equals(before.drop_columns(["entity"]))
+
+
+@pytest.mark.parametrize("kind", NULLS)
+def test_a_null_is_an_error_wherever_many_values_are_given(kind: str) -> None:
+    w = world(2)
+    column = NULLS[kind]([1.0, None])
+    m, es = w.point_mass, w.entities.create_many(2)
+    before = m.data.to_arrow(copy=True)
+
+    def assign() -> None:
+        m.data.mass = column
+
+    def assign_to_query() -> None:
+        w.movers.point_mass.mass = column
+
+    for call in (
+        lambda: m.create_many(es, mass=column),
+        lambda: m.create_many(es, {"mass": column}),
+        lambda: m.create_many(es, pa.table({"mass": pa.array([1.0, None])})),
+        lambda: w.spawn(2, point_mass={"mass": column}),
+        lambda: w.archetypes.create([g.Health], 2, health={"points": column}),
+        lambda: w.spark.create_many(2, heat=column),
+        lambda: m.sort(column),
+        assign,
+        assign_to_query,
+    ):
+        with pytest.raises(ValueError, match=NULL):
+            call()
+    assert m.data.to_arrow().equals(before)
+    assert w.entities.alive_many(es).all()
+
+
+@pytest.mark.parametrize("kind", ["Arrow", "Arrow in chunks", "polars", "pandas"])
+def test_a_null_among_entities_or_rows_is_an_error(kind: str) -> None:
+    w = world(2)
+    column, m = NULLS[kind]([1, None]), w.point_mass
+    for call in (
+        *(w.entities.alive_many, w.entities.destroy_many, m.lookup_many, m.has_many),
+        *(m.create_many, m.remove_many, m.destroy_many, m.reorder, w.destroy_later),
+    ):
+        with pytest.raises(ValueError, match=r"null in row 1$"):
+            call(column)
+    assert len(w.entities) == len(m) == 2
+
+
+@pytest.mark.parametrize("name", MANAGERS)
+def test_every_call_for_many_refuses_nulls(name: str) -> None:
+    _, m = filled(name, 12)
+    calls = [call for call in dir(m) if call.endswith("_many") and not call.startswith("_")]
+    if not hasattr(m, "lookup"):
+        calls.remove("create_many")  # of a count
+    version = m.version
+    for column in (pa.array([1, None]), pl.Series([1, None])):
+        for call in calls:
+            more = ([[1, 2]], []) if call == "set_parent_many" else ([],)
+            for before in more:
+                after = [] if before or call != "set_parent_many" else [[1, 2]]
+                with pytest.raises(ValueError, match="null in row 1"):
+                    getattr(m, call)(*before, column, *after)
+    assert m.version == version
+
+
+def test_a_null_inside_a_list_is_an_error() -> None:
+    w = world(2)
+    values = [[1.0, 2.0, 3.0], [1.0, None, 3.0]]
+    for column in (
+        pa.array(values),
+        pa.array(values, pa.list_(pa.float32(), 3)),
+        pl.Series(values),
+        pl.Series(values, dtype=pl.Array(pl.Float32, 3)),
+        pd.Series(values, dtype=pd.ArrowDtype(pa.list_(pa.float32(), 3))),
+        pl.DataFrame(values, schema=["x", "y", "z"], orient="row"),
+    ):
+        with pytest.raises(ValueError, match=NULL):
+            w.point_mass.data.position = column
+    with pytest.raises(ValueError, match="null"):
+        w.point_mass.set_position(0, pa.array([1.0, None, 3.0]))
+
+
+@pytest.mark.usefixtures("without_pyarrow")
+def test_nulls_are_seen_without_pyarrow() -> None:
+    w = world(2)
+    for column in (pl.Series([1.0, None]), pd.Series([1.0, None]), pl.DataFrame({"a": [1, None]})):
+        with pytest.raises(ValueError, match=NULL):
+            w.point_mass.data.mass = column
+    nested = pl.Series([[1.0, 2.0, 3.0], [1.0, None, 3.0]], dtype=pl.Array(pl.Float32, 3))
+    with pytest.raises(ValueError, match=NULL):
+        w.point_mass.data.position = nested
+    w.point_mass.data.position = pl.Series([[1.0, 2.0, 3.0]] * 2, dtype=pl.Array(pl.Float32, 3))
+    w.point_mass.data.mass = pl.Series([1.0, 2.0])
+    assert w.point_mass.data.mass.tolist() == [1.0, 2.0]
+
+
+def test_nan_is_a_value_but_in_pandas() -> None:
+    w = world(2)
+    for column in (pa.array([1.0, np.nan]), pl.Series([1.0, np.nan]), np.array([1.0, np.nan])):
+        w.point_mass.data.mass = 0.0
+        w.point_mass.data.mass = column
+        assert np.isnan(w.point_mass.data.mass[1])
+
+
+def test_keywords_win_and_entities_are_ignored() -> None:
+    w = world(0)
+    es = w.entities.create_many(2)
+    table = pa.table({"entity": [7, 8], "mass": [1.0, 2.0], "label": ["a", "b"]})
+    w.point_mass.create_many(es, table, mass=1.5)
+    assert w.point_mass.data.entity.tolist() == es.tolist()
+    assert [w.point_mass.row(i)[::4] for i in range(2)] == [(1.5, "a"), (1.5, "b")]
+    es = w.entities.create_many(2)
+    w.point_mass.create_many(es, {"entity": None, "mass": 3, "label": ["c", "d"]}, label="e")
+    assert [w.point_mass.row(i)[::4] for i in (2, 3)] == [(3.0, "e"), (3.0, "e")]
+    w.static.create_many(es, pa.table({"entity": es}))
+    assert len(w.static) == 2
+
+
+def test_a_default_given_by_keyword_wins_too() -> None:
+    w = world(0)
+    default = g.PointMassManager.FIELDS[0].default
+    w.point_mass.create_many(w.entities.create_many(1), {"mass": [5.0]}, mass=default)
+    assert w.point_mass.data.mass.tolist() == [default]
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "message"),
+    [
+        ({"mas": [1, 2]}, TypeError, "PointMass has no field 'mas'; did you mean 'mass'?"),
+        (pa.table({"mas": [1, 2]}), TypeError, "PointMass has no field 'mas'; did you mean 'mass'"),
+        (pl.DataFrame({"x": [1, 2]}), TypeError, "PointMass has no field 'x'; it has mass, "),
+        (pa.table({"mass": [1.0]}), ValueError, "PointMass: a table of 1 rows for 2"),
+        (pl.DataFrame({"mass": []}), ValueError, "PointMass: a table of 0 rows for 2"),
+        ([1, 2], TypeError, "wanted an Arrow table or a mapping of columns, not list"),
+        (
+            pa.table([[1], [2]], names=["mass", "mass"]).slice(0, 1),
+            ValueError,
+            "a table of 1 rows for 2",
+        ),
+        (
+            pa.table([[1, 2]] * 2, names=["mass"] * 2),
+            ValueError,
+            "the table has two columns 'mass'",
+        ),
+        ({"mass": ["a", "b"]}, TypeError, "PointMass.mass: wanted f32, not 'a'"),
+        (pa.table({"mass": ["a", "b"]}), TypeError, "PointMass.mass: wanted f32, not 'a'"),
+        (pa.table({"mass": [True, False]}), TypeError, "wanted f32, not an array of bool"),
+        (pa.table({"mass": [1e300, 1]}), OverflowError, "PointMass.mass: 1e+300 does not fit"),
+        (pa.table({"position": [[1, 2], [1, 2]]}), ValueError, "wanted lists of 3, not of 2"),
+        (pa.table({"label": ["a", "b" * 25]}), ValueError, "takes 25 bytes of UTF-8"),
+        (
+            pa.table({"label": ["a", "b\0"]}),
+            ValueError,
+            r"has a NUL, wanted str[24] (at position 1)",
+        ),
+        (pa.table({"label": [b"a", b"b"]}), TypeError, "PointMass.label: wanted str[24], not b'a'"),
+    ],
+)
+def test_what_does_not_fit(table: Any, error: type[Exception], message: str) -> None:
+    w = world(0)
+    es = w.entities.create_many(2)
+    with pytest.raises(error) as caught:
+        w.point_mass.create_many(es, table)
+    assert message in str(caught.value)
+    assert len(w.point_mass) == 0
+    w.entities.destroy(es[0])
+    with pytest.raises(g.StaleEntityError):
+        w.point_mass.create_many(es, table)
+
+
+def test_unknown_keywords() -> None:
+    w = world(0)
+    message = "create_many() got an unexpected keyword argument 'mas'; did you mean 'mass'?"
+    for count in (1, 2, 40):
+        with pytest.raises(TypeError) as caught:
+            w.point_mass.create_many(w.entities.create_many(count), mas=1)
+        assert message in str(caught.value)
+    with pytest.raises(TypeError, match=r"SparkManager\.create_many"):
+        w.spark.create_many(2, heatt=1)
+
+
+def test_enums_by_name_or_number() -> None:
+    w = g.World()
+    members = [g.Mode(300), g.Mode(0), g.Mode(5)]
+    names = [member.name for member in members]
+    for table in (
+        {"mode": names},
+        {"mode": np.array(names)},
+        {"mode": members},
+        {"mode": pl.Series(names)},
+        {"mode": pl.Series(names, dtype=pl.Categorical)},
+        {"mode": pl.Series(names, dtype=pl.Enum(["unused", *names]))},
+        {"mode": pd.Series(names)},
+        {"mode": pd.Categorical(names)},
+        pa.table({"mode": names}),
+        pa.table({"mode": [int(member) for member in members]}),
+        pl.DataFrame({"mode": names}),
+    ):
+        rows = w.every_type.create_many(w.entities.create_many(3), table)
+        assert [w.every_type.mode(row) for row in rows] == members
+    es = w.entities.create_many(2)
+    for table in ({"mode": [names[0], "Wlk"]}, pl.DataFrame({"mode": [names[0], "Wlk"]})):
+        with pytest.raises(ValueError, match=r"EveryType.mode: 'Wlk' is no member of Mode"):
+            w.every_type.create_many(es, table)
+    with pytest.raises(TypeError):  # as ever: only tables give names
+        w.every_type.create_many(es, mode=names[:2])
+    w.every_type.create_many(es, {"mode": names[0], "modes": (names[0], names[1])})
+    assert w.every_type.modes(len(w.every_type) - 1) == (members[0], members[1])
+
+
+def test_dictionaries_of_chunks_differ() -> None:
+    w = g.World()
+    one = pa.array([g.Mode(5).name, g.Mode(0).name]).dictionary_encode()
+    two = pa.array([g.Mode(0).name, g.Mode(300).name]).dictionary_encode()
+    table = pa.table({"mode": pa.chunked_array([one, two])})
+    w.every_type.create_many(w.entities.create_many(4), table)
+    assert w.every_type.data.mode.tolist() == [5, 0, 0, 300]
+    texts = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode()] * 2)
+    w.every_type.data.title = texts
+    assert w.every_type.data.title.tolist() == [b"a", b"b"] * 2
+
+
+def test_parts_of_split_fields_and_flat_tables() -> None:
+    w = g.World()
+    table = pl.DataFrame({"position_x": [1.0, 2.0], "position_y": [3, 4], "heat": [0.5, 0.5]})
+    w.spark.create_many(2, table)
+    assert [w.spark.position(row) for row in range(2)] == [(1.0, 3.0), (2.0, 4.0)]
+    with pytest.raises(TypeError, match="'position_x'; did you mean 'position'"):
+        w.spark.create_many(2, table.drop("position_y"))
+    w.spark.create_many(2, {"position_x": 7, "position_y": [1, 2]})
+    assert w.spark.position(3) == (7.0, 2.0)
+    with pytest.raises(OverflowError, match=r"Spark.position"):
+        w.spark.create_many(1, {"position_x": 1e300, "position_y": 0})
+
+
+@pytest.mark.parametrize("name", ["scene_node", "kin"])
+def test_tables_and_parents(name: str) -> None:
+    w = g.World()
+    m = getattr(w, name)
+    roots = m.create_many(w.entities.create_many(2))
+    table = pa.table(m.data)
+    rows = m.create_many(w.entities.create_many(2), table, parents=roots[::-1])
+    assert [m.parent(row) for row in rows] == roots[::-1].tolist()
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        m.create_many(w.entities.create_many(2), no_field=1, parents=roots)
+
+
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=4), max_size=9
+    ),
+    st.integers(0, 4),
+)
+def test_text_as_it_was(texts: list[str], start: int) -> None:
+    column = pa.array(texts)[start:]
+    w = g.World()
+    for given_column in (column, pl.Series(column), column.cast(pa.large_string())):
+        w.every_type.create_many(w.entities.create_many(len(column)), title=given_column)
+        rows = range(len(w.every_type) - len(column), len(w.every_type))
+        assert [w.every_type.title(row) for row in rows] == texts[start:]
+    table = pa.table(w.every_type.data)
+    assert table["title"].to_pylist() == texts[start:] * 3
+    w.every_type.data.digest = pa.array([text.encode()[:4] for text in texts[start:] * 3])
+    cells = [text.encode()[:4].ljust(4, b"\0") for text in texts[start:]]
+    assert [w.every_type.digest(row) for row in range(len(cells))] == cells
+
+
+def test_dlpack_shares_numbers_and_bools() -> None:
+    w = world(3)
+    for column in (w.point_mass.data.position, w.every_type.data.flag, w.every_type.data.mode):
+        seen = np.from_dlpack(column)
+        assert seen.__array_interface__["data"] == column.__array_interface__["data"]
+        seen[...] = 1
+        assert (column == 1).all()
+    for name in ("mass", "position"):  # jax shares memory that starts on 64 bytes
+        assert getattr(w.point_mass.data, name).ctypes.data % 64 == 0
+    assert not w.point_mass.data.entity.flags.writeable

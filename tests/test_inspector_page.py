@@ -1,0 +1,177 @@
+"""The inspector's page in a real browser: that of the system, found by its name.
+
+Without one these tests are left out, but not where the variable CI is set: `make browser`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+from ecsgen.inspector import serve
+from generated import Health, Weapon, World
+
+pytestmark = pytest.mark.browser
+
+BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+ROWS = 1_000_000
+HOSTILE = "<img src=x onerror=x()>"
+
+
+@pytest.fixture(scope="module")  # no longer: playwright's loop is that of the thread
+def browser() -> Iterator[Browser]:
+    if BROWSER is None:
+        if os.environ.get("CI"):
+            pytest.fail("there is no browser: make browser")
+        pytest.skip("there is no browser: make browser")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Ticking:
+    """An inspector whose world lives on a thread of its own, since playwright has the test's."""
+
+    def __init__(self, world: Any, **options: Any) -> None:
+        self.inspector = serve(world, **options)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self.inspector.tick()
+            time.sleep(0.002)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.inspector.close()
+
+
+def large() -> World:
+    """A million entities, and some of everything the page shows."""
+    world = World()
+    mass = np.arange(ROWS)[::-1]
+    es = world.spawn(ROWS, point_mass={"mass": mass, "label": "rock"})
+    few = es[:200]
+    world.scene_node.create_many(few)
+    world.scene_node.set_parent_many(np.arange(1, 200), np.arange(199) // 5)
+    world.position.create_many(few)
+    world.velocity.create_many(few)
+    world.transform.create_many(few)
+    world.every_type.create(few[0], title="<b>&amp;")
+    world.point_mass.set_label(1, HOSTILE)
+    world.archetypes.create([Health, Weapon], n=2000)
+    return world
+
+
+@pytest.fixture(scope="module")
+def shown() -> Iterator[Ticking]:
+    found = Ticking(large(), edit=True)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def page(browser: Browser, shown: Ticking, tmp_path: Any) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    context.set_default_timeout(8000)
+    expect.set_options(timeout=8000)
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.extend([said.text] if is_wrong(said) else []))
+    yield page
+    page.screenshot(path=tmp_path / "page.png")  # kept if the test fails
+    context.close()
+    assert wrong == []
+
+
+def is_wrong(said: ConsoleMessage) -> bool:
+    """Whether a message is an error; requests that are refused are told on the page."""
+    return said.type == "error" and "Failed to load resource" not in said.text
+
+
+def test_a_million_rows(page: Page, shown: Ticking) -> None:
+    page.goto(shown.inspector.url)
+    page.locator('[data-component="point_mass"]').click()
+    expect(page.locator('[data-row="0"]')).to_contain_text("999999")
+    expect(page.locator('[data-row="1"]')).to_contain_text(HOSTILE)
+    assert page.locator("main img").count() == 0
+    assert page.locator("[data-row]").count() < 60
+    grid = page.locator(".grid")
+    grid.evaluate("grid => { grid.scrollTop = grid.scrollHeight }")
+    expect(page.locator(f'[data-row="{ROWS - 1}"]')).to_be_visible()
+    grid.focus()
+    page.keyboard.press("Home")
+    expect(page.locator('[data-row="0"][aria-selected="true"]')).to_be_visible()
+    page.keyboard.press("End")
+    expect(page.locator(f'[data-row="{ROWS - 1}"][aria-selected="true"]')).to_be_visible()
+    page.get_by_role("button", name="mass").click()
+    expect(page.locator('th[aria-sort="ascending"]')).to_contain_text("mass")
+    grid.evaluate("grid => { grid.scrollTop = 0 }")
+    expect(page.locator(f'[data-row="{ROWS - 1}"]')).to_be_visible()
+    page.get_by_label("Histogram of a field").select_option("mass")
+    expect(page.locator('[data-chart="histogram"]')).to_be_visible()
+
+
+def test_search_and_entity(page: Page, shown: Ticking) -> None:
+    page.goto(shown.inspector.url)
+    expect(page.locator("#world")).to_have_text("Game")
+    assert urlsplit(page.url).query == ""
+    page.reload()  # which is answered by 401 at first: the tab knows the token
+    page.keyboard.press("/")
+    page.keyboard.type("scene_node -every_type")
+    expect(page.locator(".facts").first).to_contain_text("199 entities found")
+    assert urlsplit(page.url).query == ""
+    page.locator("#search").fill("1v1")
+    page.locator("#search").press("Enter")
+    expect(page.get_by_label("point_mass label")).to_have_value(HOSTILE)
+    mass = page.get_by_label("point_mass mass")
+    expect(mass).to_have_value("999998")
+    mass.fill("7.5")
+    mass.press("Enter")
+    expect(mass).to_have_value("7.5")
+    mass.fill("heavy")
+    mass.press("Enter")
+    expect(page.get_by_role("alert").first).to_contain_text("'heavy' is no f32")
+    mass.press("Escape")
+    expect(mass).to_have_value("7.5")
+    assert shown.inspector._answers._world.point_mass.mass(1) == 7.5
+
+
+def test_every_view(page: Page, shown: Ticking) -> None:
+    page.goto(shown.inspector.url)
+    for view, chart in (("Frames", "frames"), ("Memory", "memory"), ("Archetypes", "chunks")):
+        page.get_by_role("link", name=view, exact=True).click()
+        expect(page.locator(f'[data-chart="{chart}"]')).to_be_visible()
+    page.get_by_role("link", name="movers").click()
+    expect(page.locator('[data-row="0"]')).to_be_visible()
+    page.get_by_role("link", name="bodies").click()
+    expect(page.locator('[data-row="199"], [data-row="0"]').first).to_be_visible()
+    page.locator("#nav a[href='#/tree/scene_node']").click()
+    tree = page.get_by_role("tree")
+    first = tree.get_by_role("treeitem").first
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(tree.get_by_role("treeitem")).to_have_count(6)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator("h2").filter(has_text="1v1")).to_be_visible()
+
+
+def test_a_program_that_does_not_answer(page: Page, shown: Ticking) -> None:
+    page.goto(shown.inspector.url)
+    page.route("**/api/world", lambda route: route.abort())
+    expect(page.get_by_role("status")).to_contain_text("the program has ended")
