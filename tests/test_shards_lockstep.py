@@ -300,3 +300,17 @@ def test_what_leaves_the_block_is_printed(capsys: pytest.CaptureFixture[str]) ->
 def test_mpi_is_imported_only_when_it_is_asked_for() -> None:
     run(2, lambda comm: Shards(Isles(), comm))
     assert "mpi4py.MPI" not in sys.modules
+
+
+def test_whoever_sends_nobody_changes_nothing() -> None:
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        w = shards.world
+        es = w.spawn(3, limb={})
+        w.destroy(es[0])  # its row is collected later, or where somebody leaves
+        before = len(w.limb), w.limb.data._version
+        shards.migrate()
+        shards.migrate(es[1:], comm.rank)
+        assert (len(w.limb), w.limb.data._version) == before
+
+    run(2, rank)

@@ -42,10 +42,17 @@ def living_table(
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
     alive = are_held(manager._entities._handles, owners, INDEX_MASK)
+    return open_table(owners[alive], rows[alive])
+
+
+def open_table(
+    owners: NDArray[np.uint64], rows: NDArray[np.intp]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], np.uint64]:
+    """Return distinct numbers and their rows as such a table; O(k)."""
     bits = max(2, (2 * len(owners)).bit_length())
     keys, found = np.zeros(1 << bits, np.uint64), np.full(1 << bits, _NIL, np.int64)
     shift = np.uint64(64 - bits)
-    _enter(owners[alive], rows[alive], keys, found, shift)
+    _enter(owners, rows, keys, found, shift)
     return keys, found, shift
 
 

@@ -35,7 +35,7 @@ from ecsgen.render.runtime import (
     sources,
 )
 from ecsgen.render.saved import schema_module
-from ecsgen.render.sharded import BITS, layout_with, refuse_compiled_references
+from ecsgen.render.sharded import BITS, layout_with
 from ecsgen.render.world.module import Parts, world_module
 from ecsgen.schema.names import group_class, query_classes
 
@@ -89,7 +89,6 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What these import of the runtime comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
-    refuse_compiled_references(project)
     in_c = _in_c() if options.compiled else ()
     return [*_giving_way(project, options), *in_c]
 

@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Final
 
-from ecsgen.config import UsageError
-from ecsgen.model import Project, Shards
+from ecsgen.model import Shards
 from ecsgen.render.calls import import_line
 
 RUNTIME: Final = "_runtime"
@@ -56,19 +55,6 @@ def with_slots(text: str) -> str:
     text = text.replace(_CREATED[0], "_slot = entity & INDEX_MASK")
     visitor = "            _slot = self._entities._slot_of(entity)  # raises StaleEntityError\n"
     return text.replace(_CREATED[1], visitor)
-
-
-def refuse_compiled_references(project: Project) -> None:
-    """Raise UsageError for compiled kernels that would look for visitors by their indices."""
-    if project.world.shards is None or project.backend != "numba":
-        return
-    of_components = [k for component in project.components for k in component.kernels]
-    for kernel in (*of_components, *project.world.kernels):
-        if kernel.program.sees_others:
-            raise UsageError(
-                f"the kernel {kernel.name!r} has to do with rows of others, and with 'shards' "
-                "only '--backend numpy' finds those of entities made elsewhere"
-            )
 
 
 def layout_with(text: str, shards: Shards) -> str:

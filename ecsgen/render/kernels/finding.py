@@ -9,8 +9,9 @@ from typing import Final, Literal
 from ecsgen.model import Component
 from ecsgen.model.programs import Exists, Program, Referred
 
-Way = Literal["alive", "sparse", "direct", "hash", "id", "living_id", "direct_id"]
-"""How a row is found, or whether somebody is alive."""
+Way = Literal["alive", "sparse", "direct", "hash", "id", "living_id", "direct_id", "any", "any_id"]
+"""How a row is found, or whether somebody is alive; the last two wherever entities and ids come
+from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,11 +199,8 @@ class CompiledKernel(Method):
     @property
     def tables(self) -> list[str]:
         """The statements that find the order of turns, and make tables to look rows up in."""
-        managers = self.loop.others.managers
         tables = self.loop.others.tables.items()
-        made = "rows_of_living" if self.is_plain else "living_table"
-        found = [f"{table} = {made}({managers.manager(name)})" for name, table in tables]
-        return [*self.orders, *found]
+        return [*self.orders, *(f"{table} = {made}" for table, made in tables)]
 
     @property
     def run(self) -> str:

@@ -38,9 +38,9 @@ class Lookup:
         self._component = component
         self._row = row
         self._handle = handle
-        self._stem = managers.stem(component)
-        self._data = managers.data(component)
-        self._manager = managers.manager(component)
+        self._stem = managers.stem(component) if component else "living"
+        self._data = managers.data(component) if component else ""
+        self._manager = managers.manager(component) if component else managers.entities
 
     def write(self, way: Way) -> None:
         """Write the statements."""
@@ -48,7 +48,14 @@ class Lookup:
             case "sparse" | "direct":
                 self._by_index(way == "sparse")
             case "hash":
-                self._in_table()
+                made = "rows_of_living" if self._tables.is_plain else "living_table"
+                self._in_table(f"{self._stem}_table", f"{made}({self._manager})")
+            case "any" | "any_id" | "alive":
+                keys = {"any": "living_keys", "any_id": "id_keys", "alive": "alive_keys"}[way]
+                made = "as_dict" if self._tables.is_plain else "open_table"
+                spread = "" if self._tables.is_plain else "*"
+                name = f"{self._stem}_{'ids' if way == 'any_id' else 'table'}"
+                self._in_table(name, f"{made}({spread}{keys}({self._manager}))")
             case "direct_id":
                 self._by_direct_id()
             case _:
@@ -66,12 +73,13 @@ class Lookup:
             is_there += f" and {handle} != 0"
         self._keep_if(f"{is_there} and {self._living(handle)}")
 
-    def _in_table(self) -> None:
-        row, handle, emit = self._row, self._handle, self._emit
-        tables, stem = self._tables, self._stem
-        table = tables.tables.setdefault(self._component, f"_{stem}_table")
+    def _in_table(self, name: str, made: str) -> None:
+        """A table, which the method makes, tells the row."""
+        row, handle, emit, tables = self._row, self._handle, self._emit, self._tables
+        table, stem = f"_{name}", name.removesuffix("_table")
+        tables.tables[table] = made
         if tables.is_plain:
-            found = tables.parameter(f"{stem}_table", "dict[int, int]", table)
+            found = tables.parameter(name, "dict[int, int]", table)
             emit.write(f"{row} = {found}.get({handle}, NIL)")
             return
         keys = tables.array(f"{stem}_keys", "u64", f"{table}[0]")

@@ -59,8 +59,8 @@ class LoopMessages:
             assert self._program.bearer is not None
             bearer = self._program.bearer
             owner, component = self._field(bearer).at(0).text, bearer.owner
-            living = self._others.living(owner)
-            if component:
+            living = self._others.alive(emit, owner)
+            if component and not self._others.is_sharded:
                 living = Code(self._others.living_in(component, f"{owner}"), Level.ATOM)
                 if self._others.has_holes(component):
                     living = Code(f"{owner} != 0 and {living.text}", Level.AND)

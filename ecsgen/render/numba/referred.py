@@ -6,7 +6,7 @@ from __future__ import annotations
 from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import Exists, Expression, FieldValue, Local, Program, Referred, walk
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.kernels.finding import OtherManagers, is_before
+from ecsgen.render.kernels.finding import OtherManagers, Way, is_before
 from ecsgen.render.numba.code import Code, Level, Names, infix
 from ecsgen.render.numba.fields import Parameter, sum_text
 from ecsgen.render.numba.lookup import Lookup
@@ -27,7 +27,7 @@ class OtherRows:
     ) -> None:
         self.parameters: dict[str, Parameter] = {}  # by what the method passes
         self.tables: dict[str, str] = {}
-        """Components whose rows are found in a table, and what the method calls it."""
+        """What the method calls tables that rows are found in, and how it makes them."""
         self.managers = managers
         self.is_plain = is_plain
         self._program = program
@@ -60,10 +60,21 @@ class OtherRows:
             if node.component:
                 name = self._names.take(*_wishes(f"{self.managers.stem(node.component)}_row"))
                 self._rows[key] = Code(name)
-                Lookup(self, emit, node.component, name, handle).write(self.managers.way(node))
+                Lookup(self, emit, node.component, name, handle).write(self._way(node))
             else:
-                self._rows[key] = emit.assign(self.living(handle), *_wishes("is_alive"))
+                self._rows[key] = emit.assign(self.alive(emit, handle), *_wishes("is_alive"))
         return self._rows[key]
+
+    def _way(self, node: Referred | Exists) -> Way:
+        """How a row is found: in tables where entities and ids may come from elsewhere."""
+        if not self.is_sharded:
+            return self.managers.way(node)
+        return "any" if node.handle.type.kind == "entity" else "any_id"
+
+    @property
+    def is_sharded(self) -> bool:
+        """Whether indices of entities and slots of ids do not tell where rows are."""
+        return any(component.sharded for component in self.managers.components.values())
 
     def forget(self, target: FieldValue | Local) -> None:
         """Look rows up again whose handles are in a field or local that is assigned to."""
@@ -76,6 +87,14 @@ class OtherRows:
         self._rows = {}
 
     # --- parameters ------------------------------------------------------------------------------
+
+    def alive(self, emit: Emitter, entity: str) -> Code:
+        """Whether an entity is alive, perhaps after statements."""
+        if not self.is_sharded:
+            return self.living(entity)
+        place = self._names.take(*_wishes("living_place"))
+        Lookup(self, emit, "", place, entity).write("alive")
+        return infix("!=", Level.COMPARISON, Code(place), Code("NIL"))
 
     def living(self, entity: str) -> Code:
         """Whether an entity is alive; the last cell of handles stands for those behind it."""

@@ -39,7 +39,8 @@ def departures(
     entities, slots = distinct_entities(world, es)
     owners = checked_ranks(ranks, len(entities), size)
     away = owners != own
-    away[away] = ~_has_parent(world, entities[away])
+    if away.any():
+        away[away] = ~_has_parent(world, entities[away])
     entities, slots, owners = entities[away], slots[away], owners[away]
     rows = {
         name: (as_entities(given), checked_ranks(of, len(as_entities(given)), size))
