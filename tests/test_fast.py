@@ -223,6 +223,15 @@ def test_code_that_is_not_known_stays(packages: Packages, monkeypatch: pytest.Mo
             install(kind, INTERFACES[-1])
 
 
+def test_a_hole_belongs_to_nobody(packages: Packages) -> None:
+    for package in packages:
+        manager, _, owners = filled(package, "TransformManager")
+        manager.remove_many(owners[:2])
+        assert (manager.remove_many([0]), manager.remove(0), len(manager)) == (0, 0, 1)
+        assert manager.lookup_many([0]).tolist() == [package.NIL]
+        assert not manager.has(0)
+
+
 OLD_LAYER = """
 def install(kind):  # as the first ones were
     next(iter(()))

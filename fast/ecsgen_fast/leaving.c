@@ -32,7 +32,9 @@ row_of(const Leaving *it, uint64_t entity)
     if (!plan->is_direct) {
         row = index < it->change.map.size ? first_of(&it->change, index) : NIL;
     }
-    return row < it->rows.n && owner_of(plan, &it->rows, row) == entity ? row : NIL;
+    /* 0 is nobody: what holes have of direct managers. */
+    int is_its = entity != 0 && row < it->rows.n && owner_of(plan, &it->rows, row) == entity;
+    return is_its ? row : NIL;
 }
 
 void

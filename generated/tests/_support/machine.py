@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pytest
@@ -38,6 +38,9 @@ SETTINGS = settings(
 )
 MANY_ROWS = 150
 """No rule adds rows beyond these."""
+
+FORMS: Final = ("one for all", "list", "array", "table")
+"""How columns are given to `create_many`."""
 
 
 class Record:

@@ -170,7 +170,7 @@ class Rules(machine.Machine):
         create = self.manager.create
         self.arrive([entity], [values], lambda: [create(entity, **values)])
 
-    @rule(data=st.data(), form=st.sampled_from(["one for all", "list", "array"]))
+    @rule(data=st.data(), form=st.sampled_from(machine.FORMS))
     def create_many(self, data: st.DataObject, form: str) -> None:
         chosen = self.choose_new(data)
         values = data.draw(self.subject.some_values)
@@ -179,8 +179,10 @@ class Rules(machine.Machine):
         else:
             rows = [self.shifted(values, k) for k in range(len(chosen))]
             columns = self.columns(rows, form == "array")
+        table = {"entity": None, **columns} if form == "table" else None
+        named = columns if table is None else {}
         create = self.manager.create_many
-        self.arrive(chosen, rows, lambda: create(chosen, **columns).tolist())
+        self.arrive(chosen, rows, lambda: create(chosen, table, **named).tolist())
 
     def arrive(
         self,

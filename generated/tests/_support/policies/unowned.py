@@ -39,7 +39,7 @@ class Rules(machine.Machine):
     @rule(
         data=st.data(),
         count=st.integers(0, 8),
-        form=st.sampled_from(["one for all", "list", "array"]),
+        form=st.sampled_from(machine.FORMS),
     )
     def create_many(self, data: st.DataObject, count: int, form: str) -> None:
         values = data.draw(self.subject.some_values)
@@ -48,8 +48,10 @@ class Rules(machine.Machine):
         else:
             rows = [self.shifted(values, k) for k in range(count)]
             columns = self.columns(rows, form == "array")
+        table = columns if form == "table" else None
+        named = columns if table is None else {}
         create = self.manager.create_many
-        self.arrive(rows, lambda: create(count, **columns).tolist())
+        self.arrive(rows, lambda: create(count, table, **named).tolist())
 
     def born(self, rows: list[dict[str, Any]]) -> None:
         columns = self.columns(rows, as_array=False)
