@@ -13,7 +13,7 @@ BROWSER := $(shell command -v chromium-headless-shell || command -v chromium)
 GET_BROWSER := apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo flock test fast browser lint types check bench cachegrind mutants docs clean
+.PHONY: demo flock test fast browser lint types check bench cachegrind mutants docs dist lowest clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/

@@ -4,7 +4,8 @@
 
 makes an environment in the folder, with the lowest version of each dependency and extra in
 `pyproject.toml`, and runs there what depends on these: reading, building, kernels, saving, and the
-generated tests of a few components.
+generated tests of a few components. What other libraries make of Arrow's tables is their affair: of
+these, tests want recent ones.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("numba", "watch", "test")
+EXTRAS = ("numba", "watch", "arrow", "inspect", "test")
 TESTS = (
     *("diagnostics_golden", "schema_load", "source", "config", "cli_build", "watch", "editors"),
     *("names", "lazy", "reflection", "kernels_numpy", "kernels_numba", "saving", "world"),
+    *("arrow", "inspector", "inspector_guard", "inspector_tick"),
 )
 GENERATED = ("every_type", "point_mass", "sound_source", "scene_node", "world")
 
@@ -48,6 +50,7 @@ def main(folder: Path) -> int:
     ]
     print(*lowest())
     subprocess.run([*install, *lowest()], check=True)
+    subprocess.run([*install, "--no-deps", "--editable", ROOT], check=True)
     tests = [f"tests/test_{name}.py" for name in TESTS]
     tests += [f"generated/tests/test_{name}.py" for name in GENERATED]
     options = ["-q", "-p", "no:cacheprovider", "-n", "auto", "--dist", "loadfile"]

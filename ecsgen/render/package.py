@@ -22,7 +22,7 @@ from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.fast import FAST, fast_sources
 from ecsgen.render.naming.giving_way import spoken
-from ecsgen.render.naming.stand_ins import with_stand_ins, without_stand_ins
+from ecsgen.render.naming.stand_ins import with_stand_ins
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import (
     LATER,
@@ -112,7 +112,7 @@ def _modules(project: Project, options: Options) -> list[Output]:
 
 
 def _package(project: Project) -> Iterator[Output]:
-    named = without_stand_ins(project)
+    named = project.named or project
     parts = Parts.of(project)
     seeded = any(name == "seeded" for name, _ in parts.features)
     sharded = project.world.shards is not None

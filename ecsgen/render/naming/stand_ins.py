@@ -24,7 +24,9 @@ T = TypeVar("T")
 _LETTERS: Final = dict(
     zip(ascii_uppercase + ascii_lowercase, DESERET_UPPER[:26] + DESERET_LOWER[:26], strict=True)
 )
-_BACK: Final = {ord(letter): plain for plain, letter in _LETTERS.items()}
+_BACK: Final = {letter: plain for plain, letter in _LETTERS.items()}
+_DESERET: Final = "".join(_BACK)
+_ALONE: Final = re.compile(f"(?<![{_DESERET}])[{_DESERET}](?![{_DESERET}])")
 _LAST: Final = re.compile(r"[A-Za-z](?=[0-9_]*$)")
 _EXPORTED: Final = frozenset(EXPORTED.split())
 _OWN_WORDS: Final = frozenset(OWN_WORDS.split())
@@ -83,12 +85,8 @@ def with_stand_ins(project: model.Project) -> tuple[model.Project, frozenset[str
     if not chosen:
         return project, frozenset()
     others = (name for name in found - chosen.keys() if any(one in name for one in chosen))
-    return _changed(project, lambda name: chosen.get(name, name)), frozenset(others)
-
-
-def without_stand_ins(made: T) -> T:
-    """Return a part of a project with the names themselves."""
-    return _changed(made, plain)
+    stood = _changed(project, lambda name: chosen.get(name, name))
+    return dataclasses.replace(stood, named=project), frozenset(others)
 
 
 def stand_in(name: str) -> str:
@@ -97,8 +95,8 @@ def stand_in(name: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text with the names themselves."""
-    return text.translate(_BACK)
+    """Return text with the names themselves. Words of that alphabet stay: it has users."""
+    return text if text.isascii() else _ALONE.sub(lambda letter: _BACK[letter[0]], text)
 
 
 def may_meet(name: str) -> bool:

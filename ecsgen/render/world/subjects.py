@@ -11,7 +11,6 @@ from typing import Final
 from ecsgen.model import Project
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.render.kernels.drawing import drawing_lines
-from ecsgen.render.naming.stand_ins import without_stand_ins
 from ecsgen.render.world import kernel_tests
 from ecsgen.render.world.kernels import CompiledWorldKernels, KernelArguments, WorldMethods
 from ecsgen.render.world.members import bundles, flags, groups
@@ -27,7 +26,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "kernel_arguments": KernelArguments.of,
     "queries": joined_queries,
     "saving": lambda project: schema_fingerprint(
-        schema_text(saved_schema(without_stand_ins(project)))
+        schema_text(saved_schema(project.named or project))
     ),
     "schedules": ScheduleSubject.of,
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),

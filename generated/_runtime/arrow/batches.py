@@ -59,7 +59,9 @@ def one_batch(table: ArrowTable, copy: bool, flat: bool) -> Any:
         return batches[0]
     pa = pyarrow()
     if not batches:
-        return pa.RecordBatch.from_pylist([], schema=table._arrow_schema(flat))
+        schema = table._arrow_schema(flat)
+        none = [pa.array([], field.type) for field in schema]
+        return pa.RecordBatch.from_arrays(none, schema=schema)
     return pa.concat_batches(batches)
 
 
