@@ -134,6 +134,7 @@ def test_kernel_steer(rows: int, seed: int) -> None:
         seed,
         is_exact=True,
         near="vision",
+        takes_rows=True,
     )
 
 

@@ -223,7 +223,7 @@ class KernelCheck(RowCode):
             *([f"component={literal(self._component)}"] if program.sees_others else []),
             *([f"turns={literal(self.turns)}"] if self.turns else []),
             *self._all_rows,
-            *([] if program.climbs or program.sees_in_order else ["takes_rows=True"]),
+            *([] if program.climbs else ["takes_rows=True"]),
         ]
         return call("kernels.check", arguments, 4)
 
