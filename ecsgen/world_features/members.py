@@ -25,33 +25,29 @@ def runs_over_chunks(project: Project) -> Callable[[Kernel], bool]:
     return lambda kernel: kernel.over in chunked
 
 
-def steps_kernels(project: Project) -> list[Kernel]:
-    """Return those over rows of managers whose arguments tests can make up: no enums."""
+def steps_kernels(project: Project, *, chunked: bool = False) -> list[Kernel]:
+    """Return those over rows of managers, or over chunks, whose arguments tests can make up: no
+    enums."""
     over_chunks = runs_over_chunks(project)
     return [
         kernel
         for kernel in project.world.kernels
-        if not over_chunks(kernel)
+        if over_chunks(kernel) == chunked
         and kernel.program.near is None  # others' rows count, too
         and not any(argument.type.enum for argument in kernel.program.arguments)
     ]
 
 
 def checkable_kernels(project: Project, *, chunked: bool) -> list[Kernel]:
-    """Return those over chunks, or the others, that change entities one by one.
+    """Return those of them that change entities one by one.
 
     Of those over a component only if its rows are known by their entities.
     """
-    over_chunks = runs_over_chunks(project)
     several = {c.name for c in project.components if c.owner == "none" or c.instances == "many"}
     return [
         kernel
-        for kernel in project.world.kernels
-        if over_chunks(kernel) == chunked
-        and kernel.over not in several
-        and kernel.program.near is None
-        and not kernel.program.sees_others
-        and not any(argument.type.enum for argument in kernel.program.arguments)
+        for kernel in steps_kernels(project, chunked=chunked)
+        if kernel.over not in several and not kernel.program.sees_others
     ]
 
 

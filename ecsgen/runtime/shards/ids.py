@@ -95,6 +95,10 @@ class VisitedIds(Manager):
     __slots__ = NO_SLOTS
     data: Any
 
+    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
+        """Return the stable ids of k rows, or of a mask's; O(k)."""
+        return self._ids_in(self._rows_given(rows))
+
     def _foreign(self, given: IdArray, rows: RowArray) -> RowArray:
         """Return rows, where there are none those of ids that were given elsewhere; O(k)."""
         data = self.data
@@ -161,10 +165,6 @@ class Ids(VisitedIds, OneWorldsIds):
         if generation & ID_VISITOR == ID_VISITOR:
             return Id(data._aliases.ids.item(slot))
         return Id(generation << SLOT_BITS | slot)
-
-    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
-        """Return the stable ids of k rows, or of a mask's; O(k)."""
-        return self._ids_in(self._rows_given(rows))
 
     @per_class
     def resolve(self, id: Id, /) -> Instance:
@@ -240,10 +240,6 @@ class DirectIds(VisitedIds, OneWorldsDirectIds):
         if generation & ID_VISITOR == ID_VISITOR:
             return Id(data._aliases.ids.item(row))
         return Id(generation << SLOT_BITS | row)
-
-    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
-        """Return the stable ids of k rows, or of a mask's; O(k)."""
-        return self._ids_in(self._rows_given(rows))
 
     @per_class
     def resolve(self, id: Id, /) -> Instance:

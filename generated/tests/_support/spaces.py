@@ -81,13 +81,21 @@ def neighbours(
         for row, place in enumerate(places):
             if seen[row] and np.isfinite(place).all():
                 by_cell.setdefault(space.cell(place), []).append(row)
-        found: list[list[int]] = []
-        for point in points:
-            known = bool(np.isfinite(point).all())
-            cells = space.around(space.cell(point)) if known else []
-            rows = (row for cell in cells for row in by_cell.get(cell, []))
-            found.append([row for row in rows if space.in_reach(point, places[row])])
-        return found
+        return [_in_reach(space, by_cell, point, places) for point in points]
+
+
+def _in_reach(
+    space: Space,
+    by_cell: Mapping[Cell, Sequence[int]],
+    point: Any,
+    places: NDArray[Any],
+) -> list[int]:
+    """Return the rows in reach of a point, cell by cell."""
+    if not np.isfinite(point).all():
+        return []
+    cells = space.around(space.cell(point))
+    rows = (row for cell in cells for row in by_cell.get(cell, ()))
+    return [row for row in rows if space.in_reach(point, places[row])]
 
 
 class Neighbour:
@@ -136,15 +144,10 @@ class Crowd:
     def around(self, row: int) -> list[Neighbour]:
         """Return the neighbours of a row, in order."""
         places = self._columns[self.field]
-        place = places[row]
-        if not np.isfinite(place).all():
-            return []
-        cells = self._space.around(self._space.cell(place))
-        rows = (one for cell in cells for one in self._cells.get(cell, ()))
         found = []
-        for one in rows:
-            if one != row and self._space.in_reach(place, places[one]):
-                offset = self._space.offset(place, places[one])
+        for one in _in_reach(self._space, self._cells, places[row], places):
+            if one != row:
+                offset = self._space.offset(places[row], places[one])
                 square = self._space.square(offset)
                 found.append(Neighbour(self._columns, one, offset, square))
         return found

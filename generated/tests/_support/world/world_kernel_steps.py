@@ -62,10 +62,6 @@ class Place(Row):
         return self._rows[name.partition(".")[0]]
 
 
-class AskedPlace(Asked, Place):
-    """Rows that are only asked whether they match."""
-
-
 def flat_names(whole: Whole) -> dict[str, NDArray[Any]]:
     """Return the same columns by the names that steps have for them."""
     return {
