@@ -35,6 +35,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "policies.py": CALLS,
     "programs.py": ("--sizes", "40", "--rounds", "1"),
     "schedules.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
+    "shards_repast.py": ("--rows", "60", "--some", "20", "--rounds", "1"),
     "shards.py": (
         *("--rows", "60", "--rounds", "1", "--backends", "numpy"),
         *("--flock", "200", "--ticks", "1"),
