@@ -18,8 +18,8 @@ from .checking import arriving_fields, check_bools, refuse_parcel
 from .departing import rows_of
 from .distinct import are_distinct
 from .errors import ParcelError
-from .knowing import knowing
-from .layout import GENERATION_SHIFT
+from .knowing import KnownSlots
+from .layout import ONE_GENERATION
 from .parcel import ParcelBase
 from .shown import shown_entity
 from .tables import Component, plan_of
@@ -48,19 +48,19 @@ def absorb(
     if parcel._plan().fingerprint != plan_of(type(world)).fingerprint:
         raise ParcelError("a parcel of other schemas")
     es = parcel.entities.copy()
-    _check_entities(world, es)
-    places = ParcelPlaces(es)
-    arriving = [
-        _arriving(world, parcel, one, places)
-        for one in parcel._plan().managed
-        if parcel._counts[one.table]
-    ]
-    store: Any = getattr(world, "_store", None)
-    batches = [] if store is None else store._batches(parcel, places)
+    _check_handles(world, es)
+    places, store = ParcelPlaces(es), getattr(world, "_store", None)
     n_before, slots = world.entities._n_used, world.entities._arriving(es)
-    world.entities._arrive(es, slots)
+    if not world.entities._arrive(es, slots):
+        raise _refused(world, es)
     try:
-        with knowing(world.entities, es, slots):
+        arriving = [
+            _arriving(world, parcel, one, places)
+            for one in parcel._plan().managed
+            if parcel._counts[one.table]
+        ]
+        batches = [] if store is None else store._batches(parcel, places)
+        with KnownSlots(world.entities, es, slots):
             for rows in arriving:
                 rows.manager._make_room(rows.owners, rows.columns, borrowed)
         for bits, some, _ in batches:
@@ -68,7 +68,7 @@ def absorb(
     except BaseException:
         world.entities._unarrive(es, slots, n_before)
         raise
-    with world.entities.dispatch, knowing(world.entities, es, slots):
+    with world.entities.dispatch, KnownSlots(world.entities, es, slots):
         try:
             versions = [rows.manager.data._version for rows in arriving]
             for rows in arriving:
@@ -118,16 +118,21 @@ class ParcelPlaces:
         return places
 
 
-def _check_entities(world: Any, es: EntityArray) -> None:
-    if (es >> np.uint64(GENERATION_SHIFT) == 0).any():
+def _check_handles(world: Any, es: EntityArray) -> None:
+    """Raise ParcelError for handles that nobody can have, or that somebody made here has."""
+    if (es < ONE_GENERATION).any():
         raise ParcelError("entities that are none")
-    if not are_distinct(es):
-        raise ParcelError("an entity is there twice")
     here = are_held(world.entities._handles, es, INDEX_MASK)
-    if world.entities._visitors.count:
-        here |= world.entities._visitors.find(es) >= 0
     if here.any():
         raise ParcelError(f"entity {shown_entity(es[here.argmax()])} is here already")
+
+
+def _refused(world: Any, es: EntityArray) -> ParcelError:
+    """Return the error of entities one of which is a visitor already, or is there twice."""
+    if not are_distinct(es):
+        return ParcelError("an entity is there twice")
+    here = world.entities._visitors.find(es) >= 0
+    return ParcelError(f"entity {shown_entity(es[here.argmax()])} is here already")
 
 
 def _arriving(

@@ -12,8 +12,8 @@ from ..entities.arrays import as_entities, first_repeat
 from ..errors import HierarchyError, StaleEntityError, StaleIdError
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..typed import NamedTuple
-from .distinct import are_distinct
-from .knowing import knowing
+from .distinct import are_distinct, are_distinct_below
+from .knowing import KnownSlots
 from .shown import shown_entity
 from .tables import Component, ParcelPlan, plan_of
 
@@ -49,7 +49,7 @@ def leaving(
     whole = _with_families(world, families, entities)
     if whole is not entities:
         entities, slots = whole, world.entities._slots(whole)
-    with knowing(world.entities, entities, slots):
+    with KnownSlots(world.entities, entities, slots):
         rows = _rows_of_all(world, families, entities, given)
     for one in families:
         _check_parents(one, getattr(world, one.attribute), rows.get(one.attribute))
@@ -82,7 +82,7 @@ def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]
     """Return live entities as an array of one's own, and their slots; StaleEntityError for dead
     or repeated ones."""
     entities, slots = world.entities._require_slots(es)
-    if not are_distinct(slots):
+    if not are_distinct_below(world.entities._n_used, slots):
         position = first_repeat(entities)
         e = shown_entity(entities[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
@@ -163,7 +163,9 @@ def _check_parents(one: Component, manager: Any, rows: RowArray | None) -> None:
 def rows_of(one: Component, manager: Any, entities: EntityArray) -> RowArray:
     """Return all rows of distinct entities: by entity, each one's in order; in a ring by age."""
     rows: RowArray = manager.lookup_many(entities)
-    rows = rows[rows != NIL]
+    has_none = rows == NIL
+    if has_none.any():
+        rows = rows[~has_none]
     if manager._IS_LIST:
         rows = _lists(manager, rows)
     if hasattr(manager, "by_age") and len(rows):

@@ -2,33 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..handles import EntityArray, RowArray
-from .entities import EntityManager
+from .distinct import ascending
+
+if TYPE_CHECKING:
+    from .living import VisitedEntities
+
+_NONE = np.zeros(0, np.uint64), np.zeros(0, np.intp)
 
 
-@contextmanager
-def knowing(
-    entities: EntityManager, es: EntityArray, slots: RowArray
-) -> Iterator[None]:
-    """Meanwhile, let the slots of this very array be known: managers ask for them one by one.
+class KnownSlots:
+    """The slots of some entities, while a `with` block runs in which nobody gets another one.
 
-    Nobody else may write to either.
+    Managers ask one after the other, often for the rows of the same entities: the last answer is
+    kept. Nobody may write to what is known.
     """
-    entities._known = es, slots
-    try:
-        yield
-    finally:
-        entities._known = None
 
+    __slots__ = ("_entities", "_found", "_gone", "es", "is_going", "slots")
 
-@contextmanager
-def going(entities: EntityManager) -> Iterator[None]:
-    """Meanwhile, a manager loses one row of each of them, and no other."""
-    entities._are_going = True
-    try:
-        yield
-    finally:
-        entities._are_going = False
+    def __init__(
+        self, entities: VisitedEntities, es: EntityArray, slots: RowArray
+    ) -> None:
+        self._entities = entities
+        self._found = _NONE
+        self._gone = 0, _NONE[1], _NONE[1]
+        self.es = es
+        self.slots = slots
+        self.is_going = False
+        """Whether they are the owners of all rows that a manager loses, one each."""
+
+    def __enter__(self) -> KnownSlots:
+        self._entities._known = self
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._entities._known = None
+
+    def of(self, es: EntityArray) -> RowArray:
+        """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
+        if es is self.es:
+            return self.slots
+        before, slots = self._found
+        if len(es) == len(before) and (es == before).all():
+            return slots
+        slots = self._entities._find_slots(es)
+        if es.base is None:  # no view of cells that are going to change
+            self._found = es, slots
+        return slots
+
+    def ascending(self, rows: RowArray, n: int) -> RowArray:
+        """Return distinct rows below n in ascending order."""
+        count, before, gone = self._gone
+        if count != n or len(rows) != len(before) or (rows != before).any():
+            gone = ascending(rows, n)
+            self._gone = n, rows, gone
+        return gone

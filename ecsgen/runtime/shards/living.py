@@ -15,6 +15,7 @@ from ..entities.queue import IndexQueue
 from ..errors import StaleEntityError
 from ..handles import Entity, EntityArray, RowArray
 from .handle_map import HandleMap
+from .knowing import KnownSlots
 from .layout import GENERATION_SHIFT, ONE_GENERATION
 from .shown import shown_entity
 
@@ -28,10 +29,8 @@ class VisitedEntities(LivingEntities):
     __slots__ = ()
     _home: int
     """The number of the shard, where handles have it."""
-    _known: tuple[EntityArray, RowArray] | None
-    """Entities whose slots need not be found."""
-    _are_going: bool
-    """Whether they are the owners of all rows that a manager loses, one each."""
+    _known: KnownSlots | None
+    """Slots that need not be found."""
     _visitors: HandleMap
     """The slots of visitors that live here, and of the dead of whom there may be rows."""
     _idle: IndexQueue
@@ -90,8 +89,9 @@ class VisitedEntities(LivingEntities):
 
     def _slots(self, es: EntityArray) -> RowArray:
         """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
-        if self._known is not None and self._known[0] is es:
-            return self._known[1]
+        return self._find_slots(es) if self._known is None else self._known.of(es)
+
+    def _find_slots(self, es: EntityArray) -> RowArray:
         slots: RowArray = (es & np.uint64(INDEX_MASK)).view(np.intp)
         if not self._visitors.count:
             return slots
@@ -108,8 +108,8 @@ class VisitedEntities(LivingEntities):
     def _slots_of(self, owners: EntityArray, gone: RowArray) -> RowArray:
         """Return the slots of the owners of rows that go, in any order; O(k)."""
         known = self._known
-        if self._are_going and known is not None and len(known[1]) == len(gone):
-            return known[1]
+        if known is not None and known.is_going and len(known.slots) == len(gone):
+            return known.slots
         return self._slots(owners[gone])
 
     def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:

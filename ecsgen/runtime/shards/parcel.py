@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from operator import mul
 from pickle import PickleBuffer
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
@@ -133,8 +134,8 @@ def header_nbytes(plan: ParcelPlan) -> int:
 
 def nbytes_of(plan: ParcelPlan, n: int, counts: list[int]) -> int:
     """Return how many bytes a parcel has."""
-    of_columns = sum(c.nbytes * counts[c.table] for c in plan.columns)
-    return header_nbytes(plan) + 8 * n + of_columns
+    of_tables = sum(map(mul, plan.row_nbytes, counts))
+    return header_nbytes(plan) + 8 * n + of_tables
 
 
 def starts_of(plan: ParcelPlan, n: int, counts: list[int]) -> list[int]:

@@ -58,9 +58,9 @@ class Sparse(Visited, OneWorldsSparse):
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        asked = self._entities._known
-        if asked is not None and asked[0] is entities:
-            return self._rows_in(*asked)
+        known = self._entities._known
+        if known is not None and known.es is entities:
+            return self._rows_in(known.es, known.slots)
         rows = super().lookup_many(entities)
         visitors = self._entities._visitors
         if not visitors.count or self.data._n == 0:

@@ -6,7 +6,7 @@ looked at without a world.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from math import prod
 from typing import Any, Final
@@ -39,11 +39,8 @@ class PackedColumn(NamedTuple):
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     """Of one cell."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes per row."""
-        return self.dtype.itemsize * prod(self.shape)
+    nbytes: int
+    """Bytes per row."""
 
 
 class Component(NamedTuple):
@@ -74,21 +71,20 @@ class ParcelPlan(NamedTuple):
     """All tables of a world's parcels."""
 
     fingerprint: bytes
-    n_tables: int
+    row_nbytes: tuple[int, ...]
+    """Bytes per row of each table."""
     columns: tuple[PackedColumn, ...]
     order: tuple[int, ...]
     """In which columns lie in the body: by falling alignment."""
-    components: tuple[Component, ...]
+    managed: tuple[Component, ...]
+    """Components with managers."""
+    chunked: tuple[Component, ...]
+    """Components in chunks."""
 
     @property
-    def managed(self) -> Iterator[Component]:
-        """Those with managers."""
-        return (one for one in self.components if one.attribute)
-
-    @property
-    def chunked(self) -> list[Component]:
-        """Those in chunks."""
-        return [one for one in self.components if not one.attribute]
+    def n_tables(self) -> int:
+        """How many tables there are."""
+        return len(self.row_nbytes)
 
 
 class _Tables:
@@ -107,7 +103,8 @@ class _Tables:
         self, name: str, table: int, dtype: np.dtype[Any], shape: tuple[int, ...] = ()
     ) -> int:
         """Return the number of a new column."""
-        self.columns.append(PackedColumn(name, table, dtype, shape))
+        nbytes = dtype.itemsize * prod(shape)
+        self.columns.append(PackedColumn(name, table, dtype, shape, nbytes))
         return len(self.columns) - 1
 
 
@@ -118,18 +115,24 @@ def plan_of(world: Any) -> ParcelPlan:
 
 @cache
 def _plan_of(world: Any) -> ParcelPlan:
-    tables, components = _Tables(), []
-    for attribute, kind in world._KINDS.items():
-        if attribute not in world._STAYS:
-            components.append(_managed(tables, attribute, kind))
-    for kind in world._CHUNKED:
-        if kind._ROW.__name__ not in world._STAYS:
-            components.append(_chunked(tables, kind))
-    columns = tuple(tables.columns)
+    tables, stays = _Tables(), world._STAYS
+    managed = tuple(
+        _managed(tables, attribute, kind)
+        for attribute, kind in world._KINDS.items()
+        if attribute not in stays
+    )
+    chunked = tuple(
+        _chunked(tables, kind)
+        for kind in world._CHUNKED
+        if kind._ROW.__name__ not in stays
+    )
+    columns, row_nbytes = tuple(tables.columns), [0] * tables.count
+    for column in columns:
+        row_nbytes[column.table] += column.nbytes
     order = sorted(range(len(columns)), key=lambda k: -alignment(columns[k].dtype))
     fingerprint = bytes.fromhex(world.FINGERPRINT)
     return ParcelPlan(
-        fingerprint, tables.count, columns, tuple(order), tuple(components)
+        fingerprint, tuple(row_nbytes), columns, tuple(order), managed, chunked
     )
 
 
