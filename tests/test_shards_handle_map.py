@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,16 @@ from ecsgen.runtime.shards import handle_map
 from ecsgen.runtime.shards.handle_map import HandleMap
 
 POOL = (np.uint64(1) << np.uint64(44)) | np.arange(4000, dtype=np.uint64) * np.uint64(3)
+
+
+@pytest.fixture(params=["numpy", "numba"], autouse=True)
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let maps be those of packages with one backend, then with the other."""
+    if request.param == "numba":
+        pytest.importorskip("numba")
+        compiled = importlib.import_module("ecsgen.compiled.bulk.finding")
+        for name in ("find_slots", "enter_keys", "remove_keys"):
+            monkeypatch.setattr(handle_map, name, getattr(compiled, name))
 
 
 def test_it_is_a_dict() -> None:
@@ -43,7 +54,7 @@ def check(map_: HandleMap, model: dict[int, int]) -> None:
     assert dict(zip(keys.tolist(), slots.tolist(), strict=True)) == model
     assert slots.tolist() == sorted(model.values())
     assert map_.count == len(model)
-    table = map_._table
+    table = map_.table
     assert map_._taken == np.count_nonzero(table[::2])
     assert 4 * map_._taken <= len(table)
 

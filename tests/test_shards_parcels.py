@@ -239,6 +239,18 @@ def test_views_are_told_of() -> None:
     assert other.place.lookup(old) != NIL
 
 
+def test_a_visitor_may_be_in_the_last_slot() -> None:
+    home, away = Isles(0), Isles(1)
+    es = home.spawn(100, agent={"key": range(100)}, place={})
+    away.spawn(63, agent={"key": 0})
+    away.absorb(home.extract(es[99:]))  # whose index is behind all slots that there are
+    assert away.entities._n_cells == 64
+    assert away.agent.key(away.agent.lookup(es[99])) == 99
+    home.absorb(away.extract(es[99:]))
+    assert home.agent.data.n == 100
+    assert home.agent.key(home.agent.lookup_many(es)[99]) == 99
+
+
 def test_slots_of_dead_visitors_come_back() -> None:
     w, other = Isles(0), Isles(1)
     for _ in range(8):

@@ -49,7 +49,8 @@ def absorb(
         raise ParcelError("a parcel of other schemas")
     es = parcel.entities.copy()
     _check_handles(world, es)
-    places, store = ParcelPlaces(es), getattr(world, "_store", None)
+    places = ParcelPlaces(es)
+    store: Any = getattr(world, "_store", None)
     n_before, slots = world.entities._n_used, world.entities._arriving(es)
     if not world.entities._arrive(es, slots):
         raise _refused(world, es)
@@ -95,15 +96,12 @@ class ParcelPlaces:
 
     def are(self, owners: EntityArray) -> bool:
         """Return whether these are all entities, in their order."""
-        return len(owners) == len(self.entities) and np.array_equal(
-            owners, self.entities
-        )
+        entities = self.entities
+        return len(owners) == len(entities) and bool((owners == entities).all())
 
     def of(self, name: str, owners: EntityArray, several: bool) -> RowArray:
         """Return the place of each owner; ParcelError for others, and for repeats unless
         `several` may follow each other."""
-        if owners is self.entities:
-            return np.arange(len(owners))
         if self._order is None:
             self._order = self.entities.argsort()
             self._ordered = self.entities[self._order]
@@ -150,10 +148,13 @@ def _arriving(
     if one.is_owned:
         owners = parcel._column(one.columns["entity"])
         # the same object: its slots are going to be known
-        owners = places.entities if places.are(owners) else owners.copy()
-        at = places.of(one.name, owners, manager._IS_LIST)
-        if manager._IS_LIST and ring == count and (at[1:] < at[:-1]).any():
-            refuse_parcel(one, "entity", "rows of an entity are apart")
+        if places.are(owners):
+            owners = places.entities
+        else:
+            owners = owners.copy()
+            at = places.of(one.name, owners, manager._IS_LIST)
+            if manager._IS_LIST and ring == count and (at[1:] < at[:-1]).any():
+                refuse_parcel(one, "entity", "rows of an entity are apart")
     else:
         owners = np.zeros(count, np.uint64)
     if "~id" in one.columns:
@@ -196,11 +197,9 @@ def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:
     rows = manager._replace(made, manager._own(columns))
     if not one.is_owned:
         rows = manager.resolve_many(rows)
-    column = {
-        name: parcel._column(number)
-        for name, number in one.columns.items()
-        if name.startswith("~")
-    }
+    if not one.marks and not one.cold:
+        return
+    column = {name: parcel._column(number) for name, number in one.marks.items()}
     if "~id" in column:
         manager._house(rows, column["~id"])
     if one.cold:

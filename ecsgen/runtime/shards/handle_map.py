@@ -26,7 +26,7 @@ class HandleMap:
     """Handles or ids → slots: a table of pairs. At most half of it is ever taken, so ways are
     short."""
 
-    __slots__ = ("_cells", "_shift", "_table", "_taken", "count")
+    __slots__ = ("_cells", "_shift", "_taken", "count", "table")
 
     def __init__(self) -> None:
         self._lie_in(_SMALLEST)
@@ -34,13 +34,13 @@ class HandleMap:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self._table.nbytes
+        return self.table.nbytes
 
     def get(self, key: int) -> int:
         """Return the slot of a key, or -1; O(1)."""
         if not self.count or key <= GONE:
             return -1
-        cells, last = self._cells, len(self._table) - 1
+        cells, last = self._cells, len(self.table) - 1
         place = (key * FACTOR & _ALL) >> self._shift << 1
         while True:
             found = cells[place]
@@ -53,11 +53,11 @@ class HandleMap:
 
     def find(self, keys: EntityArray) -> RowArray:
         """Return the slot of each key, or -1; O(k)."""
-        return find_slots(self._table, keys)
+        return find_slots(self.table, keys)
 
     def reserve(self, count: int) -> None:
         """Make room for `count` more keys, so that adding them can't fail; O(size) if it grows."""
-        if 4 * (self._taken + count) <= len(self._table):
+        if 4 * (self._taken + count) <= len(self.table):
             return
         keys, slots = self.items()
         self._lie_in(max(_SMALLEST, 1 << (4 * (len(keys) + count) - 1).bit_length()))
@@ -66,7 +66,7 @@ class HandleMap:
     def add(self, keys: EntityArray, slots: RowArray) -> bool:
         """Enter distinct keys, if none of them is there, and return whether; O(k) amortised."""
         self.reserve(len(keys))
-        if not enter_keys(self._table, keys, slots):
+        if not enter_keys(self.table, keys, slots):
             return False
         self.count += len(keys)
         self._taken += len(keys)
@@ -74,12 +74,12 @@ class HandleMap:
 
     def remove(self, keys: EntityArray) -> None:
         """Take out distinct keys that are there; O(k)."""
-        self._taken -= remove_keys(self._table, keys)
+        self._taken -= remove_keys(self.table, keys)
         self.count -= len(keys)
 
     def items(self) -> tuple[EntityArray, RowArray]:
         """Return all keys, and their slots, by ascending slot; O(size)."""
-        keys, slots = self._table[::2], self._table[1::2]
+        keys, slots = self.table[::2], self.table[1::2]
         used = (keys > GONE).nonzero()[0]
         held, places = keys[used], slots[used].view(np.intp)
         order = places.argsort()
@@ -88,7 +88,8 @@ class HandleMap:
     def _lie_in(self, pairs: int) -> None:
         table = unfilled(16 * pairs).view(np.uint64)
         table[::2], table[1::2] = EMPTY, NO_SLOT
-        self._table = table
+        self.table = table
+        """As `find_slots` wants it; another one once it has grown."""
         self._cells: memoryview[Any] = table.data
         self._shift = 64 - (pairs - 1).bit_length()
         self._taken = 0

@@ -11,7 +11,7 @@ from ..handles import EntityArray, RowArray
 from .distinct import ascending
 
 if TYPE_CHECKING:
-    from .living import VisitedEntities
+    from .entities import EntityManager
 
 _NONE = np.zeros(0, np.uint64), np.zeros(0, np.intp)
 
@@ -26,7 +26,7 @@ class KnownSlots:
     __slots__ = ("_entities", "_found", "_gone", "es", "is_going", "slots")
 
     def __init__(
-        self, entities: VisitedEntities, es: EntityArray, slots: RowArray
+        self, entities: EntityManager, es: EntityArray, slots: RowArray
     ) -> None:
         self._entities = entities
         self._found = _NONE

@@ -6,7 +6,7 @@ looked at without a world.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from math import prod
 from typing import Any, Final
@@ -41,6 +41,8 @@ class PackedColumn(NamedTuple):
     """Of one cell."""
     nbytes: int
     """Bytes per row."""
+    item: np.dtype[Any]
+    """What a row is if nobody looks into it: moves in half the time."""
 
 
 class Component(NamedTuple):
@@ -60,11 +62,16 @@ class Component(NamedTuple):
     """Fields that are objects → columns of pickles."""
     parts: Mapping[str, tuple[str, ...]]
     """Fields → the columns that they are: several of those that are split."""
-
-    @property
-    def is_owned(self) -> bool:
-        """Whether rows belong to entities."""
-        return "entity" in self.columns
+    is_owned: bool
+    """Whether rows belong to entities."""
+    is_one: bool
+    """Whether these have one row each, and rows come in the order of entities."""
+    sources: tuple[tuple[Column, int], ...]
+    """Columns of the manager, which are columns of the parcel as they are; without owners."""
+    cold_sources: tuple[tuple[Column, int], ...]
+    """The same of the second buffer."""
+    marks: Mapping[str, int]
+    """The columns that stand for something else."""
 
 
 class ParcelPlan(NamedTuple):
@@ -104,7 +111,8 @@ class _Tables:
     ) -> int:
         """Return the number of a new column."""
         nbytes = dtype.itemsize * prod(shape)
-        self.columns.append(PackedColumn(name, table, dtype, shape, nbytes))
+        item = np.dtype(f"u{nbytes}" if nbytes in (1, 2, 4, 8) else f"V{nbytes}")
+        self.columns.append(PackedColumn(name, table, dtype, shape, nbytes, item))
         return len(self.columns) - 1
 
 
@@ -156,19 +164,46 @@ def _managed(tables: _Tables, attribute: str, kind: Any) -> Component:
         found["~active"] = tables.add(f"{name}.~active", table, np.dtype(np.bool_))
     found |= _fields(tables, name, table, kind.LAYOUT)
     cold: dict[str, int] = {}
+    sources = _sources(kind.LAYOUT, found)
+    cold_sources: tuple[tuple[Column, int], ...] = ()
     objects = [*rows.OBJECTS]
     if "cold_row" in held:
         second = tables.table()
         cold["~row"] = tables.add(f"{name}.~row", second, _U32)
         layout = [column for column in kind.LAYOUT_COLD if column.name != "row"]
         cold |= _fields(tables, name, second, layout)
+        cold_sources = _sources(layout, cold)
         objects += rows._COLD.OBJECTS
     pickles = {
         field_of(column): tables.add(f"{name}.~{field_of(column)}", tables.table(), _U8)
         for column in objects
     }
-    parts = _parts(kind.FIELDS, {*found, *cold, *pickles})
-    return Component(name, attribute, kind, table, found, cold, pickles, parts)
+    return Component(
+        name,
+        attribute,
+        kind,
+        table,
+        found,
+        cold,
+        pickles,
+        _parts(kind.FIELDS, {*found, *cold, *pickles}),
+        "entity" in held,
+        "entity" in held and not kind._IS_LIST and not hasattr(kind, "by_age"),
+        sources,
+        cold_sources,
+        {name: number for name, number in found.items() if name.startswith("~")},
+    )
+
+
+def _sources(
+    layout: Iterable[Column], found: Mapping[str, int]
+) -> tuple[tuple[Column, int], ...]:
+    """Return which columns are columns of the parcel, but for owners."""
+    return tuple(
+        (column, found[column.name])
+        for column in layout
+        if column.name in found and column.name != "entity"
+    )
 
 
 def _chunked(tables: _Tables, kind: Any) -> Component:
@@ -181,7 +216,9 @@ def _chunked(tables: _Tables, kind: Any) -> Component:
         for column in kind.LAYOUT
         if column.dtype.hasobject
     }
-    return Component(name, "", kind, table, found, {}, pickles, {})
+    return Component(
+        name, "", kind, table, found, {}, pickles, {}, True, True, (), (), {}
+    )
 
 
 def _fields(tables: _Tables, component: str, table: int, layout: Any) -> dict[str, int]:
