@@ -68,17 +68,18 @@ StandIns: TypeAlias = tuple[Mapping[str, str], Mapping[str, str]]
 """The path of what stands for each name, and that of what it stands for."""
 
 
+@cache
 def stand_ins() -> StandIns:
     """Return what stands for names of the runtime in packages with shards."""
     return _stand_ins(sharded.FOLDER)
 
 
+@cache
 def compiled_stand_ins() -> StandIns:
     """Return what stands for names of the runtime in packages that are compiled."""
     return _stand_ins(BULK)
 
 
-@cache
 def _stand_ins(folder: str) -> StandIns:
     others: dict[str, str] = {}
     for path, text in sources().items():

@@ -46,20 +46,10 @@ def find_slots(table: Table, keys: EntityArray) -> RowArray:
         hits = found == keys[left]
         slots[left[hits]] = table.take(near[hits] + 1).view(np.intp)
         left = left[~hits & (found != EMPTY)]
-    for number, place in zip(left.tolist(), places[left].tolist(), strict=True):
-        slots[number] = _slot_behind(table, keys.item(number), place)
+    for number in left.tolist():
+        place = _behind(table, keys.item(number), places.item(number))
+        slots[number] = table.view(np.intp).item(place + 1)
     return slots
-
-
-def _slot_behind(table: Table, key: int, place: int) -> int:
-    """Return the slot of a key on its way behind a place, or -1."""
-    last, held = len(table) - 1, EMPTY + 1
-    while held != EMPTY:
-        place = place + 2 & last
-        held = table.item(place)
-        if held == key:
-            return table.view(np.intp).item(place + 1)
-    return -1
 
 
 def enter_keys(table: Table, keys: EntityArray, slots: RowArray) -> bool:
@@ -68,41 +58,74 @@ def enter_keys(table: Table, keys: EntityArray, slots: RowArray) -> bool:
     There must be room, and no two slots may be the same. Those that are gone keep their pairs.
     """
     places, last = _places(table, keys), len(table) - 1
-    left = (table.take(places) != EMPTY).nonzero()[0]
-    while len(left):
-        if (table.take(places[left]) == keys[left]).any():
+    found = table.take(places)
+    left = (found != EMPTY).nonzero()[0]
+    found = found[left]
+    while len(left) > _FEW:
+        if (found == keys[left]).any():
             return False
         places[left] = near = places[left] + 2 & last
-        left = left[table.take(near) != EMPTY]
+        found = table.take(near)
+        goes_on = found != EMPTY
+        left, found = left[goes_on], found[goes_on]
+    for number in left.tolist():
+        key, place = keys.item(number), places.item(number)
+        if table.item(place) != key:
+            places[number] = place = _behind(table, key, place)
+        if table.item(place) == key:
+            return False
     values = slots.view(np.uint64)
     table[places] = keys
     table[places + 1] = values
     left = (table.take(places + 1) != values).nonzero()[0]
-    while len(left):  # several have come to the same pair, and one of them has it
+    while len(left) > _FEW:  # others have come to the same pairs
         if (table.take(places[left]) == keys[left]).any():
-            entered = np.delete(places, left)
-            table[entered], table[entered + 1] = EMPTY, NO_SLOT
-            return False
+            return _take_back(table, np.delete(places, left))
         places[left] = near = places[left] + 2 & last
         free = table.take(near) == EMPTY
         coming, near = left[free], near[free]
         table[near], table[near + 1] = keys[coming], values[coming]
         lost = table.take(near + 1) != values[coming]
         left = np.concatenate((left[~free], coming[lost]))
+    for done, number in enumerate(left.tolist()):
+        key, place = keys.item(number), places.item(number)
+        if table.item(place) != key:
+            places[number] = place = _behind(table, key, place)
+        if table.item(place) == key:
+            return _take_back(table, np.delete(places, left[done:]))
+        table[place], table[place + 1] = key, values[number]
     return True
+
+
+def _take_back(table: Table, places: RowArray) -> bool:
+    """Let nobody be at places where nobody was before."""
+    table[places], table[places + 1] = EMPTY, NO_SLOT
+    return False
 
 
 def remove_keys(table: Table, keys: EntityArray) -> int:
     """Take out distinct keys that are there; return how many pairs nobody goes past; O(k)."""
     places, last = _places(table, keys), len(table) - 1
     left = (table.take(places) != keys).nonzero()[0]
-    while len(left):
+    while len(left) > _FEW:
         places[left] = near = places[left] + 2 & last
         left = left[table.take(near) != keys[left]]
+    for number in left.tolist():
+        places[number] = _behind(table, keys.item(number), places.item(number))
     goes_on = table.take(places + 2 & last) != EMPTY
     table[places] = goes_on  # GONE where a way goes on, else EMPTY
     table[places + 1] = NO_SLOT
     return len(keys) - int(np.count_nonzero(goes_on))
+
+
+def _behind(table: Table, key: int, place: int) -> int:
+    """Return the place of a key on its way behind another place, or that where the way ends."""
+    last = len(table) - 1
+    while True:
+        place = place + 2 & last
+        held = table.item(place)
+        if held in (key, EMPTY):
+            return place
 
 
 def _places(table: Table, keys: EntityArray) -> RowArray:
