@@ -1,4 +1,4 @@
-"""A flock over one process and over two: the same flock (strong scaling), and twice the flock (weak).
+"""A flock over one process and over two: the same (strong scaling), and twice as many (weak).
 
     python benchmarks/shards_flock.py [--backend NAME] [--flock N] [--ticks N] [--rounds N]
 
