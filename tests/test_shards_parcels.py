@@ -260,3 +260,14 @@ def test_slots_of_dead_visitors_come_back() -> None:
         other.collect()
     assert other.entities._n_used < 700
     assert (len(other.entities), len(w.entities), len(other.place)) == (0, 0, 0)
+
+
+def test_rows_are_told_apart_from_those_of_other_managers() -> None:
+    w = Isles()
+    es = w.spawn(6, agent={"key": range(6)})
+    w.place.create_many(es[[0, 1, 5]], at=[(0, 0), (1, 1), (5, 5)])
+    other = Isles(1)
+    other.absorb(w.extract(es[5:]))  # row 5 of agents, and the last one of places, which is 2
+    assert other.place.data.at.tolist() == [[5, 5]]
+    assert w.place.data.entity.tolist() == es[:2].tolist()
+    assert w.agent.data.key.tolist() == [0, 1, 2, 3, 4]

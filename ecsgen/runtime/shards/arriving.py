@@ -69,7 +69,8 @@ def absorb(
     except BaseException:
         world.entities._unarrive(es, slots, n_before)
         raise
-    with world.entities.dispatch, KnownSlots(world.entities, es, slots):
+    with world.entities.dispatch, KnownSlots(world.entities, es, slots) as known:
+        known.are_new = True
         try:
             versions = [rows.manager.data._version for rows in arriving]
             for rows in arriving:
@@ -210,7 +211,7 @@ def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:
         if not one.is_owned:
             rows = manager.resolve_many(column["~id"])
         elif "~active" in column:
-            rows = rows_of(one, manager, es)
+            rows = rows_of(manager, es)
         _set_parents(manager, rows, column)
 
 

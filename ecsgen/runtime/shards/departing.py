@@ -49,8 +49,8 @@ def leaving(
     whole = _with_families(world, families, entities)
     if whole is not entities:
         entities, slots = whole, world.entities._slots(whole)
-    with KnownSlots(world.entities, entities, slots):
-        rows = _rows_of_all(world, families, entities, given)
+    with KnownSlots(world.entities, entities, slots) as known:
+        rows = _rows_of_all(world, families, entities, given, known)
     for one in families:
         _check_parents(one, getattr(world, one.attribute), rows.get(one.attribute))
     check_locks(world, entities, given)
@@ -62,13 +62,19 @@ def _rows_of_all(
     families: list[Component],
     entities: EntityArray,
     given: dict[str, IdArray],
+    known: KnownSlots,
 ) -> dict[str, RowArray]:
     """Return all rows that leave by attribute; `given` gets the ids of descendants."""
     rows: dict[str, RowArray] = {}
     for one in plan_of(type(world)).managed:
         manager = getattr(world, one.attribute)
         if one.is_owned:
-            rows[one.attribute] = rows_of(one, manager, entities)
+            first = manager.lookup_many(entities)
+            if first is not known.rows:
+                has_row = first != NIL
+                known.rows = first if has_row.all() else None
+                first = first if has_row.all() else first[has_row]
+            rows[one.attribute] = in_order(manager, first)
         elif one.attribute in given:
             found = manager.resolve_many(given[one.attribute])
             if one in families:
@@ -160,12 +166,14 @@ def _check_parents(one: Component, manager: Any, rows: RowArray | None) -> None:
         )
 
 
-def rows_of(one: Component, manager: Any, entities: EntityArray) -> RowArray:
+def rows_of(manager: Any, entities: EntityArray) -> RowArray:
     """Return all rows of distinct entities: by entity, each one's in order; in a ring by age."""
     rows: RowArray = manager.lookup_many(entities)
-    has_none = rows == NIL
-    if has_none.any():
-        rows = rows[~has_none]
+    return in_order(manager, rows[rows != NIL])
+
+
+def in_order(manager: Any, rows: RowArray) -> RowArray:
+    """Return all rows of entities of which these are the first ones, as `rows_of` does."""
     if manager._IS_LIST:
         rows = _lists(manager, rows)
     if hasattr(manager, "by_age") and len(rows):

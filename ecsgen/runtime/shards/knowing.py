@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from .distinct import ascending
 if TYPE_CHECKING:
     from .entities import EntityManager
 
+_SAMPLE: Final = 8
+"""So many rows tell most managers whose rows are others."""
 _NONE = np.zeros(0, np.uint64), np.zeros(0, np.intp)
 
 
@@ -23,7 +25,16 @@ class KnownSlots:
     kept. Nobody may write to what is known.
     """
 
-    __slots__ = ("_entities", "_found", "_gone", "es", "is_going", "slots")
+    __slots__ = (
+        "_entities",
+        "_found",
+        "_gone",
+        "are_new",
+        "es",
+        "is_going",
+        "rows",
+        "slots",
+    )
 
     def __init__(
         self, entities: EntityManager, es: EntityArray, slots: RowArray
@@ -33,6 +44,10 @@ class KnownSlots:
         self._gone = 0, _NONE[1], _NONE[1]
         self.es = es
         self.slots = slots
+        self.rows: RowArray | None = None
+        """Their rows in the last manager that was asked, if each has one there."""
+        self.are_new = False
+        """Whether nobody has rows of those who had these slots before."""
         self.is_going = False
         """Whether they are the owners of all rows that a manager loses, one each."""
 
@@ -60,10 +75,20 @@ class KnownSlots:
             self._found = es, slots
         return slots
 
+    def rows_among(self, owners: EntityArray) -> RowArray | None:
+        """Return the rows that they have in the last manager, if they have the same ones among
+        those of these owners: rows that were created together often stay so."""
+        rows, es = self.rows, self.es
+        if rows is None or len(rows) == 0 or int(rows.max()) >= len(owners):
+            return None
+        if (owners.take(rows[:_SAMPLE]) != es[:_SAMPLE]).any():
+            return None
+        return rows if (owners.take(rows) == es).all() else None
+
     def ascending(self, rows: RowArray, n: int) -> RowArray:
         """Return distinct rows below n in ascending order."""
         count, before, gone = self._gone
-        if count != n or len(rows) != len(before) or (rows != before).any():
+        if count != n or rows is not before:
             gone = ascending(rows, n)
             self._gone = n, rows, gone
         return gone

@@ -76,6 +76,8 @@ def checked_ranks(ranks: ArrayLike, count: int, size: int) -> RowArray:
 
 def united(plans: list[Leaving]) -> Leaving:
     """Return who leaves for any rank."""
+    if len(plans) == 1:
+        return plans[0]
     ids: dict[str, list[Any]] = {}
     rows: dict[str, list[Any]] = {}
     for plan in plans:

@@ -63,7 +63,10 @@ class Sparse(Visited, OneWorldsSparse):
         asked = self._entities._known
         if asked is not None and asked.es is entities:
             owners = self.data._entity_column[: self.data._n]
-            return rows_in(self._sparse, owners, asked.es, asked.slots)
+            rows = None if self._IS_LIST else asked.rows_among(owners)
+            if rows is None:
+                rows = rows_in(self._sparse, owners, asked.es, asked.slots)
+            return rows
         visitors = self._entities._visitors
         if not visitors.count or few_numbers(entities) is not None:
             return super().lookup_many(entities)
@@ -92,7 +95,10 @@ class Sparse(Visited, OneWorldsSparse):
         return True
 
     def _are_new(self, entities: EntityArray) -> bool:
+        known = self._entities._known
         if self.data._n == 0:
+            return True
+        if known is not None and known.are_new and known.es is entities:
             return True
         heads = self._sparse.take(self._entities._slots(entities), mode="clip")
         return bool((heads == NIL).all())
