@@ -61,12 +61,15 @@ class BoxBlocks:
     def owner(self, points: ArrayLike) -> RowArray:
         """Return the rank of the block of each point, shape (n,); O(n)."""
         given = self._points(points)
-        ranks = np.zeros(len(given), np.intp)
+        ranks: RowArray | None = None
         for axis, count in enumerate(self.shape):
-            if count > 1:
-                ranks *= count
-                ranks += self._cells(self._along(given, axis), axis)
-        return ranks
+            if count == 1:
+                continue
+            cells = self._cells(self._along(given, axis), axis)
+            if ranks is not None:
+                cells += ranks * count
+            ranks = cells
+        return np.zeros(len(given), np.intp) if ranks is None else ranks
 
     def borders(
         self, points: ArrayLike, radius: float, rank: int

@@ -85,14 +85,14 @@ def _rows_of_all(
 
 
 def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]:
-    """Return live entities as an array of one's own, and their slots; StaleEntityError for dead
-    or repeated ones."""
+    """Return live entities as an array, and their slots; StaleEntityError for dead or repeated
+    ones."""
     entities, slots = world.entities._require_slots(es)
     if not are_distinct_below(world.entities._n_used, slots):
         position = first_repeat(entities)
         e = shown_entity(entities[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
-    return entities.copy(), slots
+    return entities, slots
 
 
 def _checked_ids(world: Any, plan: ParcelPlan, name: str, ids: ArrayLike) -> IdArray:
