@@ -22,9 +22,8 @@ def slots_of(
     are alive; O(k)."""
     slots: RowArray = (es & np.uint64(mask)).view(np.intp)
     own = cells.take(slots, mode="clip") == es
-    own &= slots < len(
-        cells
-    )  # not those that were clipped to the last one, a visitor's
+    # whose index is behind all cells was clipped to the last one, which may be its slot
+    own &= slots < len(cells)
     if own.all():
         return slots, True
     others = (~own).nonzero()[0]
