@@ -271,3 +271,15 @@ def test_rows_are_told_apart_from_those_of_other_managers() -> None:
     assert other.place.data.at.tolist() == [[5, 5]]
     assert w.place.data.entity.tolist() == es[:2].tolist()
     assert w.agent.data.key.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_rows_that_begin_alike_may_end_differently() -> None:
+    w = Isles()
+    es = w.spawn(12, agent={"key": range(12)})
+    w.place.create_many(es[[*range(10), 11, 10]], at=[(k, k) for k in [*range(10), 11, 10]])
+    other = Isles(1)
+    other.absorb(w.extract(es))
+    rows = other.place.lookup_many(es)
+    assert other.place.data.at[rows].tolist() == [[k, k] for k in range(12)]
+    assert other.agent.data.key[other.agent.lookup_many(es)].tolist() == [*range(12)]
+    assert len(w.place) == len(w.agent) == 0

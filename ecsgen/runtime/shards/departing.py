@@ -72,8 +72,10 @@ def _rows_of_all(
             first = manager.lookup_many(entities)
             if first is not known.rows:
                 has_row = first != NIL
-                known.rows = first if has_row.all() else None
-                first = first if has_row.all() else first[has_row]
+                if has_row.all():
+                    known.rows = first
+                else:
+                    first = first[has_row]
             rows[one.attribute] = in_order(manager, first)
         elif one.attribute in given:
             found = manager.resolve_many(given[one.attribute])

@@ -45,7 +45,7 @@ class KnownSlots:
         self.es = es
         self.slots = slots
         self.rows: RowArray | None = None
-        """Their rows in the last manager that was asked, if each has one there."""
+        """Their rows in the last manager where each has one."""
         self.are_new = False
         """Whether nobody has rows of those who had these slots before."""
         self.is_going = False
