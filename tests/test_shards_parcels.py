@@ -275,11 +275,10 @@ def test_rows_are_told_apart_from_those_of_other_managers() -> None:
 
 def test_rows_that_begin_alike_may_end_differently() -> None:
     w = Isles()
-    es = w.spawn(12, agent={"key": range(12)})
-    w.place.create_many(es[[*range(10), 11, 10]], at=[(k, k) for k in [*range(10), 11, 10]])
+    es, order = w.spawn(12, badge={"number": range(12)}), [*range(10), 11, 10]
+    w.branch.create_many(es[order], k=order)
     other = Isles(1)
     other.absorb(w.extract(es))
-    rows = other.place.lookup_many(es)
-    assert other.place.data.at[rows].tolist() == [[k, k] for k in range(12)]
-    assert other.agent.data.key[other.agent.lookup_many(es)].tolist() == [*range(12)]
-    assert len(w.place) == len(w.agent) == 0
+    assert other.branch.data.k[other.branch.lookup_many(es)].tolist() == [*range(12)]
+    assert other.badge.data.number[other.badge.lookup_many(es)].tolist() == [*range(12)]
+    assert len(w.branch) == len(w.badge) == 0
