@@ -275,7 +275,8 @@ def test_rows_are_told_apart_from_those_of_other_managers() -> None:
 
 def test_rows_that_begin_alike_may_end_differently() -> None:
     w = Isles()
-    es, order = w.spawn(12, badge={"number": range(12)}), [*range(10), 11, 10]
+    labels, order = [f"b{k}" for k in range(12)], [*range(10), 11, 10]
+    es = w.spawn(12, badge={"number": range(12), "label": labels})
     w.branch.create_many(es[order], k=order)
     other = Isles(1)
     other.absorb(w.extract(es))
