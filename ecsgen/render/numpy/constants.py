@@ -1,5 +1,7 @@
-"""Numbers that kernels meet, as constants of the module: numpy takes arrays at once, and has to look
-at a Python number first, which takes longer than all else with a hundred rows."""
+"""Numbers in kernels as constants of the module: arrays, which numpy takes at once.
+
+It has to look at a Python number first, and with a hundred rows that takes longer than all else.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from ecsgen.render.numpy.values import Value
 _NUMBER: Final = re.compile(r"(-?)(\d+)(\.\d+)?(e[+-]?\d+)?")
 _EXACT: Final = 2**53
 """Up to here every integer is a float."""
-_LARGEST: Final = {"f32": float.fromhex("0x1.fffffep127"), "f64": float.fromhex("0x1.fffffffffffffp1023")}
+_LARGEST: Final = {
+    "f32": float.fromhex("0x1.fffffep127"),
+    "f64": float.fromhex("0x1.fffffffffffffp1023"),
+}
 
 
 class Constants:
@@ -35,9 +40,11 @@ class Constants:
             return [operand.text for operand in operands]
         (scalar,) = scalars
         return [
-            self._name(operand.text, scalar)
-            if operand.is_literal and _has_number(scalar, operand.text)
-            else operand.text
+            (
+                self._name(operand.text, scalar)
+                if operand.is_literal and _has_number(scalar, operand.text)
+                else operand.text
+            )
             for operand in operands
         ]
 

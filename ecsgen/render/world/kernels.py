@@ -121,10 +121,10 @@ class WorldMethods(KernelSubject):
         number_constants(methods)
         return methods
 
-    @property
-    def constants(self) -> list[str]:
-        """Numbers in the kernels."""
-        return list(dict.fromkeys(line for method in self.methods for line in method.constants))
+    @staticmethod
+    def constants(methods: list[WorldMethod | PlainLoop | ChunkMethod]) -> list[str]:
+        """Return the constants of the module."""
+        return list(dict.fromkeys(line for method in methods for line in method.constants))
 
     def _joined(
         self, world: World, kernel: Kernel, source: JoinedSource
