@@ -262,6 +262,47 @@ item(PARAMETERS)
     return LEAVE;
 }
 
+/* Make an int another one; nobody else has it. 0 if it cannot be. */
+static inline int
+change_int(PyObject *number, uint64_t value)
+{
+#if PY_VERSION_HEX < 0x030C0000 && PYLONG_BITS_IN_DIGIT == 30
+    if (number == NULL || Py_REFCNT(number) != 1 || !PyLong_CheckExact(number)) {
+        return 0;
+    }
+    digit *digits = ((PyLongObject *)number)->ob_digit;
+    if (Py_SIZE(number) == 1 && value > SHARED && value <= PyLong_MASK) {
+        digits[0] = (digit)value;
+        return 1;
+    }
+    if (Py_SIZE(number) == 2 && value > PyLong_MASK && value >> 60 == 0) {
+        digits[0] = (digit)(value & PyLong_MASK);
+        digits[1] = (digit)(value >> 30);
+        return 1;
+    }
+#else
+    (void)number;
+    (void)value;
+#endif
+    return 0;
+}
+
+/* Let a slot have an int; 0 without memory. The slot has one already, so nothing runs. */
+static inline int
+put_int(PyObject **slot, uint64_t value)
+{
+    if (change_int(*slot, value)) {
+        return 1;
+    }
+    PyObject *number = from_u64(value);
+    if (number == NULL) {
+        PyErr_Clear(); /* whoever asked makes a new proxy, or says so */
+        return 0;
+    }
+    Py_SETREF(*slot, number);
+    return 1;
+}
+
 /* What iterates over the rows that were there when it was made, in their order. */
 typedef struct {
     PyObject_HEAD
@@ -272,7 +313,48 @@ typedef struct {
     PyObject *version; /* of the rows' numbers */
     uint64_t *owners;  /* 0: nobody has the row */
     uint64_t next, count;
+    PyObject *given[2]; /* the last proxies: one that nobody else has any more is the next one */
 } RowsIterator;
+
+/* Let a former proxy be that of another row; NULL if somebody has it, or changed it. */
+static PyObject *
+reuse_proxy(RowsIterator *it, PyObject *proxy, uint64_t owner, uint64_t row, PyObject *version)
+{
+    const Proxy *plan = (Proxy *)it->plan;
+    if (proxy == NULL || Py_REFCNT(proxy) != 1 || Py_TYPE(proxy) != plan->plan.guard.kind ||
+        SLOT(proxy, plan->manager) != it->manager) {
+        return NULL;
+    }
+    PyObject **owns = &SLOT(proxy, plan->owner), **at = &SLOT(proxy, plan->row);
+    PyObject **seen = &SLOT(proxy, plan->version);
+    if (*owns == NULL || !PyLong_CheckExact(*owns) || *at == NULL || !PyLong_CheckExact(*at) ||
+        *seen == NULL || !PyLong_CheckExact(*seen) || !put_int(owns, owner) || !put_int(at, row)) {
+        return NULL;
+    }
+    if (*seen != version) {
+        Py_SETREF(*seen, Py_NewRef(version));
+    }
+    return Py_NewRef(proxy);
+}
+
+/* Return the proxy of a row, which may be one that was given out before. */
+static PyObject *
+next_proxy(RowsIterator *it, uint64_t handle, uint64_t row, PyObject *version)
+{
+    PyObject **given = &it->given[it->next & 1];
+    PyObject *proxy = reuse_proxy(it, *given, handle, row, version);
+    if (proxy != NULL) {
+        return proxy;
+    }
+    PyObject *owner = from_u64(handle);
+    if (owner != NULL) {
+        proxy = make_proxy((Proxy *)it->plan, it->manager, owner, row, version);
+    }
+    if (proxy != NULL) {
+        Py_XSETREF(*given, Py_NewRef(proxy));
+    }
+    return proxy;
+}
 
 /* `m.rows()` */
 static PyObject *
@@ -313,14 +395,19 @@ rows(PARAMETERS)
 
 /* Find the row of an owner as `lookup` does, NIL if it has none; -1 with an exception. */
 static int
-find_again(const RowsIterator *it, PyObject *owner, uint64_t *row)
+find_again(const RowsIterator *it, uint64_t handle, uint64_t *row)
 {
     Proxy *plan = (Proxy *)it->plan;
-    PyObject *data;
-    if (find_entity(plan->component, it->manager, owner, &data, row) && data == it->data) {
+    PyObject *owner = from_u64(handle), *data, *found = NULL;
+    if (owner != NULL && find_entity(plan->component, it->manager, owner, &data, row) &&
+        data == it->data) {
+        Py_DECREF(owner);
         return 0;
     }
-    PyObject *found = PyObject_CallOneArg(it->find, owner);
+    if (owner != NULL) {
+        found = PyObject_CallOneArg(it->find, owner);
+        Py_DECREF(owner);
+    }
     if (found == NULL) {
         return -1;
     }
@@ -353,24 +440,18 @@ rows_next(PyObject *self)
     }
     while (it->next < it->count) {
         uint64_t row = it->next++, handle = it->owners[row];
-        PyObject *version = SLOT(it->data, plan->component->version);
-        PyObject *owner = handle == 0 ? NULL : from_u64(handle);
         if (handle == 0) {
             continue; /* a hole of a direct manager */
         }
-        if (owner == NULL) {
-            return NULL;
-        }
-        if (version != it->version && find_again(it, owner, &row) < 0) {
-            Py_DECREF(owner);
+        if (SLOT(it->data, plan->component->version) != it->version &&
+            find_again(it, handle, &row) < 0) {
             it->count = 0;
             return NULL;
         }
-        version = SLOT(it->data, plan->component->version);
+        PyObject *version = SLOT(it->data, plan->component->version);
         if (row != NIL && version != NULL) {
-            return make_proxy(plan, it->manager, owner, row, version);
+            return next_proxy(it, handle, row, version);
         }
-        Py_DECREF(owner);
     }
     return NULL;
 }
@@ -384,6 +465,8 @@ rows_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(it->manager);
     Py_VISIT(it->data);
     Py_VISIT(it->find);
+    Py_VISIT(it->given[0]);
+    Py_VISIT(it->given[1]);
     return 0;
 }
 
@@ -392,6 +475,8 @@ rows_clear(PyObject *self)
 {
     RowsIterator *it = (RowsIterator *)self;
     it->count = 0;
+    Py_CLEAR(it->given[0]);
+    Py_CLEAR(it->given[1]);
     Py_CLEAR(it->manager);
     Py_CLEAR(it->data);
     Py_CLEAR(it->find);
