@@ -191,7 +191,9 @@ DISPATCH_STEPS: Final = {
 
 _SPAWN_STEPS: Final = {
     "_spawn": "index ValueError items entities create_many FEW _few _spawn_few _checked values "
-    "extend isinstance tuple _spawn_parts",
+    "extend isinstance tuple _spawn_parts _spawn_one",
+    "_spawn_one": "_managers items get type dict _takes_few are_cells _CONVERTERS append create "
+    "entities BaseException _take_back np array uint64",
     "_few": "items _managers get type dict _takes_few few_values _CONVERTERS append create",
     "_spawn_few": "range entities create append BaseException _take_back np array uint64",
 }
