@@ -127,8 +127,12 @@ free_plan(PyObject *self)
 static void
 free_component(PyObject *self)
 {
-    PyMem_Free(((Component *)self)->columns);
-    PyMem_Free(((Component *)self)->fields);
+    Component *plan = (Component *)self;
+    for (Py_ssize_t i = 0; plan->fields != NULL && i < plan->n_fields; i++) {
+        Py_XDECREF(plan->fields[i].given);
+    }
+    PyMem_Free(plan->columns);
+    PyMem_Free(plan->fields);
     free_plan(self);
 }
 
