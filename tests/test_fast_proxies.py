@@ -142,7 +142,7 @@ def test_a_loop_gives_out_again_what_nobody_has(packages: Packages) -> None:
         third = next(loop)
         del second
         list(loop)
-        found = [(first.row, first.entity), (third.row, third.entity)]
+        found: list[Any] = [(first.row, first.entity), (third.row, third.entity)]
         for proxy in kept:
             proxy.stored += 0.5
             found.append((proxy.row, proxy.entity, proxy.stored))

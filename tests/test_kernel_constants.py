@@ -1,6 +1,8 @@
-"""Numbers in numpy kernels: arrays of the type that they meet, where they are the same number there."""
+"""Numbers in numpy kernels: arrays of the type that they meet, if that type has the number."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ def spelled(scalar: str, text: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    "scalar, text",
+    ("scalar", "text"),
     [
         *(("u8", "255"), ("i8", "-128"), ("u64", "18446744073709551615"), ("f32", "3")),
         *(("f32", "0.1"), ("f64", "-2.5"), ("f64", "1e-30"), ("f32", "1.5e+20")),
@@ -32,8 +34,8 @@ def spelled(scalar: str, text: str) -> tuple[str, list[str]]:
 )
 def test_a_number_that_fits_is_a_constant(scalar: str, text: str) -> None:
     name, lines = spelled(scalar, text)
-    found: dict[str, np.ndarray] = {}
-    exec("\n".join(lines).replace(": Final", ""), {"np": np}, found)  # type: ignore[arg-type]
+    found: dict[str, Any] = {}
+    exec("\n".join(lines).replace(": Final", ""), {"np": np}, found)
     array = found[name]
     assert (array.dtype, array.shape) == (np.dtype(SCALARS[scalar].code), ())
     python = float(text) if SCALARS[scalar].kind == "f" else int(text)
@@ -43,7 +45,7 @@ def test_a_number_that_fits_is_a_constant(scalar: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "scalar, text",
+    ("scalar", "text"),
     [
         *(
             ("u8", "256"),

@@ -37,6 +37,7 @@ class ParentField(NamedTuple):
     """What roots read, as an array that broadcasts to their block."""
 
 
+_FEW: Final = 256
 _IS_READ: Final = attrgetter("is_read")
 _IS_WRITTEN: Final = attrgetter("is_written")
 
@@ -72,6 +73,11 @@ class LevelBlocks(Blocks):
         rows = np.concatenate([np.empty(0, np.intp), *levels])
         place = _places(rows, parents) if count <= size else None
         size = min(size, max(map(len, levels), default=0)) if place is None else count
+        if (
+            count <= _FEW
+        ):  # then numpy's calls are shortest if all lies as most columns do
+            own = len(fields)
+            working = [*working[:own], *((*cells[:2], True) for cells in working[own:])]
         memory = [working_memory(cells, size) for cells in working]
         self.nbytes = sum(array.nbytes for array in memory)
         if place is None:
