@@ -185,6 +185,32 @@ def test_a_subclass_is_asked(quick: ModuleType) -> None:
         ref(quick, "Energy").stored.__set__(manager, 1.0)
 
 
+def test_what_is_patched_is_found(quick: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    manager, _, owners = filled(quick, "EnergyManager")
+    proxy, kind = manager[owners[0]], ref(quick, "Energy")
+    name = "".join(["sto", "red"])  # which is equal to the property's name, but not the same object
+    assert (proxy.stored, getattr(proxy, name)) == (1.0, 1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "stored", property(lambda self: self.row + 7))
+        assert (proxy.stored, getattr(proxy, name)) == (7, 7)
+        with pytest.raises(AttributeError):
+            proxy.stored = 2.0
+    proxy.stored = 2.0
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "__getattribute__", lambda self, name: name, raising=False)
+        assert (proxy.stored, proxy.row) == ("stored", "row")
+    assert (proxy.stored, proxy.row) == (2.0, 0)
+    with monkeypatch.context() as patch:
+        patch.delattr(kind, "stored")
+        with pytest.raises(AttributeError):
+            _ = proxy.stored
+        with pytest.raises(AttributeError):
+            proxy.stored = 2.0
+    with pytest.raises(AttributeError):
+        del proxy.stored
+    assert proxy.stored == 2.0
+
+
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:
     manager, _, owners = filled(quick, "EnergyManager")
     proxy, loop = manager[owners[0]], manager.rows()

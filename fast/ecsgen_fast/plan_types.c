@@ -32,6 +32,14 @@ seal_component(PyObject *self, PyObject *ignored)
     return seal(self, ignored);
 }
 
+/* Let the class find what it has now by shorter ways. */
+static PyObject *
+seal_proxy(PyObject *self, PyObject *ignored)
+{
+    find_attributes_quickly(((Proxy *)self)->plan.guard.kind);
+    return seal(self, ignored);
+}
+
 static PyObject *
 new_plan(PyTypeObject *type, PyObject *args)
 {
@@ -146,6 +154,11 @@ static PyMethodDef component_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMethodDef proxy_methods[] = {
+    {"seal", seal_proxy, METH_NOARGS, "Remember what the class is like: the layer holds now."},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyType_Slot entities_type_slots[] = {
     {Py_tp_doc, "What the layer knows of a class of entity managers."},
     {Py_tp_new, new_entities},
@@ -172,7 +185,7 @@ static PyType_Slot proxy_type_slots[] = {
     {Py_tp_traverse, traverse},
     {Py_tp_clear, clear},
     {Py_tp_dealloc, free_plan},
-    {Py_tp_methods, plan_methods},
+    {Py_tp_methods, proxy_methods},
     {0, NULL},
 };
 

@@ -14,6 +14,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *wrapped; /* the property */
     PyObject *plan;    /* a Proxy */
+    PyObject *name;    /* interned, as the names in code are */
     Py_ssize_t field;
     int reads, writes; /* what is in C */
 } Property;
@@ -70,11 +71,11 @@ open_proxy(Proxy *plan, PyObject *proxy, PyObject **manager, PyObject **data, ui
 static PyObject *
 new_property(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
 {
-    PyObject *plan, *wrapped;
+    PyObject *plan, *wrapped, *name;
     Py_ssize_t field;
     int reads, writes;
-    if (!PyArg_ParseTuple(args, "OO!npp", &plan, &PyProperty_Type, &wrapped, &field, &reads,
-                          &writes)) {
+    if (!PyArg_ParseTuple(args, "OO!Unpp", &plan, &PyProperty_Type, &wrapped, &name, &field,
+                          &reads, &writes)) {
         return NULL;
     }
     if (strcmp(Py_TYPE(plan)->tp_name, proxy_spec.name) != 0) {
@@ -87,6 +88,8 @@ new_property(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
     if (self != NULL) {
         self->wrapped = Py_NewRef(wrapped);
         self->plan = Py_NewRef(plan);
+        self->name = Py_NewRef(name);
+        PyUnicode_InternInPlace(&self->name);
         self->field = field;
         self->reads = reads;
         self->writes = writes && field >= 0;
@@ -117,6 +120,7 @@ property_free(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     property_clear(self);
+    Py_CLEAR(((Property *)self)->name);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -221,6 +225,80 @@ PyType_Spec property_spec = {
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = property_slots,
 };
+
+/* ---- attributes of proxies ------------------------------------------------------------------ */
+
+/* Properties that were found lately. A type with the same tag has the same attributes, so what is
+   remembered is there still, and so is its name. */
+#define FOUND 64
+
+typedef struct {
+    const PyTypeObject *type;
+    unsigned int tag;
+    const PyObject *name;
+    PyObject *property;
+} Found;
+
+static Found found_lately[FOUND];
+
+/* Find a property in C by its name; NULL for whatever else has that name. */
+static inline PyObject *
+find_property(PyTypeObject *type, PyObject *name)
+{
+    Found *it = &found_lately[((uintptr_t)name / 16 ^ (uintptr_t)type / 64) % FOUND];
+    if (it->type == type && it->tag == type->tp_version_tag && it->name == name) {
+        return it->property;
+    }
+    PyObject *found = _PyType_Lookup(type, name); /* gives the type a tag */
+    if (found == NULL || Py_TYPE(found)->tp_descr_get != property_get) {
+        return NULL;
+    }
+    if (((Property *)found)->name == name && type->tp_version_tag != 0 &&
+        PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
+        *it = (Found){type, type->tp_version_tag, name, found};
+    }
+    return found;
+}
+
+/* What Python does to get an attribute takes as long as reading it. */
+static PyObject *
+get_attribute(PyObject *proxy, PyObject *name)
+{
+    PyTypeObject *type = Py_TYPE(proxy);
+    PyObject *found = find_property(type, name);
+    if (found == NULL) {
+        return PyObject_GenericGetAttr(proxy, name);
+    }
+    Py_INCREF(found); /* the class may lose it meanwhile */
+    PyObject *value = property_get(found, proxy, (PyObject *)type);
+    Py_DECREF(found);
+    return value;
+}
+
+static int
+set_attribute(PyObject *proxy, PyObject *name, PyObject *value)
+{
+    PyObject *found = find_property(Py_TYPE(proxy), name);
+    if (found == NULL) {
+        return PyObject_GenericSetAttr(proxy, name, value);
+    }
+    Py_INCREF(found);
+    int done = property_set(found, proxy, value);
+    Py_DECREF(found);
+    return done;
+}
+
+void
+find_attributes_quickly(PyTypeObject *kind)
+{
+    if (kind->tp_getattro == PyObject_GenericGetAttr) {
+        kind->tp_getattro = get_attribute;
+    }
+    if (kind->tp_setattro == PyObject_GenericSetAttr) {
+        kind->tp_setattro = set_attribute;
+    }
+    PyType_Modified(kind);
+}
 
 /* ---- making proxies ------------------------------------------------------------------------- */
 
