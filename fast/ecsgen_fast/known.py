@@ -246,9 +246,13 @@ def uses_only(
 
 
 def knows_steps(owner: Any, steps: dict[str, str]) -> bool:
-    """Return whether methods of a class use known names only, each its own."""
+    """Return whether methods of a class use known names only, each its own.
+
+    Packages of other versions may lack a step: then no other one has its name.
+    """
+    found = {step: static(owner, step) for step in steps}
     return all(
-        isinstance(method := static(owner, step), FunctionType)
-        and uses_only(method, names.split())
-        for step, names in steps.items()
+        isinstance(method, FunctionType) and uses_only(method, steps[step].split())
+        for step, method in found.items()
+        if method is not None
     )
