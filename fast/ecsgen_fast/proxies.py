@@ -108,7 +108,9 @@ def _put_property(
     reads = _is_known(wrapped.fget, _GET, cells) and _free(wrapped.fget) <= {"read"}
     writes = _is_known(wrapped.fset, _SET, cells)
     if reads or writes:
-        setattr(kind, name, Property(plan, wrapped, name, accessor.field, reads, writes))
+        setattr(
+            kind, name, Property(plan, wrapped, name, accessor.field, reads, writes)
+        )
 
 
 def _is_known(function: Any, names: list[str], columns: list[str]) -> bool:
