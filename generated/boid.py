@@ -86,6 +86,11 @@ STEER_APART_ARGUMENT: Final = FloatField("Boid.steer.apart", "f32")
 FLY_WAY_ARGUMENT: Final = FloatField("Boid.fly.way", "f32")
 FLY_WIDTH_ARGUMENT: Final = FloatField("Boid.fly.width", "f32")
 FLY_HEIGHT_ARGUMENT: Final = FloatField("Boid.fly.height", "f32")
+_0_0_f32: Final = np.array(0.0, np.float32)
+_0_03_f32: Final = np.array(0.03, np.float32)
+_0_015_f32: Final = np.array(0.015, np.float32)
+_0_05_f32: Final = np.array(0.05, np.float32)
+_1_i64: Final = np.array(1, np.int64)
 
 
 class Boid(NamedTuple):
@@ -501,21 +506,21 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
             ) in _blocks:
                 # push = sum(offset if distance < apart else offset * 0)
                 np.less(_pairs.distance, _apart, out=_each)
-                np.multiply(_pairs.offset, 0.0, out=_each2)
+                np.multiply(_pairs.offset, _0_0_f32, out=_each2)
                 put_where(_each2, _each, _pairs.offset)
                 _pairs.sum(_each2, _tmp)
                 push[...] = _tmp
                 # turn = sum(offset) * 0.03 - push * 0.015 + sum(other.heading) * 0.05
                 _pairs.sum(_pairs.offset, _tmp)
-                _tmp *= 0.03
-                np.multiply(push, 0.015, out=_tmp2)
+                _tmp *= _0_03_f32
+                np.multiply(push, _0_015_f32, out=_tmp2)
                 _tmp -= _tmp2
                 _pairs.sum(_other_heading, _tmp2)
-                _tmp2 *= 0.05
+                _tmp2 *= _0_05_f32
                 np.add(_tmp, _tmp2, out=turn)
                 # heading = normalize(heading + turn / f32(max(count(), 1)))
                 _pairs.count(True, _tmp3)
-                np.maximum(_tmp3, 1, out=_tmp3)
+                np.maximum(_tmp3, _1_i64, out=_tmp3)
                 _tmp4[...] = _tmp3
                 np.divide(turn, _tmp4, out=_tmp)
                 np.add(heading, _tmp, out=_tmp)
@@ -537,9 +542,9 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _way = np.float32(FLY_WAY_ARGUMENT.one(way))
-        _width = np.float32(FLY_WIDTH_ARGUMENT.one(width))
-        _height = np.float32(FLY_HEIGHT_ARGUMENT.one(height))
+        _way = np.array(FLY_WAY_ARGUMENT.one(way), np.float32)
+        _width = np.array(FLY_WIDTH_ARGUMENT.one(width), np.float32)
+        _height = np.array(FLY_HEIGHT_ARGUMENT.one(height), np.float32)
         data = self.data
         _blocks = data._kernels.get("fly")
         if _blocks is None or _blocks.stamp != data._n:

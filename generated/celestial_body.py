@@ -735,7 +735,7 @@ class CelestialBodyManager(Sparse, One, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.float64(KICK_DT_ARGUMENT.one(dt))
+        _dt = np.array(KICK_DT_ARGUMENT.one(dt), np.float64)
         data = self.data
         _blocks = data._kernels.get("kick")
         if _blocks is None or _blocks.stamp != data._n:
@@ -759,7 +759,7 @@ class CelestialBodyManager(Sparse, One, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.float64(DRIFT_DT_ARGUMENT.one(dt))
+        _dt = np.array(DRIFT_DT_ARGUMENT.one(dt), np.float64)
         data = self.data
         _blocks = data._kernels.get("drift")
         if _blocks is None or _blocks.stamp != data._n:
@@ -779,7 +779,7 @@ class CelestialBodyManager(Sparse, One, Gc):
 
         Each block goes through all of them. O(n); no structural change.
         """
-        _dt = np.float64(ORBIT_1_DT_ARGUMENT.one(dt))
+        _dt = np.array(ORBIT_1_DT_ARGUMENT.one(dt), np.float64)
         data = self.data
         _blocks = data._kernels.get("orbit_1")
         if _blocks is None or _blocks.stamp != data._n:

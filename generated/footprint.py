@@ -98,6 +98,7 @@ FIELDS: Final = (
 )
 FADE_DT_ARGUMENT: Final = FloatField("Footprint.fade.dt", "f32")
 FADE_WEAR_ARGUMENT: Final = FloatField("Footprint.fade.wear", "f32")
+_0_0_f32: Final = np.array(0.0, np.float32)
 
 
 class Footprint(NamedTuple):
@@ -522,8 +523,8 @@ class FootprintManager(Many, Sparse, Ring):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.float32(FADE_DT_ARGUMENT.one(dt))
-        _wear = np.float32(FADE_WEAR_ARGUMENT.one(wear))
+        _dt = np.array(FADE_DT_ARGUMENT.one(dt), np.float32)
+        _wear = np.array(FADE_WEAR_ARGUMENT.one(wear), np.float32)
         data = self.data
         _blocks = data._kernels.get("fade")
         if _blocks is None or _blocks.stamp != data._n:
@@ -537,7 +538,7 @@ class FootprintManager(Many, Sparse, Ring):
         for depth, _tmp in _views:
             # depth = max(depth - wear * dt, 0)
             np.subtract(depth, _once, out=_tmp)
-            np.maximum(_tmp, 0.0, out=depth)
+            np.maximum(_tmp, _0_0_f32, out=depth)
 
 
 class FootprintRef(EntityProxy):

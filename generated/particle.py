@@ -600,8 +600,8 @@ class ParticleManager(Sparse, One, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.float32(SIMULATE_DT_ARGUMENT.one(dt))
-        _gravity = np.float32(SIMULATE_GRAVITY_ARGUMENT.one(gravity))
+        _dt = np.array(SIMULATE_DT_ARGUMENT.one(dt), np.float32)
+        _gravity = np.array(SIMULATE_GRAVITY_ARGUMENT.one(gravity), np.float32)
         data = self.data
         _blocks = data._kernels.get("simulate")
         if _blocks is None or _blocks.stamp != data._n:

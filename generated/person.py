@@ -80,6 +80,10 @@ FIELDS: Final = (
 )
 DECIDE_RECOVERY_ARGUMENT: Final = FloatField("Person.decide.recovery", "f64")
 DECIDE_LOSS_ARGUMENT: Final = FloatField("Person.decide.loss", "f64")
+_1_u8: Final = np.array(1, np.uint8)
+_0_u8: Final = np.array(0, np.uint8)
+_2_u8: Final = np.array(2, np.uint8)
+_1_u16: Final = np.array(1, np.uint16)
 
 
 class Person(NamedTuple):
@@ -541,21 +545,21 @@ class PersonManager(Sparse, One, Gc, Seeded):
         ) in _views:
             draw_stems(entity, _key, _stem, _bits)
             # ill = condition == Condition.infectious
-            np.equal(condition, 1, out=ill)
+            np.equal(condition, _1_u8, out=ill)
             # caught = exposed and condition == Condition.susceptible
-            np.equal(condition, 0, out=_tmp)
+            np.equal(condition, _0_u8, out=_tmp)
             np.logical_and(exposed, _tmp, out=caught)
             # recovers = ill and random() < recovery
             draw_random(_stem, 0, _tmp2, _word, _bits)
             np.less(_tmp2, _recovery, out=_tmp)
             np.logical_and(ill, _tmp, out=recovers)
             # lapses = condition == Condition.recovered and random() < loss
-            np.equal(condition, 2, out=_tmp)
+            np.equal(condition, _2_u8, out=_tmp)
             draw_random(_stem, 1, _tmp2, _word, _bits)
             np.less(_tmp2, _loss, out=_tmp3)
             np.logical_and(_tmp, _tmp3, out=lapses)
             # days = days + 1 if ill else 0
-            np.add(days, 1, out=_tmp4)
+            np.add(days, _1_u16, out=_tmp4)
             _tmp5[...] = 0
             put_where(_tmp5, ill, _tmp4)
             days[...] = _tmp5

@@ -91,6 +91,8 @@ FIELDS: Final = (
     ),
 )
 FLICKER_STRENGTH_ARGUMENT: Final = FloatField("Spark.flicker.strength", "f32")
+_0_09999999999999998_f64: Final = np.array(0.09999999999999998, np.float64)
+_0_9_f64: Final = np.array(0.9, np.float64)
 
 
 class Spark(NamedTuple):
@@ -646,8 +648,8 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
                 velocity += _tmp
                 # heat *= uniform(0.9, 1.0)
                 draw_random(_stem, 2, _tmp2, _word, _bits)
-                np.multiply(0.09999999999999998, _tmp2, out=_tmp2)
-                np.add(0.9, _tmp2, out=_tmp2)
+                np.multiply(_0_09999999999999998_f64, _tmp2, out=_tmp2)
+                np.add(_0_9_f64, _tmp2, out=_tmp2)
                 heat *= _tmp2
 
 

@@ -90,6 +90,8 @@ FIELDS: Final = (
         _SCALE, "f32[3]", SCALE_DEFAULT, ("hot",), doc="Factor along each axis."
     ),
 )
+_1_0_f32: Final = np.array(1.0, np.float32)
+_1e_minus_06_f32: Final = np.array(1e-06, np.float32)
 
 
 class Transform(NamedTuple):
@@ -519,9 +521,9 @@ class TransformManager(Direct, Gc):
                 _tmp += _tmp2
                 np.multiply(rotation[3], rotation[3], out=_tmp2)
                 _tmp += _tmp2
-                np.subtract(1.0, _tmp, out=_tmp)
+                np.subtract(_1_0_f32, _tmp, out=_tmp)
                 np.absolute(_tmp, out=_tmp)
-                np.greater(_tmp, 1e-06, out=_where)
+                np.greater(_tmp, _1e_minus_06_f32, out=_where)
                 if not _where.any():
                     continue
                 # rotation = normalize(rotation)

@@ -152,6 +152,9 @@ FRAME_GRAVITY_GIVEN: Final = FloatField("Game.frame.gravity", "f32")
 FRAME_HEAT_GIVEN: Final = FloatField("Game.frame.heat", "f32")
 ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
 
+_0_0_f32: Final = np.array(0.0, np.float32)
+_1_u8: Final = np.array(1, np.uint8)
+
 
 class Signature(ComponentFlags):
     """Which components an entity has: a flag for each component, and for each bundle."""
@@ -979,7 +982,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Reads Transform.translation [m], PointMass.velocity [m/s]; writes
         Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
         """
-        _dt = np.float32(CARRY_DT_ARGUMENT.one(dt))
+        _dt = np.array(CARRY_DT_ARGUMENT.one(dt), np.float32)
         _found = self.movers._join.match()
         _blocks = self.transform.data._joined.get("carry")
         if _blocks is None or _blocks.stamp != _found:
@@ -1017,7 +1020,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Reads Position.value [m], Velocity.value [m/s]; writes Position.value [m]; `dt`
         is in s. O(n), n rows; no structural change.
         """
-        _dt = np.float32(DRIFT_DT_ARGUMENT.one(dt))
+        _dt = np.array(DRIFT_DT_ARGUMENT.one(dt), np.float32)
         _n = self.bodies.n
         _blocks = self.position.data._joined.get("drift")
         if _blocks is None or _blocks.stamp != _n:
@@ -1123,7 +1126,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
 
         A value for each row: `share` (n), broadcast; n of as many entities.
         """
-        _dt = np.float32(HAUL_DT_ARGUMENT.one(dt))
+        _dt = np.array(HAUL_DT_ARGUMENT.one(dt), np.float32)
         _found = self.movers._join.match()
         _each_share = each_value(
             HAUL_SHARE_ARGUMENT, share, _found.count, self.transform.data._buffer
@@ -1141,7 +1144,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             _share,
         ) in beside(_blocks, rows_last(_each_share)):
             # where share > 0
-            np.greater(_share, 0.0, out=_where)
+            np.greater(_share, _0_0_f32, out=_where)
             if not _where.any():
                 continue
             # Transform.translation += PointMass.velocity * (dt * share)
@@ -1182,14 +1185,14 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Reads Health.points; writes Health.points; `dt` is in s; `heat` is in 1/s. O(n),
         n rows; no structural change.
         """
-        _dt = np.float32(SCORCH_DT_ARGUMENT.one(dt))
-        _heat = np.float32(SCORCH_HEAT_ARGUMENT.one(heat))
+        _dt = np.array(SCORCH_DT_ARGUMENT.one(dt), np.float32)
+        _heat = np.array(SCORCH_HEAT_ARGUMENT.one(heat), np.float32)
         _blocks = self.archetypes._kept.get("scorch") or self._scorch_blocks()
         _once = np.multiply(_heat, _dt)
         for health_points, _tmp in _blocks.current():
             # Health.points = max(Health.points - heat * dt, 0)
             np.subtract(health_points, _once, out=_tmp)
-            np.maximum(_tmp, 0.0, out=health_points)
+            np.maximum(_tmp, _0_0_f32, out=health_points)
 
     def _scorch_blocks(self) -> ChunkBlocks:
         """Have chunks cut into blocks for `scorch`; these are kept."""
@@ -1239,7 +1242,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         no structural change.
         """
         _blow = np.array(PARRY_BLOW_ARGUMENT.one(blow), np.float32).reshape(3, 1)
-        _far = np.float32(PARRY_FAR_ARGUMENT.one(far))
+        _far = np.array(PARRY_FAR_ARGUMENT.one(far), np.float32)
         _blocks = self.archetypes._kept.get("parry") or self._parry_blocks()
         for (
             weapon_reach,
@@ -1321,11 +1324,11 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             # there = Meeting.other.Person.condition == Condition.infectious
             _theirs = living_rows(self.person, meeting_other, self.entities._is_clean)
             take_others(_all_person_condition, _theirs, 0, _tmp2)
-            np.equal(_tmp2, 1, out=there)
+            np.equal(_tmp2, _1_u8, out=there)
             # here = Meeting.one.Person.condition == Condition.infectious
             _theirs2 = living_rows(self.person, meeting_one, self.entities._is_clean)
             take_others(_all_person_condition, _theirs2, 0, _tmp2)
-            np.equal(_tmp2, 1, out=here)
+            np.equal(_tmp2, _1_u8, out=here)
             # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there
             _to_person_exposed.put(0, _theirs2, there)
             # Meeting.other.Person.exposed = Meeting.other.Person.exposed or here
@@ -1359,8 +1362,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
 
         Each block goes through all of them. O(n); no structural change.
         """
-        _strength = np.float32(FRAME_1_STRENGTH_ARGUMENT.one(strength))
-        _dt = np.float32(FRAME_1_DT_ARGUMENT.one(dt))
+        _strength = np.array(FRAME_1_STRENGTH_ARGUMENT.one(strength), np.float32)
+        _dt = np.array(FRAME_1_DT_ARGUMENT.one(dt), np.float32)
         _n = self.bodies.n
         _blocks = self.position.data._joined.get("frame_1")
         if _blocks is None or _blocks.stamp != _n:

@@ -177,6 +177,26 @@ def test_accessors_of_an_entity(packages: Packages) -> None:
     assert outcomes[0] == outcomes[1]
 
 
+def test_vectors_that_somebody_has_stay_what_they_are(packages: Packages) -> None:
+    """The tuple that was read last is given out again only if nobody has it."""
+    outcomes = []
+    for package in packages:
+        manager, _, owners = filled(package, "PointMassManager", 20)
+        for number, owner in enumerate(owners):
+            manager.set_position_of(owner, (number, number + 0.25, -number))
+        kept = [manager.position_of(owner) for owner in owners]
+        elements = []
+        for row in range(len(manager)):
+            x, y, z = manager.position(row)
+            elements.append((x, y, z))
+        one = manager.position_of(owners[3])
+        x = one[0]
+        del one
+        seen = [manager.position_of(owner)[0] for owner in owners]
+        outcomes.append((kept, elements, x, seen, [manager.row(row) for row in range(20)]))
+    assert outcomes[0] == outcomes[1]
+
+
 def test_accessors_of_an_entity_look_it_up_their_way(quick: ModuleType) -> None:
     """A subclass that finds rows differently is asked."""
 

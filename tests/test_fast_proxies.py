@@ -129,6 +129,34 @@ def test_loops_are_the_same(packages: Packages, name: str) -> None:
     assert outcomes[0] == outcomes[1]
 
 
+def test_a_loop_gives_out_again_what_nobody_has(packages: Packages) -> None:
+    """What somebody kept, of a row or the row itself, stays what it is."""
+    outcomes = []
+    for package in packages:
+        manager, _, owners = filled(package, "EnergyManager", 600)
+        manager.data.stored = np.arange(600)
+        kept = [proxy for proxy in manager.rows() if proxy.row % 3 == 0]
+        parts = [(proxy.row, proxy.entity, proxy.stored) for proxy in manager.rows()]
+        loop = manager.rows()
+        first, second = next(loop), next(loop)
+        third = next(loop)
+        del second
+        list(loop)
+        found: list[Any] = [(first.row, first.entity), (third.row, third.entity)]
+        for proxy in kept:
+            proxy.stored += 0.5
+            found.append((proxy.row, proxy.entity, proxy.stored))
+        assert len(set(map(id, kept))) == len(kept)
+        assert [owner for _, owner, _ in parts] == owners
+        outcomes.append([found, parts, manager.data.stored.tolist()])
+    assert outcomes[0] == outcomes[1]
+
+
+def test_one_object_is_enough_for_a_loop(quick: ModuleType) -> None:
+    manager, _, _ = filled(quick, "EnergyManager", 600)
+    assert len({id(proxy) for proxy in manager.rows()}) <= 3
+
+
 def test_a_subclass_is_asked(quick: ModuleType) -> None:
     """Whoever finds rows in another way is asked, and so are properties that are patched."""
 
@@ -155,6 +183,32 @@ def test_a_subclass_is_asked(quick: ModuleType) -> None:
         ref(quick, "Energy").stored.__get__(object(), object)
     with pytest.raises(AttributeError):
         ref(quick, "Energy").stored.__set__(manager, 1.0)
+
+
+def test_what_is_patched_is_found(quick: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    manager, _, owners = filled(quick, "EnergyManager")
+    proxy, kind = manager[owners[0]], ref(quick, "Energy")
+    name = "".join(["sto", "red"])  # which is equal to the property's name, but not the same object
+    assert (proxy.stored, getattr(proxy, name)) == (1.0, 1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "stored", property(lambda self: self.row + 7))
+        assert (proxy.stored, getattr(proxy, name)) == (7, 7)
+        with pytest.raises(AttributeError):
+            proxy.stored = 2.0
+    proxy.stored = 2.0
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "__getattribute__", lambda self, name: name, raising=False)
+        assert (proxy.stored, proxy.row) == ("stored", "row")
+    assert (proxy.stored, proxy.row) == (2.0, 0)
+    with monkeypatch.context() as patch:
+        patch.delattr(kind, "stored")
+        with pytest.raises(AttributeError):
+            _ = proxy.stored
+        with pytest.raises(AttributeError):
+            proxy.stored = 2.0
+    with pytest.raises(AttributeError):
+        del proxy.stored
+    assert proxy.stored == 2.0
 
 
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:

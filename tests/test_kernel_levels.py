@@ -85,6 +85,18 @@ def test_at_once_is_as_level_by_level(forest: Any, size: int) -> None:
         assert ran(other) == at_once
 
 
+@settings(deadline=None)
+@given(Forest, st.sampled_from([1, 4, 1024]))
+def test_rows_in_order_are_as_gathered(forest: Any, size: int) -> None:
+    parents, idle = sorted(forest[0]), forest[1]
+    with pytest.MonkeyPatch.context() as patch:
+        one, other = wood(parents, idle), wood(parents, idle)
+        patch.setattr(levels_module(one), "block_rows", lambda _: size)
+        where_they_are = ran(one)
+        patch.setattr(levels_module(other), "_follow_each_other", lambda _: False)
+        assert ran(other) == where_they_are
+
+
 def test_children_see_what_their_parents_have_become() -> None:
     world = wood([0, 0, 1, 2, 2], [])
     world.branch.every()

@@ -22,6 +22,9 @@ FEW_GONE: Final = 6
 _FEW_VALUES: Final = 2
 """Up to so many are created of values of their own: more of them are checked faster at once."""
 
+_PLAIN: Final = frozenset((bool, int, float, str, bytes, tuple))
+"""Types of values that are taken as they are."""
+
 _SEVERAL: Final = frozenset((list, tuple))
 
 
@@ -39,6 +42,18 @@ def few_numbers(given: Any, most: int = FEW) -> list[int] | None:
         if type(number) is not int:
             return None
     return numbers
+
+
+def are_cells(table: FieldTable, given: Mapping[str, Any]) -> bool:
+    """Return whether these are fields, each with a plain value of one cell."""
+    try:
+        for name, value in given.items():
+            if type(value) not in _PLAIN:
+                return False
+            table[name][0].one(value)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def few_values(

@@ -65,6 +65,7 @@ typedef struct {
     Py_ssize_t cells; /* the slot of the column's memoryview; ABSENT if there is none, or several */
     Py_ssize_t at;    /* in a new row's scratch */
     Py_ssize_t nbytes;
+    PyObject *given; /* of a vector of floats: the tuple that was read last, or NULL */
 } Field;
 
 /* How every plan begins. `parts` guards the class of the one object that the methods look into most:

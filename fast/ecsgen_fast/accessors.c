@@ -13,7 +13,7 @@ cell_in(PyObject *data, const Field *field, uint64_t row)
 }
 
 PyObject *
-read_value(Component *plan, PyObject *self, PyObject *data, const Field *field, uint64_t row)
+read_value(Component *plan, PyObject *self, PyObject *data, Field *field, uint64_t row)
 {
     char copy[MAX_CELL];
     const char *cell = cell_in(data, field, row);

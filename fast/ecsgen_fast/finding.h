@@ -101,8 +101,7 @@ is_row_of(const Component *plan, PyObject *data, PyObject *object, uint64_t *row
 }
 
 /* Read a field of a row in use; NULL without an exception leaves it to Python. */
-PyObject *read_value(Component *plan, PyObject *self, PyObject *data, const Field *field,
-                     uint64_t row);
+PyObject *read_value(Component *plan, PyObject *self, PyObject *data, Field *field, uint64_t row);
 
 /* Write it; 0 leaves it to Python. */
 int write_value(Component *plan, PyObject *self, PyObject *data, const Field *field, uint64_t row,

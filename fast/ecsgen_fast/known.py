@@ -191,7 +191,9 @@ DISPATCH_STEPS: Final = {
 
 _SPAWN_STEPS: Final = {
     "_spawn": "index ValueError items entities create_many FEW _few _spawn_few _checked values "
-    "extend isinstance tuple _spawn_parts",
+    "extend isinstance tuple _spawn_parts _spawn_one",
+    "_spawn_one": "_managers items get type dict _takes_few are_cells _CONVERTERS append create "
+    "entities BaseException _take_back np array uint64",
     "_few": "items _managers get type dict _takes_few few_values _CONVERTERS append create",
     "_spawn_few": "range entities create append BaseException _take_back np array uint64",
 }
@@ -244,9 +246,13 @@ def uses_only(
 
 
 def knows_steps(owner: Any, steps: dict[str, str]) -> bool:
-    """Return whether methods of a class use known names only, each its own."""
+    """Return whether methods of a class use known names only, each its own.
+
+    Packages of other versions may lack a step: then no other one has its name.
+    """
+    found = {step: static(owner, step) for step in steps}
     return all(
-        isinstance(method := static(owner, step), FunctionType)
-        and uses_only(method, names.split())
-        for step, names in steps.items()
+        isinstance(method, FunctionType) and uses_only(method, steps[step].split())
+        for step, method in found.items()
+        if method is not None
     )

@@ -32,6 +32,14 @@ seal_component(PyObject *self, PyObject *ignored)
     return seal(self, ignored);
 }
 
+/* Let the class find what it has now by shorter ways. */
+static PyObject *
+seal_proxy(PyObject *self, PyObject *ignored)
+{
+    find_attributes_quickly(((Proxy *)self)->plan.guard.kind);
+    return seal(self, ignored);
+}
+
 static PyObject *
 new_plan(PyTypeObject *type, PyObject *args)
 {
@@ -127,8 +135,12 @@ free_plan(PyObject *self)
 static void
 free_component(PyObject *self)
 {
-    PyMem_Free(((Component *)self)->columns);
-    PyMem_Free(((Component *)self)->fields);
+    Component *plan = (Component *)self;
+    for (Py_ssize_t i = 0; plan->fields != NULL && i < plan->n_fields; i++) {
+        Py_XDECREF(plan->fields[i].given);
+    }
+    PyMem_Free(plan->columns);
+    PyMem_Free(plan->fields);
     free_plan(self);
 }
 
@@ -139,6 +151,11 @@ static PyMethodDef plan_methods[] = {
 
 static PyMethodDef component_methods[] = {
     {"seal", seal_component, METH_NOARGS, "Remember what the class is like: the layer holds now."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef proxy_methods[] = {
+    {"seal", seal_proxy, METH_NOARGS, "Remember what the class is like: the layer holds now."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -168,7 +185,7 @@ static PyType_Slot proxy_type_slots[] = {
     {Py_tp_traverse, traverse},
     {Py_tp_clear, clear},
     {Py_tp_dealloc, free_plan},
-    {Py_tp_methods, plan_methods},
+    {Py_tp_methods, proxy_methods},
     {0, NULL},
 };
 

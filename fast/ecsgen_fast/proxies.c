@@ -14,6 +14,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *wrapped; /* the property */
     PyObject *plan;    /* a Proxy */
+    PyObject *name;    /* interned, as the names in code are */
     Py_ssize_t field;
     int reads, writes; /* what is in C */
 } Property;
@@ -70,11 +71,11 @@ open_proxy(Proxy *plan, PyObject *proxy, PyObject **manager, PyObject **data, ui
 static PyObject *
 new_property(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
 {
-    PyObject *plan, *wrapped;
+    PyObject *plan, *wrapped, *name;
     Py_ssize_t field;
     int reads, writes;
-    if (!PyArg_ParseTuple(args, "OO!npp", &plan, &PyProperty_Type, &wrapped, &field, &reads,
-                          &writes)) {
+    if (!PyArg_ParseTuple(args, "OO!Unpp", &plan, &PyProperty_Type, &wrapped, &name, &field,
+                          &reads, &writes)) {
         return NULL;
     }
     if (strcmp(Py_TYPE(plan)->tp_name, proxy_spec.name) != 0) {
@@ -87,6 +88,8 @@ new_property(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
     if (self != NULL) {
         self->wrapped = Py_NewRef(wrapped);
         self->plan = Py_NewRef(plan);
+        self->name = Py_NewRef(name);
+        PyUnicode_InternInPlace(&self->name);
         self->field = field;
         self->reads = reads;
         self->writes = writes && field >= 0;
@@ -117,6 +120,7 @@ property_free(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     property_clear(self);
+    Py_CLEAR(((Property *)self)->name);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -222,6 +226,80 @@ PyType_Spec property_spec = {
     .slots = property_slots,
 };
 
+/* ---- attributes of proxies ------------------------------------------------------------------ */
+
+/* Properties that were found lately. A type with the same tag has the same attributes, so what is
+   remembered is there still, and so is its name. */
+#define FOUND 64
+
+typedef struct {
+    const PyTypeObject *type;
+    unsigned int tag;
+    const PyObject *name;
+    PyObject *property;
+} Found;
+
+static Found found_lately[FOUND];
+
+/* Find a property in C by its name; NULL for whatever else has that name. */
+static inline PyObject *
+find_property(PyTypeObject *type, PyObject *name)
+{
+    Found *it = &found_lately[((uintptr_t)name / 16 ^ (uintptr_t)type / 64) % FOUND];
+    if (it->type == type && it->tag == type->tp_version_tag && it->name == name) {
+        return it->property;
+    }
+    PyObject *found = _PyType_Lookup(type, name); /* gives the type a tag */
+    if (found == NULL || Py_TYPE(found)->tp_descr_get != property_get) {
+        return NULL;
+    }
+    if (((Property *)found)->name == name && type->tp_version_tag != 0 &&
+        PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
+        *it = (Found){type, type->tp_version_tag, name, found};
+    }
+    return found;
+}
+
+/* What Python does to get an attribute takes as long as reading it. */
+static PyObject *
+get_attribute(PyObject *proxy, PyObject *name)
+{
+    PyTypeObject *type = Py_TYPE(proxy);
+    PyObject *found = find_property(type, name);
+    if (found == NULL) {
+        return PyObject_GenericGetAttr(proxy, name);
+    }
+    Py_INCREF(found); /* the class may lose it meanwhile */
+    PyObject *value = property_get(found, proxy, (PyObject *)type);
+    Py_DECREF(found);
+    return value;
+}
+
+static int
+set_attribute(PyObject *proxy, PyObject *name, PyObject *value)
+{
+    PyObject *found = find_property(Py_TYPE(proxy), name);
+    if (found == NULL) {
+        return PyObject_GenericSetAttr(proxy, name, value);
+    }
+    Py_INCREF(found);
+    int done = property_set(found, proxy, value);
+    Py_DECREF(found);
+    return done;
+}
+
+void
+find_attributes_quickly(PyTypeObject *kind)
+{
+    if (kind->tp_getattro == PyObject_GenericGetAttr) {
+        kind->tp_getattro = get_attribute;
+    }
+    if (kind->tp_setattro == PyObject_GenericSetAttr) {
+        kind->tp_setattro = set_attribute;
+    }
+    PyType_Modified(kind);
+}
+
 /* ---- making proxies ------------------------------------------------------------------------- */
 
 /* Make a proxy; the owner's reference is taken. What is made first may run finalizers. */
@@ -262,6 +340,47 @@ item(PARAMETERS)
     return LEAVE;
 }
 
+/* Make an int another one; nobody else has it. 0 if it cannot be. */
+static inline int
+change_int(PyObject *number, uint64_t value)
+{
+#if PY_VERSION_HEX < 0x030C0000 && PYLONG_BITS_IN_DIGIT == 30
+    if (number == NULL || Py_REFCNT(number) != 1 || !PyLong_CheckExact(number)) {
+        return 0;
+    }
+    digit *digits = ((PyLongObject *)number)->ob_digit;
+    if (Py_SIZE(number) == 1 && value > SHARED && value <= PyLong_MASK) {
+        digits[0] = (digit)value;
+        return 1;
+    }
+    if (Py_SIZE(number) == 2 && value > PyLong_MASK && value >> 60 == 0) {
+        digits[0] = (digit)(value & PyLong_MASK);
+        digits[1] = (digit)(value >> 30);
+        return 1;
+    }
+#else
+    (void)number;
+    (void)value;
+#endif
+    return 0;
+}
+
+/* Let a slot have an int; 0 without memory. The slot has one already, so nothing runs. */
+static inline int
+put_int(PyObject **slot, uint64_t value)
+{
+    if (change_int(*slot, value)) {
+        return 1;
+    }
+    PyObject *number = from_u64(value);
+    if (number == NULL) {
+        PyErr_Clear(); /* whoever asked makes a new proxy, or says so */
+        return 0;
+    }
+    Py_SETREF(*slot, number);
+    return 1;
+}
+
 /* What iterates over the rows that were there when it was made, in their order. */
 typedef struct {
     PyObject_HEAD
@@ -272,7 +391,48 @@ typedef struct {
     PyObject *version; /* of the rows' numbers */
     uint64_t *owners;  /* 0: nobody has the row */
     uint64_t next, count;
+    PyObject *given[2]; /* the last proxies: one that nobody else has any more is the next one */
 } RowsIterator;
+
+/* Let a former proxy be that of another row; NULL if somebody has it, or changed it. */
+static PyObject *
+reuse_proxy(RowsIterator *it, PyObject *proxy, uint64_t owner, uint64_t row, PyObject *version)
+{
+    const Proxy *plan = (Proxy *)it->plan;
+    if (proxy == NULL || Py_REFCNT(proxy) != 1 || Py_TYPE(proxy) != plan->plan.guard.kind ||
+        SLOT(proxy, plan->manager) != it->manager) {
+        return NULL;
+    }
+    PyObject **owns = &SLOT(proxy, plan->owner), **at = &SLOT(proxy, plan->row);
+    PyObject **seen = &SLOT(proxy, plan->version);
+    if (*owns == NULL || !PyLong_CheckExact(*owns) || *at == NULL || !PyLong_CheckExact(*at) ||
+        *seen == NULL || !PyLong_CheckExact(*seen) || !put_int(owns, owner) || !put_int(at, row)) {
+        return NULL;
+    }
+    if (*seen != version) {
+        Py_SETREF(*seen, Py_NewRef(version));
+    }
+    return Py_NewRef(proxy);
+}
+
+/* Return the proxy of a row, which may be one that was given out before. */
+static PyObject *
+next_proxy(RowsIterator *it, uint64_t handle, uint64_t row, PyObject *version)
+{
+    PyObject **given = &it->given[it->next & 1];
+    PyObject *proxy = reuse_proxy(it, *given, handle, row, version);
+    if (proxy != NULL) {
+        return proxy;
+    }
+    PyObject *owner = from_u64(handle);
+    if (owner != NULL) {
+        proxy = make_proxy((Proxy *)it->plan, it->manager, owner, row, version);
+    }
+    if (proxy != NULL) {
+        Py_XSETREF(*given, Py_NewRef(proxy));
+    }
+    return proxy;
+}
 
 /* `m.rows()` */
 static PyObject *
@@ -313,14 +473,19 @@ rows(PARAMETERS)
 
 /* Find the row of an owner as `lookup` does, NIL if it has none; -1 with an exception. */
 static int
-find_again(const RowsIterator *it, PyObject *owner, uint64_t *row)
+find_again(const RowsIterator *it, uint64_t handle, uint64_t *row)
 {
     Proxy *plan = (Proxy *)it->plan;
-    PyObject *data;
-    if (find_entity(plan->component, it->manager, owner, &data, row) && data == it->data) {
+    PyObject *owner = from_u64(handle), *data, *found = NULL;
+    if (owner != NULL && find_entity(plan->component, it->manager, owner, &data, row) &&
+        data == it->data) {
+        Py_DECREF(owner);
         return 0;
     }
-    PyObject *found = PyObject_CallOneArg(it->find, owner);
+    if (owner != NULL) {
+        found = PyObject_CallOneArg(it->find, owner);
+        Py_DECREF(owner);
+    }
     if (found == NULL) {
         return -1;
     }
@@ -353,24 +518,18 @@ rows_next(PyObject *self)
     }
     while (it->next < it->count) {
         uint64_t row = it->next++, handle = it->owners[row];
-        PyObject *version = SLOT(it->data, plan->component->version);
-        PyObject *owner = handle == 0 ? NULL : from_u64(handle);
         if (handle == 0) {
             continue; /* a hole of a direct manager */
         }
-        if (owner == NULL) {
-            return NULL;
-        }
-        if (version != it->version && find_again(it, owner, &row) < 0) {
-            Py_DECREF(owner);
+        if (SLOT(it->data, plan->component->version) != it->version &&
+            find_again(it, handle, &row) < 0) {
             it->count = 0;
             return NULL;
         }
-        version = SLOT(it->data, plan->component->version);
+        PyObject *version = SLOT(it->data, plan->component->version);
         if (row != NIL && version != NULL) {
-            return make_proxy(plan, it->manager, owner, row, version);
+            return next_proxy(it, handle, row, version);
         }
-        Py_DECREF(owner);
     }
     return NULL;
 }
@@ -384,6 +543,8 @@ rows_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(it->manager);
     Py_VISIT(it->data);
     Py_VISIT(it->find);
+    Py_VISIT(it->given[0]);
+    Py_VISIT(it->given[1]);
     return 0;
 }
 
@@ -392,6 +553,8 @@ rows_clear(PyObject *self)
 {
     RowsIterator *it = (RowsIterator *)self;
     it->count = 0;
+    Py_CLEAR(it->given[0]);
+    Py_CLEAR(it->given[1]);
     Py_CLEAR(it->manager);
     Py_CLEAR(it->data);
     Py_CLEAR(it->find);

@@ -52,7 +52,7 @@ def install_proxy(kind: Kind) -> None:
         inherited = static(kind, name)
         known = [*_GET, "_owner", "entity", "row"]
         if type(inherited) is property and _is_known(inherited.fget, known, []):
-            setattr(kind, name, Property(plan, inherited, field, True, False))
+            setattr(kind, name, Property(plan, inherited, name, field, True, False))
     plan.seal()
     for name, (function, maker, names) in _LOOPS.items():
         method, made = static(manager, name), static(manager, maker)
@@ -108,7 +108,9 @@ def _put_property(
     reads = _is_known(wrapped.fget, _GET, cells) and _free(wrapped.fget) <= {"read"}
     writes = _is_known(wrapped.fset, _SET, cells)
     if reads or writes:
-        setattr(kind, name, Property(plan, wrapped, accessor.field, reads, writes))
+        setattr(
+            kind, name, Property(plan, wrapped, name, accessor.field, reads, writes)
+        )
 
 
 def _is_known(function: Any, names: list[str], columns: list[str]) -> bool:

@@ -281,32 +281,72 @@ cell_to_element(const Field *field, const char *cell)
     }
 }
 
-/* Vectors of floats are what most fields are. */
-static PyObject *
-cell_to_floats(Py_ssize_t count, const char *cell)
+/* Read an element of a vector of floats. */
+static inline double
+float_in(const Field *field, const char *cell, Py_ssize_t number)
 {
-    PyObject *tuple = PyTuple_New(count);
-    for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
-        float narrow;
-        memcpy(&narrow, cell + 4 * i, sizeof narrow);
-        PyObject *element = PyFloat_FromDouble(narrow);
+    float narrow;
+    double wide;
+    if (field->kind == 'd') {
+        memcpy(&wide, cell + 8 * number, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, cell + 4 * number, sizeof narrow);
+    return narrow;
+}
+
+/* Let a tuple of floats, which nobody has any more, have those of a cell. */
+static PyObject *
+refill(PyObject *tuple, const Field *field, const char *cell)
+{
+    for (Py_ssize_t i = 0; i < field->count; i++) {
+        PyObject *old = PyTuple_GET_ITEM(tuple, i);
+        double number = float_in(field, cell, i);
+        if (Py_REFCNT(old) == 1) {
+            ((PyFloatObject *)old)->ob_fval = number;
+            continue;
+        }
+        PyObject *element = PyFloat_FromDouble(number);
+        if (element == NULL) {
+            return NULL;
+        }
+        PyTuple_SET_ITEM(tuple, i, element);
+        Py_DECREF(old);
+    }
+    return Py_NewRef(tuple);
+}
+
+/* Vectors of floats are what most fields are, and most are taken apart at once. So the last tuple
+   is kept: as with zip(), it is given out again when nobody else has it. */
+static PyObject *
+cell_to_floats(Field *field, const char *cell)
+{
+    if (field->given != NULL && Py_REFCNT(field->given) == 1) {
+        return refill(field->given, field, cell);
+    }
+    PyObject *tuple = PyTuple_New(field->count); /* finalizers may run */
+    for (Py_ssize_t i = 0; tuple != NULL && i < field->count; i++) {
+        PyObject *element = PyFloat_FromDouble(float_in(field, cell, i));
         if (element == NULL) {
             Py_CLEAR(tuple);
             break;
         }
         PyTuple_SET_ITEM(tuple, i, element);
     }
+    if (tuple != NULL) {
+        Py_XSETREF(field->given, Py_NewRef(tuple));
+    }
     return tuple;
 }
 
 PyObject *
-cell_to_value(const Field *field, const char *cell)
+cell_to_value(Field *field, const char *cell)
 {
     if (field->count == 0) {
         return cell_to_element(field, cell);
     }
-    if (field->kind == 'f') {
-        return cell_to_floats(field->count, cell);
+    if (field->kind == 'f' || field->kind == 'd') {
+        return cell_to_floats(field, cell);
     }
     PyObject *tuple = PyTuple_New(field->count);
     if (tuple == NULL) {

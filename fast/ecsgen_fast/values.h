@@ -9,7 +9,7 @@
 int value_to_cell(const Field *field, PyObject *value, char *cell);
 
 /* Return the bytes of a cell as an object; NULL without an exception leaves it to Python. */
-PyObject *cell_to_value(const Field *field, const char *cell);
+PyObject *cell_to_value(Field *field, const char *cell);
 
 /* Copy a field of a row out: making objects may run finalizers, and those anything at all. */
 static inline void

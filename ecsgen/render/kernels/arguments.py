@@ -62,6 +62,13 @@ class ArgumentSpelling:
             return f"{dtype}({checked})"
         return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
 
+    @property
+    def array(self) -> str:
+        """The same as an array, with which numpy starts sooner."""
+        if self.type.shape:
+            return self.conversion
+        return f"np.array({self.constant}.one({self.name}), {SCALARS[self.type.scalar].numpy})"
+
     def each_line(self, count: str, buffers: list[str]) -> str:
         """The statement that checks the values of all rows; they share no memory with buffers."""
         given = [self.constant, self.name, count, *buffers]

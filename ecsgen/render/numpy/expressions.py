@@ -28,6 +28,7 @@ from ecsgen.model.programs import (
 from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.model.types import promote
 from ecsgen.render.calls import call
+from ecsgen.render.numpy.constants import Constants
 from ecsgen.render.numpy.ufuncs import IN_PLACE, UFUNCS
 from ecsgen.render.numpy.values import Layout, Shape, Value, Working
 from ecsgen.render.quoting import literal
@@ -64,6 +65,7 @@ class Emitter:
     _uniforms: int = 0
     _made: dict[str, int] = field(default_factory=dict)
     answer: Callable[[Question], Value] | None = None  # of questions to neighbours
+    constants: Constants | None = None  # None: there is no place for them
 
     def value(self, node: Expression, target: Value | None = None) -> Value:
         """Statements that compute an expression, and where its value is then.
@@ -194,6 +196,8 @@ class Emitter:
         is_typed = natural != scalar and not _is_mixed(node)
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
         texts = [operand.text for operand in operands]
+        if self.constants is not None and not typed:
+            texts = self.constants.spelled(operands)
         if node.name in IN_PLACE and out.text == texts[0] and out.text.isidentifier() and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
         else:

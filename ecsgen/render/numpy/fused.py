@@ -93,6 +93,10 @@ class _Fused(KernelMethod):
         return "\n".join([f"    for _parts in {self.blocks}:", *lines])
 
     @property
+    def constants(self) -> list[str]:
+        return [line for part in self.parts for line in part.constants]
+
+    @property
     def shared(self) -> list[str]:
         return [str(len(self.parts))]
 

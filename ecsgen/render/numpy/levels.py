@@ -41,8 +41,9 @@ class LevelMethod(KernelMethod):
 
     @property
     def constants(self) -> list[str]:
-        """What the roots read of a shaped field."""
-        return [self._above_roots(field)[1] for field in self._of_parents if field.type.shape]
+        """Numbers, and what the roots read of a shaped field."""
+        shaped = [field for field in self._of_parents if field.type.shape]
+        return [*super().constants, *(self._above_roots(field)[1] for field in shaped)]
 
     @property
     def _of_parents(self) -> list[FieldValue]:

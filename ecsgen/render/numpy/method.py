@@ -13,6 +13,7 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection, exploded
 from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.numpy.constants import Constants
 from ecsgen.render.numpy.statements import Statements
 from ecsgen.render.numpy.ufuncs import COMPLAINING
 from ecsgen.render.numpy.values import Layout, Slot
@@ -30,6 +31,7 @@ class KernelMethod(Method):
         super().__init__(component, kernel)
         self._views = self._seen()
         arguments = {argument.name: argument.text for argument in self.arguments}
+        self._constants = self._kept_constants()
         indent = self.loop_indent + 4
         self.statements = Statements(
             self._program,
@@ -38,7 +40,12 @@ class KernelMethod(Method):
             indent,
             " ".join(kernel.where.split()),
             self._managers(),
+            self._constants,
         )
+
+    def _kept_constants(self) -> Constants | None:
+        """Where numbers go that stay the same; None if the module has no place for them."""
+        return Constants()
 
     def _seen(self) -> Views:
         """How fields are seen."""
@@ -117,9 +124,16 @@ class KernelMethod(Method):
         return ["_views = (", *inner, ")"]
 
     @property
+    def conversions(self) -> list[str]:
+        """The statements that check the arguments."""
+        if self._program.near is not None or self._program.draws:
+            return super().conversions
+        return [f"{a.text} = {a.array}" for a in self.arguments if not a.each]
+
+    @property
     def constants(self) -> list[str]:
         """Constants of the module."""
-        return []
+        return [] if self._constants is None else self._constants.lines
 
     @property
     def before_loop(self) -> list[str]:

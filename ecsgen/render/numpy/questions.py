@@ -93,6 +93,7 @@ class Questions:
             working=Working("_each"),
             before=row.before,
             lines=row.lines,
+            constants=row.constants,
             row=row,
         )
 

@@ -31,6 +31,9 @@ class ReductionMethod(ReducingMethod, KernelMethod):
         super().__init__(component, reduction)
         self._emit()
 
+    def _kept_constants(self) -> None:
+        """A reduction shares its module with kernels."""
+
     @property
     def _expressions(self) -> list[Expression]:
         where = self._program.where

@@ -14,6 +14,7 @@ from ecsgen.model.programs import (
 )
 from ecsgen.render.kernels.finding import NO_MANAGERS, OtherManagers
 from ecsgen.render.numpy.composed import COMPOSED
+from ecsgen.render.numpy.constants import Constants
 from ecsgen.render.numpy.expressions import Emitter
 from ecsgen.render.numpy.messages import Posts
 from ecsgen.render.numpy.questions import Questions
@@ -34,12 +35,15 @@ class Statements:
         indent: int,
         where: str = "",  # as the schema has it
         managers: OtherManagers = NO_MANAGERS,
+        constants: Constants | None = None,
     ) -> None:
         self._program = program
         self._views = views
         self._written = {step.target for step in program.steps}
         self._others = OtherCells(managers, program)
-        self.emitter = Emitter(self._view, arguments, COMPOSED, self._others, indent)
+        self.emitter = Emitter(
+            self._view, arguments, COMPOSED, self._others, indent, constants=constants
+        )
         self.questions = None if program.near is None else Questions(self.emitter)
         if self.questions is not None:
             self.emitter.answer = self.questions.answer

@@ -31,7 +31,7 @@ class Kernels:
 
     @property
     def constants(self) -> list[str]:
-        """Converters of arguments, and what roots read."""
+        """Converters of arguments, numbers, and what roots read."""
         found = [argument.converter for method in self.methods for argument in method.arguments]
         found += [line for method in self.methods for line in method.constants]
         return list(dict.fromkeys(found))

@@ -121,6 +121,11 @@ class WorldMethods(KernelSubject):
         number_constants(methods)
         return methods
 
+    @staticmethod
+    def constants(methods: list[WorldMethod | PlainLoop | ChunkMethod]) -> list[str]:
+        """Return the constants of the module."""
+        return list(dict.fromkeys(line for method in methods for line in method.constants))
+
     def _joined(
         self, world: World, kernel: Kernel, source: JoinedSource
     ) -> WorldMethod | PlainLoop:

@@ -37,6 +37,7 @@ class ParentField(NamedTuple):
     """What roots read, as an array that broadcasts to their block."""
 
 
+_FEW: Final = 256
 _IS_READ: Final = attrgetter("is_read")
 _IS_WRITTEN: Final = attrgetter("is_written")
 
@@ -49,7 +50,8 @@ class LevelBlocks(Blocks):
 
     Fields are gathered before a block is worked on, and put back behind it. If all rows fit the
     memory of a block, they are gathered at once, level behind level, and put back when all is done:
-    with few rows it is numpy's calls that take the time.
+    with few rows it is numpy's calls that take the time. Rows that lie one behind the other are
+    worked on where they are.
     """
 
     __slots__ = ("_steps",)
@@ -65,12 +67,17 @@ class LevelBlocks(Blocks):
     ) -> None:
         self.stamp = stamp
         self._steps: list[_Step] = []
-        made = _Making([row_cells(column) for column in columns], fields)
+        made = _Making(columns, fields)
         size = block_rows(working_bytes(working))
         count = sum(map(len, levels))
         rows = np.concatenate([np.empty(0, np.intp), *levels])
         place = _places(rows, parents) if count <= size else None
         size = min(size, max(map(len, levels), default=0)) if place is None else count
+        if (
+            count <= _FEW
+        ):  # then numpy's calls are shortest if all lies as most columns do
+            own = len(fields)
+            working = [*working[:own], *((*cells[:2], True) for cells in working[own:])]
         memory = [working_memory(cells, size) for cells in working]
         self.nbytes = sum(array.nbytes for array in memory)
         if place is None:
@@ -107,10 +114,11 @@ class _Making:
 
     def __init__(
         self,
-        columns: Sequence[list[NDArray[Any]]],
+        columns: Sequence[NDArray[Any]],
         fields: Sequence[LevelField | ParentField],
     ) -> None:
-        self._columns = columns
+        self._whole = columns
+        self._columns = [row_cells(column) for column in columns]
         self._fields = fields
 
     def levels(
@@ -127,14 +135,12 @@ class _Making:
                 rows = level[start : start + size]
                 views = [array[..., : len(rows)] for array in memory]
                 above = parents[rows].astype(np.intp)
-                gathered = self._own(rows, views, _IS_READ)
+                views, gathered, put = self._owned(rows, views)
                 if depth:
                     gathered += self._of_parents(above, views)
                 else:
                     self._above_roots(views)
-                steps.append(
-                    _Step(gathered, tuple(views), self._own(rows, views, _IS_WRITTEN))
-                )
+                steps.append(_Step(gathered, tuple(views), put))
         return steps
 
     def whole(
@@ -146,6 +152,7 @@ class _Making:
         memory: Sequence[NDArray[Any]],
     ) -> list[_Step]:
         """Return blocks whose memory lies behind each other; `place`: where rows are in it."""
+        memory, own, put = self._owned(rows, memory)
         steps = []
         start = 0
         for level in levels:
@@ -154,15 +161,28 @@ class _Making:
             if start:
                 gathered = self._of_placed(place[parents[level]], views, memory)
             else:
-                self._above_roots(views)
+                self._fill_above_roots(views)
             steps.append(_Step(gathered, tuple(views), []))
             start += len(level)
-        steps[0].gathered.extend(self._own(rows, memory, _IS_READ))
+        steps[0].gathered.extend(own)
         above = parents[rows[len(levels[0]) :]].astype(np.intp)
         below = [array[..., len(levels[0]) :] for array in memory]
         steps[0].gathered.extend(self._of_parents(above, below, is_written=False))
-        steps[-1].put.extend(self._own(rows, memory, _IS_WRITTEN))
+        steps[-1].put.extend(put)
         return steps
+
+    def _owned(
+        self, rows: RowArray, views: Sequence[NDArray[Any]]
+    ) -> tuple[list[NDArray[Any]], list[Copied], list[Copied]]:
+        """Return where the rows' own fields are worked on, what is gathered and what is put."""
+        if not _follow_each_other(rows):
+            read = self._own(rows, views, _IS_READ)
+            return list(views), read, self._own(rows, views, _IS_WRITTEN)
+        here = list(views)
+        for number, field in enumerate(self._fields):
+            if isinstance(field, LevelField):
+                here[number] = self._whole[field.column][..., rows[0] : rows[-1] + 1]
+        return here, [], []
 
     def _own(
         self,
@@ -214,6 +234,12 @@ class _Making:
                 return number
         return None
 
+    def _fill_above_roots(self, views: Sequence[NDArray[Any]]) -> None:
+        """Write what is above roots to memory of their own, which numpy reads sooner."""
+        for field, view in zip(self._fields, views, strict=False):
+            if isinstance(field, ParentField):
+                view[...] = field.above_roots
+
     def _above_roots(self, views: list[NDArray[Any]]) -> None:
         """Show what is above roots instead of parents' fields; nothing is copied."""
         for number, field in enumerate(self._fields):
@@ -229,6 +255,10 @@ def _copied(
     """Yield what is copied of a column: both as `row_cells` has them."""
     for each, into in zip(cells, row_cells(copy), strict=True):
         yield each, rows, into
+
+
+def _follow_each_other(rows: RowArray) -> bool:
+    return len(rows) > 0 and bool((np.diff(rows) == 1).all())
 
 
 def _places(rows: RowArray, parents: NDArray[Any]) -> RowArray | None:

@@ -14,7 +14,7 @@ from ..columns.field_names import GivenRows, given_columns
 from ..convert.base import FieldTable
 from ..errors import BrokenManagerError, StructureLockedError
 from ..fast import speed_up
-from ..few import FEW, few_values
+from ..few import FEW, are_cells, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
 from ..reprs import count_text, list_text
 from .later import LaterDeaths
@@ -215,6 +215,10 @@ class WorldBase(LaterDeaths, SavedWorld):
     def _spawn(self, n: int, given: SpawnFields) -> EntityArray:
         """Create n entities with rows of what is given; if that fails, take all back."""
         n = index(n)
+        if n == 1:
+            single = self._spawn_one(given)
+            if single is not None:
+                return single
         if 0 < n <= FEW:
             few = self._few(n, given)
             if few is not None:
@@ -247,6 +251,31 @@ class WorldBase(LaterDeaths, SavedWorld):
                 self._take_back(entities)
                 raise
         return entities
+
+    def _spawn_one(self, given: SpawnFields) -> EntityArray | None:
+        """Create one entity with rows; None, and nothing has changed, if that is not plain."""
+        managers = self._managers
+        parts: list[tuple[Callable[..., object], Mapping[str, Any]]] = []
+        for row, fields in given.items():
+            if fields is None:
+                continue
+            manager = managers.get(row)
+            if manager is None or type(fields) is not dict or not manager._takes_few(1):
+                return None
+            if fields and not are_cells(manager._CONVERTERS, fields):
+                return None
+            parts.append((manager.create, fields))
+        entity = self.entities.create()
+        try:
+            for create, fields in parts:
+                if fields:
+                    create(entity, **fields)
+                else:
+                    create(entity)
+        except BaseException:
+            self._take_back(np.array([entity], np.uint64))
+            raise
+        return np.array([entity], np.uint64)
 
     def _few(self, n: int, given: SpawnFields) -> list[NewRows] | None:
         """Return what creates the rows of a few new entities, if that is plain."""

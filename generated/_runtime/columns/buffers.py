@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable
+from functools import cache
 from math import prod
 from typing import Any, Final
 
@@ -80,10 +81,9 @@ def unfilled(size: int) -> NDArray[np.uint8]:
 
 def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
     """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
-    start = column.before * capacity  # `offset`, without the time that a call takes
-    part = buffer[start : start + column.nbytes * capacity]
-    cells = part.view(column.dtype)
-    return cells.reshape(capacity, *column.shape) if column.shape else cells
+    # In one step: a slice, a view of it and a shape take four times as long.
+    shape = (capacity, *column.shape)
+    return np.ndarray(shape, column.dtype, buffer, column.before * capacity)
 
 
 def copy_rows(
@@ -97,10 +97,11 @@ def copy_rows(
     """Copy the first n rows of every column from a buffer of `held` rows to one of `capacity`."""
     if n == 0:
         return
+    there, here = new.data, old.data  # few bytes are copied in half numpy's time
     for column in layout:
         size = column.nbytes * n
         source, target = column.before * held, column.before * capacity
-        new[target : target + size] = old[source : source + size]
+        there[target : target + size] = here[source : source + size]
 
 
 def cells(column: NDArray[Any]) -> memoryview[Any]:
@@ -111,8 +112,12 @@ def cells(column: NDArray[Any]) -> memoryview[Any]:
 def items(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column of shaped cells as one opaque item per row: moves in half the time."""
     nbytes = prod(column.shape[1:]) * column.itemsize
-    word = nbytes in (1, 2, 4, 8)
-    return column.reshape(-1).view(f"u{nbytes}" if word else f"V{nbytes}")
+    return column.reshape(-1).view(_item(nbytes))
+
+
+@cache
+def _item(nbytes: int) -> np.dtype[Any]:
+    return np.dtype(f"u{nbytes}" if nbytes in (1, 2, 4, 8) else f"V{nbytes}")
 
 
 def word(field: Field, cell: Any) -> int:

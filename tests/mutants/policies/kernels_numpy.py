@@ -31,7 +31,12 @@ GROUPS = (
         "_runtime/kernels/levels.py",
         ("test_scene_node.py",),
         Mutant("what is computed stays in working memory", r"cells\.put\(.*\)", "pass"),
-        Mutant("roots have no parent", r"self\._above_roots\(views\)", "pass"),
+        Mutant("roots have no parent", r"self\._(fill_)?above_roots\(views\)", "pass"),
         Mutant("parents are not gathered", r"found \+= _copied\(row_cells\(.*", "pass"),
+        Mutant(
+            "rows always follow each other",
+            r"return len\(rows\) > 0 and .*",
+            "return len(rows) > 0",
+        ),
     ),
 )
