@@ -79,3 +79,22 @@ def test_a_bad_value_of_the_last_component_spawns_nothing() -> None:
         world.spawn(2, transform={}, point_mass={"mass": [1.0, "2"]})  # type: ignore[arg-type]
     assert (world.transform.version, world.point_mass.version) == versions
     assert len(world) == 2
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_a_failing_spawn_of_a_few_made_is_taken_back(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = Game()
+    game.spawn(count, point_mass={}, transform={})
+    before = len(game.point_mass), len(game.transform), len(game)
+
+    def fail(*given: object, **fields: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TransformManager, "create", fail)
+        with pytest.raises(MemoryError):
+            game.spawn(count, point_mass={}, transform={})
+    assert (len(game.point_mass), len(game.transform), len(game)) == before
+    assert len(game.spawn(count, point_mass={"mass": 2.0}, transform={})) == count
