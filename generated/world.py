@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import ClassVar, Final, Never
+from typing import Any, ClassVar, Final, Never
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ._runtime.archetypes.world import ArchetypeWorld
+from ._runtime.columns.buffers import cells
 from ._runtime.columns.field_names import unknown_component
 from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
-from ._runtime.handles import Entity, EntityArray, Instance, RowArray
+from ._runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
+from ._runtime.hierarchy.links import among
 from ._runtime.ids.slots import ids_of
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
 from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
@@ -22,12 +24,23 @@ from ._runtime.kernels.chosen import check_unchanged, each_value
 from ._runtime.kernels.chosen_blocks import beside
 from ._runtime.kernels.messages import Messages
 from ._runtime.kernels.references import living_rows, take_others
+from ._runtime.kernels.scalars import HANDLE_MASK, row_at
 from ._runtime.kernels.seeded import Chance
+from ._runtime.kernels.turns import turn_order
 from ._runtime.queries.chunks import QueriedChunks
 from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ._runtime.queries.match import QueryMatch
 from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseMember
 from ._runtime.queries.query import QueriedRows
+from ._runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
+from ._runtime.spaces.joined import joined_rows, joined_search
+from ._runtime.spaces.turns import (
+    TurnCells,
+    joined_turn_given,
+    move_to,
+    near_now,
+    turn_cells,
+)
 from ._runtime.typed import NamedTuple
 from ._runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
 from ._runtime.world.seeded import SeededWorld
@@ -43,7 +56,7 @@ from .ai_state import (
 )
 from .archetypes import ArchetypeChunk, Archetypes
 from .armor import Armor, ArmorFields, ArmorRef
-from .boid import Boid, BoidFields, BoidManager, BoidRef
+from .boid import Boid, BoidColumns, BoidFields, BoidManager, BoidRef
 from .burning import Burning, BurningFields, BurningRef
 from .celestial_body import (
     CelestialBody,
@@ -54,6 +67,7 @@ from .celestial_body import (
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
 from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
+from .hawk import Hawk, HawkColumns, HawkFields, HawkManager, HawkRef
 from .health import Health, HealthFields, HealthRef
 from .kin import Kin, KinColumns, KinFields, KinManager, KinRef
 from .meeting import MeetingManager
@@ -143,6 +157,9 @@ STRAIN_SHARE_ARGUMENT: Final = FloatField("Game.strain.share", "f32")
 PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
 PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
 INFECT_CHANCE_ARGUMENT: Final = FloatField("Game.infect.chance", "f64")
+SCATTER_SIGHT_ARGUMENT: Final = FloatField("Game.scatter.sight", "f32")
+STRIKE_REACH_ARGUMENT: Final = FloatField("Game.strike.reach", "f32")
+SPREAD_APART_ARGUMENT: Final = FloatField("Game.spread.apart", "f64")
 FRAME_1_STRENGTH_ARGUMENT: Final = FloatField("Game.frame_1.strength", "f32")
 FRAME_1_DT_ARGUMENT: Final = FloatField("Game.frame_1.dt", "f32")
 
@@ -151,6 +168,171 @@ FRAME_DT_GIVEN: Final = FloatField("Game.frame.dt", "f32")
 FRAME_GRAVITY_GIVEN: Final = FloatField("Game.frame.gravity", "f32")
 FRAME_HEAT_GIVEN: Final = FloatField("Game.frame.heat", "f32")
 ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
+
+
+def _strike_kernel(
+    order: list[int],
+    cells: TurnCells,
+    hawk_rows: RowArray,
+    boid_rows: RowArray,
+    boid_members: RowArray,
+    hawk_prey: NDArray[np.uint64],
+    boid_position: NDArray[np.float32],
+    boid_entity: NDArray[np.uint64],
+    hawk_hunger: NDArray[np.float32],
+    boid_heading: NDArray[np.float32],
+    other_boid_owners: NDArray[np.uint64],
+    handle_mask: np.uint64,
+    other_boid_rows: NDArray[np.uint32],
+    handles: NDArray[np.uint64],
+    is_clean: bool,
+    other_boid_position: NDArray[np.float32],
+) -> None:
+    """Let the hawks dive one after the other, each at the nearest of those that fly
+    then."""
+    u64_0 = np.uint64(0)
+    i64_0 = np.int64(0)
+    f32_minus_0_5 = np.float32(-0.5)
+    f32_0_1 = np.float32(0.1)
+    f32_0_0 = np.float32(0.0)
+    f32_0_9 = np.float32(0.9)
+    last_handle = np.uint64(len(handles) - 1)
+    places = cells.places
+    size_x = cells.sizes[0, 0]
+    half_x = cells.sizes[1, 0]
+    size_y = cells.sizes[0, 1]
+    half_y = cells.sizes[1, 1]
+    found = np.empty(len(cells.names) + 1, np.intp)
+    for i in order:
+        hawk_row = row_at(hawk_rows, i)
+        boid_row = row_at(boid_rows, i)
+        boid_j = 2 * boid_row
+        # Hawk.prey = nearest(other.entity)
+        x = boid_position[boid_j]
+        y = boid_position[boid_j + 1]
+        count = near_now(cells, i, (x, y), found)
+        nearest = u64_0
+        first = count
+        closest = np.float32(0)
+        for f in range(count):
+            o = found[f]
+            dx = places[0, o] - x
+            if abs(dx) > half_x:
+                dx = dx - size_x * np.rint(dx / size_x)
+            dy = places[1, o] - y
+            if abs(dy) > half_y:
+                dy = dy - size_y * np.rint(dy / size_y)
+            square = dx * dx + dy * dy
+            if f == 0 or square < closest:
+                first = f
+                closest = square
+        if first < count:
+            o = found[first]
+            nearest = boid_entity[boid_members[o]]
+        hawk_prey[hawk_row] = nearest
+        # Hawk.hunger += -0.5 if count() > 0 else 0.1
+        hawk_hunger[hawk_row] += f32_minus_0_5 if np.int64(count) > i64_0 else f32_0_1
+        # Boid.position += nearest(offset) * 0.9
+        nearest2_0 = f32_0_0
+        nearest2_1 = f32_0_0
+        _first = count
+        _closest = np.float32(0)
+        for f in range(count):
+            o = found[f]
+            dx = places[0, o] - x
+            if abs(dx) > half_x:
+                dx = dx - size_x * np.rint(dx / size_x)
+            dy = places[1, o] - y
+            if abs(dy) > half_y:
+                dy = dy - size_y * np.rint(dy / size_y)
+            _square = dx * dx + dy * dy
+            if f == 0 or _square < _closest:
+                _first = f
+                _closest = _square
+        if _first < count:
+            o = found[_first]
+            dx = places[0, o] - x
+            if abs(dx) > half_x:
+                dx = dx - size_x * np.rint(dx / size_x)
+            dy = places[1, o] - y
+            if abs(dy) > half_y:
+                dy = dy - size_y * np.rint(dy / size_y)
+            nearest2_0 = dx
+            nearest2_1 = dy
+        boid_position[boid_j] += nearest2_0 * f32_0_9
+        boid_position[boid_j + 1] += nearest2_1 * f32_0_9
+        move_to(cells, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
+        # Hawk.prey.Boid.position -= Boid.heading
+        other_boid_row: Any = np.int64(hawk_prey[hawk_row] & handle_mask)
+        other_boid_row = (
+            np.int64(other_boid_rows[other_boid_row])
+            if other_boid_row < len(other_boid_rows)
+            else NIL
+        )
+        if not (
+            other_boid_row < len(other_boid_owners)
+            and other_boid_owners[other_boid_row] == hawk_prey[hawk_row]
+            and (
+                is_clean
+                or handles[min(hawk_prey[hawk_row] & handle_mask, last_handle)]
+                == hawk_prey[hawk_row]
+            )
+        ):
+            other_boid_row = NIL
+        if other_boid_row != NIL:
+            other_boid_position[2 * other_boid_row] -= boid_heading[boid_j]
+            other_boid_position[2 * other_boid_row + 1] -= boid_heading[boid_j + 1]
+            move_to(
+                cells,
+                other_boid_row,
+                (
+                    other_boid_position[2 * other_boid_row],
+                    other_boid_position[2 * other_boid_row + 1],
+                ),
+            )
+
+
+def _spread_kernel(
+    order: list[int],
+    cells: TurnCells,
+    boid_rows: RowArray,
+    boid_position: NDArray[np.float32],
+) -> None:
+    """Let the hawks move away from each other, one after the other."""
+    f64_0_0 = np.float64(0.0)
+    f32_0_5 = np.float32(0.5)
+    i64_1 = np.int64(1)
+    places = cells.places
+    size_x = cells.sizes[0, 0]
+    half_x = cells.sizes[1, 0]
+    size_y = cells.sizes[0, 1]
+    half_y = cells.sizes[1, 1]
+    found = np.empty(len(cells.names) + 1, np.intp)
+    for i in order:
+        boid_row = row_at(boid_rows, i)
+        boid_j = 2 * boid_row
+        # Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))
+        x = boid_position[boid_j]
+        y = boid_position[boid_j + 1]
+        count = near_now(cells, i, (x, y), found)
+        total_0 = f64_0_0
+        total_1 = f64_0_0
+        for f in range(count):
+            o = found[f]
+            dx = places[0, o] - x
+            if abs(dx) > half_x:
+                dx = dx - size_x * np.rint(dx / size_x)
+            dy = places[1, o] - y
+            if abs(dy) > half_y:
+                dy = dy - size_y * np.rint(dy / size_y)
+            total_0 = total_0 + np.float64(dx)
+            total_1 = total_1 + np.float64(dy)
+        asked_0 = np.float32(total_0)
+        asked_1 = np.float32(total_1)
+        t = np.float32(max(np.int64(count), i64_1))
+        boid_position[boid_j] -= asked_0 * f32_0_5 / t
+        boid_position[boid_j + 1] -= asked_1 * f32_0_5 / t
+        move_to(cells, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
 
 
 class Signature(ComponentFlags):
@@ -162,25 +344,26 @@ class Signature(ComponentFlags):
     ENERGY = 1 << 3
     EVERY_TYPE = 1 << 4
     FOOTPRINT = 1 << 5
-    KIN = 1 << 6
-    PARTICLE = 1 << 7
-    PERSON = 1 << 8
-    POINT_MASS = 1 << 9
-    POSITION = 1 << 10
-    PREDATOR = 1 << 11
-    SCENE_NODE = 1 << 12
-    SKINNED_MESH = 1 << 13
-    SOUND_SOURCE = 1 << 14
-    STATIC = 1 << 15
-    STATUS_EFFECT = 1 << 16
-    TILE = 1 << 17
-    TRANSFORM = 1 << 18
-    VELOCITY = 1 << 19
-    VILLAGER = 1 << 20
-    ARMOR = 1 << 21
-    BURNING = 1 << 22
-    HEALTH = 1 << 23
-    WEAPON = 1 << 24
+    HAWK = 1 << 6
+    KIN = 1 << 7
+    PARTICLE = 1 << 8
+    PERSON = 1 << 9
+    POINT_MASS = 1 << 10
+    POSITION = 1 << 11
+    PREDATOR = 1 << 12
+    SCENE_NODE = 1 << 13
+    SKINNED_MESH = 1 << 14
+    SOUND_SOURCE = 1 << 15
+    STATIC = 1 << 16
+    STATUS_EFFECT = 1 << 17
+    TILE = 1 << 18
+    TRANSFORM = 1 << 19
+    VELOCITY = 1 << 20
+    VILLAGER = 1 << 21
+    ARMOR = 1 << 22
+    BURNING = 1 << 23
+    HEALTH = 1 << 24
+    WEAPON = 1 << 25
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = (
@@ -208,6 +391,7 @@ class EntityView(EntityViewBase):
     energy = ManagedPart(EnergyRef)
     every_type = ManagedPart(EveryTypeRef)
     footprint = ManagedPart(FootprintRef)
+    hawk = ManagedPart(HawkRef)
     kin = ManagedPart(KinRef)
     particle = ManagedPart(ParticleRef)
     person = ManagedPart(PersonRef)
@@ -514,6 +698,47 @@ class HuntersQuery(QueriedRows[HuntersRows, HuntersRow]):
         return self._columns[4]
 
 
+class HawksRows(NamedTuple):
+    """Where the entities of `hawks` are: read-only arrays of equal length."""
+
+    entity: EntityArray
+    boid: RowArray
+    hawk: RowArray
+
+
+class HawksRow(NamedTuple):
+    """An entity of `hawks`, and the rows of its components."""
+
+    entity: Entity
+    boid: Instance
+    hawk: Instance
+
+
+class HawksQuery(QueriedRows[HawksRows, HawksRow]):
+    """Live entities with all of Boid, Hawk.
+
+    Worked out when asked, and again if a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ()
+
+    _ROWS = HawksRows
+    _ROW = HawksRow
+    _COLUMNS: ClassVar = (BoidColumns, HawkColumns)
+    _columns: tuple[BoidColumns, HawkColumns]
+
+    @property
+    def boid(self) -> BoidColumns:
+        """The columns of Boid, one cell per entity; assign to write."""
+        return self._columns[0]
+
+    @property
+    def hawk(self) -> HawkColumns:
+        """The columns of Hawk, one cell per entity; assign to write."""
+        return self._columns[1]
+
+
 class AblazeRows(NamedTuple):
     """The entities of `ablaze`; rows in chunks have no numbers."""
 
@@ -627,6 +852,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "energy",
         "every_type",
         "footprint",
+        "hawk",
         "kin",
         "particle",
         "person",
@@ -653,6 +879,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "afflicted",
         "grazers",
         "hunters",
+        "hawks",
         "ablaze",
         "fighters",
     )
@@ -666,6 +893,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "energy",
         "every_type",
         "footprint",
+        "hawk",
         "kin",
         "particle",
         "person",
@@ -692,6 +920,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "afflicted",
         "grazers",
         "hunters",
+        "hawks",
         "ablaze",
         "fighters",
         "bodies",
@@ -704,6 +933,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "energy": EnergyManager,
         "every_type": EveryTypeManager,
         "footprint": FootprintManager,
+        "hawk": HawkManager,
         "kin": KinManager,
         "particle": ParticleManager,
         "person": PersonManager,
@@ -726,10 +956,11 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     _DRAWING: ClassVar = {
         "stray": 0x5E51B3AD84E68E2E,
         "infect": 0xFF7992E5B48CDED8,
+        "strike": 0x703AEED8FAA1A0EF,
     }
     _FLAGS = Signature
     FINGERPRINT: ClassVar = (
-        "073dbd5171a699d81626d941a877d101cdb572f7bb3fe381fa20ae9dc1b46426"
+        "0af46510463f748e42dd09011f22b041a8ab8c886da7db53ba467285b9b3864e"
     )
 
     def __init__(self) -> None:
@@ -740,6 +971,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         self.energy = self._kind(EnergyManager)(self.entities)
         self.every_type = self._kind(EveryTypeManager)(self.entities)
         self.footprint = self._kind(FootprintManager)(self.entities)
+        self.hawk = self._kind(HawkManager)(self.entities)
         self.kin = self._kind(KinManager)(self.entities)
         self.particle = self._kind(ParticleManager)(self.entities)
         self.person = self._kind(PersonManager)(self.entities)
@@ -765,6 +997,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             Energy: self.energy,
             EveryType: self.every_type,
             Footprint: self.footprint,
+            Hawk: self.hawk,
             Kin: self.kin,
             Particle: self.particle,
             Person: self.person,
@@ -787,6 +1020,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             self.celestial_body,
             self.energy,
             self.every_type,
+            self.hawk,
             self.kin,
             self.particle,
             self.person,
@@ -852,6 +1086,10 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 QuerySparseMember(self.predator),
             ),
         )
+        self.hawks = HawksQuery(
+            self.entities,
+            (QuerySparseMember(self.boid), QuerySparseMember(self.hawk)),
+        )
         self.ablaze = AblazeQuery(self.archetypes)
         self.fighters = FightersQuery(self.archetypes)
         self.bodies = BodiesGroup(self.position, self.velocity)
@@ -867,6 +1105,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         energy: EnergyFields | Energy | None = None,
         every_type: EveryTypeFields | EveryType | None = None,
         footprint: FootprintFields | Footprint | None = None,
+        hawk: HawkFields | Hawk | None = None,
         kin: KinFields | Kin | None = None,
         particle: ParticleFields | Particle | None = None,
         person: PersonFields | Person | None = None,
@@ -907,6 +1146,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 Energy: energy,
                 EveryType: every_type,
                 Footprint: footprint,
+                Hawk: hawk,
                 Kin: kin,
                 Particle: particle,
                 Person: person,
@@ -1353,6 +1593,217 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         holders = (self.meeting.data,)
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("infect", holders)
+
+    def scatter(self, sight: float) -> None:
+        """Let the boids turn away from the hawks that they see, the more the hungrier
+        these are.
+
+        Reads Boid.heading; writes Boid.heading; asks neighbours within `sight`, of whom
+        it reads Hawk.hunger; `sight` is finite and above 0, or ValueError is raised;
+        `sight` is in m. O(n log n + pairs in reach), n rows; no structural change.
+        """
+        _sight = np.float32(SCATTER_SIGHT_ARGUMENT.one(sight))
+        _radius = float(_sight)
+        _n = self.boid.data._n
+        _among = self.hawks._join.match()
+        _blocks = self._scatter_blocks(_radius, _n, _among)
+        with np.errstate(all="ignore"):
+            for (
+                _pairs,
+                boid_heading,
+                _other_hawk_hunger,
+                _where,
+                _tmp,
+                fear,
+                _tmp2,
+                _tmp3,
+                _tmp4,
+                _each,
+                _each2,
+                _each3,
+            ) in _blocks:
+                # where count() > 0
+                _pairs.count(True, _tmp)
+                np.greater(_tmp, 0, out=_where)
+                if not _where.any():
+                    continue
+                # fear = sum(normalize(offset) * other.Hawk.hunger)
+                np.multiply(_pairs.offset[0], _pairs.offset[0], out=_each)
+                np.multiply(_pairs.offset[1], _pairs.offset[1], out=_each2)
+                _each += _each2
+                np.sqrt(_each, out=_each)
+                np.putmask(_each, _each == 0, 1)
+                np.divide(_pairs.offset, _each, out=_each3)
+                _each3 *= _other_hawk_hunger
+                _pairs.sum(_each3, _tmp2)
+                fear[...] = _tmp2
+                # Boid.heading = normalize(Boid.heading - fear)
+                np.subtract(boid_heading, fear, out=_tmp2)
+                np.multiply(_tmp2[0], _tmp2[0], out=_tmp3)
+                np.multiply(_tmp2[1], _tmp2[1], out=_tmp4)
+                _tmp3 += _tmp4
+                np.sqrt(_tmp3, out=_tmp3)
+                np.putmask(_tmp3, _tmp3 == 0, 1)
+                np.divide(_tmp2, _tmp3, out=_tmp2)
+                put_where(boid_heading, _where, _tmp2)
+
+    def _scatter_blocks(self, radius: float, n: int, among: QueryMatch) -> NearBlocks:
+        """Find the rows for `scatter`, and who is in reach of each; good for one call."""
+        boid_rows = joined_rows(slice(0, n))
+        boid_members = joined_rows(among.members[0])
+        hawk_members = joined_rows(among.members[1])
+        search = joined_search(
+            "Game.scatter", self.boid, radius, boid_rows, boid_members
+        )
+        columns = (
+            NearColumn(
+                rows_last(self.boid.data._heading_column), True, True, boid_rows
+            ),
+        )
+        others: tuple[OtherColumn, ...] = (
+            OtherColumn(self.hawk.data._hunger_column, hawk_members),
+        )
+        working: tuple[Cells, ...] = (
+            ("?", (), False),
+            ("i8", (), False),
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("f4", (), False),
+            ("f4", (), False),
+        )
+        paired: tuple[Cells, ...] = (
+            ("f4", (), False),
+            ("f4", (), False),
+            ("f4", (2,), False),
+        )
+        return NearBlocks(search, columns, others, working, paired)
+
+    def part(self) -> None:
+        """Let the hawks share what they know of hunger, and keep apart.
+
+        Reads Hawk.hunger, Hawk.rivals, Boid.heading; writes Hawk.rivals, Hawk.hunger,
+        Boid.heading; asks neighbours within 10, of whom it reads Hawk.hunger. O(n log n
+        + pairs in reach), n rows; no structural change.
+        """
+        _radius = float(10.0)
+        _found = self.hawks._join.match()
+        _blocks = self._part_blocks(_radius, _found)
+        with np.errstate(all="ignore"):
+            for (
+                _pairs,
+                hawk_rivals,
+                hawk_hunger,
+                boid_heading,
+                _other_hawk_hunger,
+                _tmp,
+                _tmp2,
+                _tmp3,
+                _tmp4,
+                _tmp5,
+            ) in _blocks:
+                # Hawk.rivals = i32(count())
+                _pairs.count(True, _tmp)
+                hawk_rivals[...] = _tmp
+                # Hawk.hunger = (Hawk.hunger + sum(other.Hawk.hunger)) / f32(Hawk.rivals + 1)
+                _pairs.sum(_other_hawk_hunger, _tmp2)
+                np.add(hawk_hunger, _tmp2, out=_tmp2)
+                np.add(hawk_rivals, 1, out=_tmp3)
+                _tmp4[...] = _tmp3
+                np.divide(_tmp2, _tmp4, out=hawk_hunger)
+                # Boid.heading -= sum(offset) * 0.05
+                _pairs.sum(_pairs.offset, _tmp5)
+                _tmp5 *= 0.05
+                boid_heading -= _tmp5
+
+    def _part_blocks(self, radius: float, found: QueryMatch) -> NearBlocks:
+        """Find the rows for `part`, and who is in reach of each; good for one call."""
+        boid_rows = joined_rows(found.members[0])
+        hawk_rows = joined_rows(found.members[1])
+        search = joined_search("Game.part", self.boid, radius, boid_rows)
+        columns = (
+            NearColumn(self.hawk.data._rivals_column, True, True, hawk_rows),
+            NearColumn(self.hawk.data._hunger_column, True, True, hawk_rows),
+            NearColumn(
+                rows_last(self.boid.data._heading_column), True, True, boid_rows
+            ),
+        )
+        others: tuple[OtherColumn, ...] = (
+            OtherColumn(self.hawk.data._hunger_column, hawk_rows),
+        )
+        working: tuple[Cells, ...] = (
+            ("i8", (), False),
+            ("f4", (), False),
+            ("i4", (), False),
+            ("f4", (), False),
+            ("f4", (2,), False),
+        )
+        paired: tuple[Cells, ...] = ()
+        return NearBlocks(search, columns, others, working, paired)
+
+    def strike(self, reach: float) -> None:
+        """Let the hawks dive one after the other, each at the nearest of those that fly
+        then.
+
+        Reads Hawk.hunger, Boid.position [m], Hawk.prey, Boid.heading; writes Hawk.prey,
+        Hawk.hunger, Boid.position [m]; sends to Boid.position; rows take turns at
+        random; asks neighbours within `reach`, of whom it reads Boid.entity; `reach` is
+        finite and above 0, or ValueError is raised; `reach` is in m. O(n log n + pairs
+        in reach), n rows; no structural change.
+        """
+        _reach = STRIKE_REACH_ARGUMENT.one(reach)
+        _radius = float(np.float32(_reach))
+        _found = self.hawks._join.match()
+        _among = self.boid.data._n
+        _boid_rows = joined_rows(_found.members[0])
+        _boid_members = joined_rows(slice(0, _among))
+        _given = joined_turn_given(
+            "Game.strike", self.boid, _radius, _boid_rows, _boid_members
+        )
+        _cells = turn_cells(*_given)
+        _key = self._draw_key("strike")
+        _order = turn_order(self.boid.data._entity_column[_found.rows[0]], _key)
+        with np.errstate(all="ignore"):
+            _strike_kernel(
+                _order.tolist(),
+                _cells,
+                _found.numbers(1),
+                _found.numbers(0),
+                _boid_members,
+                self.hawk.data._prey_column,
+                self.boid.data._position_column.reshape(-1),
+                self.boid.data._entity_column,
+                self.hawk.data._hunger_column,
+                self.boid.data._heading_column.reshape(-1),
+                self.boid.data._entity_column[: self.boid.data._n],
+                HANDLE_MASK,
+                self.boid._sparse,
+                self.entities._handles,
+                self.entities._is_clean,
+                self.boid.data._position_column.reshape(-1),
+            )
+
+    def spread(self, apart: float) -> None:
+        """Let the hawks move away from each other, one after the other.
+
+        Reads Boid.position [m]; writes Boid.position [m]; rows take turns in their
+        order; asks neighbours within `apart`; `apart` is finite and above 0, or
+        ValueError is raised; `apart` is in m. O(n log n + pairs in reach), n rows; no
+        structural change.
+        """
+        _apart = SPREAD_APART_ARGUMENT.one(apart)
+        _radius = float(np.float64(_apart))
+        _found = self.hawks._join.match()
+        _boid_rows = joined_rows(_found.members[0])
+        _given = joined_turn_given("Game.spread", self.boid, _radius, _boid_rows)
+        _cells = turn_cells(*_given)
+        _order = np.arange(_found.count)
+        with np.errstate(all="ignore"):
+            _spread_kernel(
+                _order.tolist(),
+                _cells,
+                _found.numbers(0),
+                self.boid.data._position_column.reshape(-1),
+            )
 
     def _frame_1(self, strength: float, dt: float) -> None:
         """Run `stray` and `drift` block by block, as if one after the other.
