@@ -158,6 +158,8 @@ PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
 PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
 INFECT_CHANCE_ARGUMENT: Final = FloatField("Game.infect.chance", "f64")
 SCATTER_SIGHT_ARGUMENT: Final = FloatField("Game.scatter.sight", "f32")
+HUDDLE_REACH_ARGUMENT: Final = FloatField("Game.huddle.reach", "f32")
+CHASE_SIGHT_ARGUMENT: Final = FloatField("Game.chase.sight", "f32")
 STRIKE_REACH_ARGUMENT: Final = FloatField("Game.strike.reach", "f32")
 SPREAD_APART_ARGUMENT: Final = FloatField("Game.spread.apart", "f64")
 FRAME_1_STRENGTH_ARGUMENT: Final = FloatField("Game.frame_1.strength", "f32")
@@ -333,6 +335,76 @@ def _spread_kernel(
         boid_position[boid_j] -= asked_0 * f32_0_5 / t
         boid_position[boid_j + 1] -= asked_1 * f32_0_5 / t
         move_to(cells, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
+
+
+def _dodge_kernel(
+    order: list[int],
+    cells: TurnCells,
+    boid_members: RowArray,
+    boid_position: NDArray[np.float32],
+    boid_heading: NDArray[np.float32],
+) -> None:
+    """Let the boids move out of the way of hawks, one after the other."""
+    i64_0 = np.int64(0)
+    f32_0_0 = np.float32(0.0)
+    f64_0_0 = np.float64(0.0)
+    f32_0_5 = np.float32(0.5)
+    places = cells.places
+    size_x = cells.sizes[0, 0]
+    half_x = cells.sizes[1, 0]
+    size_y = cells.sizes[0, 1]
+    half_y = cells.sizes[1, 1]
+    found = np.empty(len(cells.names) + 1, np.intp)
+    for i in order:
+        j = 2 * i
+        x = boid_position[j]
+        y = boid_position[j + 1]
+        count = near_now(cells, i, (x, y), found)
+        if np.int64(count) > i64_0:
+            # Boid.position -= nearest(offset)
+            nearest_0 = f32_0_0
+            nearest_1 = f32_0_0
+            first = count
+            closest = np.float32(0)
+            for f in range(count):
+                o = found[f]
+                dx = places[0, o] - x
+                if abs(dx) > half_x:
+                    dx = dx - size_x * np.rint(dx / size_x)
+                dy = places[1, o] - y
+                if abs(dy) > half_y:
+                    dy = dy - size_y * np.rint(dy / size_y)
+                square = dx * dx + dy * dy
+                if f == 0 or square < closest:
+                    first = f
+                    closest = square
+            if first < count:
+                o = found[first]
+                dx = places[0, o] - x
+                if abs(dx) > half_x:
+                    dx = dx - size_x * np.rint(dx / size_x)
+                dy = places[1, o] - y
+                if abs(dy) > half_y:
+                    dy = dy - size_y * np.rint(dy / size_y)
+                nearest_0 = dx
+                nearest_1 = dy
+            boid_position[j] -= nearest_0
+            boid_position[j + 1] -= nearest_1
+            move_to(cells, i, (boid_position[j], boid_position[j + 1]))
+            # Boid.heading = sum(other.Boid.heading) * 0.5
+            x = boid_position[j]
+            y = boid_position[j + 1]
+            count = near_now(cells, i, (x, y), found)
+            total_0 = f64_0_0
+            total_1 = f64_0_0
+            for f in range(count):
+                o = found[f]
+                total_0 = total_0 + np.float64(boid_heading[2 * boid_members[o]])
+                total_1 = total_1 + np.float64(boid_heading[2 * boid_members[o] + 1])
+            asked_0 = np.float32(total_0)
+            asked_1 = np.float32(total_1)
+            boid_heading[j] = asked_0 * f32_0_5
+            boid_heading[j + 1] = asked_1 * f32_0_5
 
 
 class Signature(ComponentFlags):
@@ -1534,10 +1606,14 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             self.person.data._exposed_column, np.logical_or, 2
         )
         _all_person_condition = self.person.data._condition_column
+        _all_led = living_rows(
+            self.person, self.meeting.data._other_column[:_n], self.entities._is_clean
+        )
+        _all_led2 = living_rows(
+            self.person, self.meeting.data._one_column[:_n], self.entities._is_clean
+        )
         for (
             meeting_id_slot,
-            meeting_other,
-            meeting_one,
             _stem,
             _word,
             _bits,
@@ -1546,7 +1622,9 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             there,
             _tmp2,
             here,
-        ) in _blocks:
+            _led,
+            _led2,
+        ) in beside(_blocks, _all_led, _all_led2):
             draw_stems(
                 ids_of(meeting_id_slot, self.meeting.data._id_generation_column),
                 _key,
@@ -1559,17 +1637,15 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             if not _where.any():
                 continue
             # there = Meeting.other.Person.condition == Condition.infectious
-            _theirs = living_rows(self.person, meeting_other, self.entities._is_clean)
-            take_others(_all_person_condition, _theirs, 0, _tmp2)
+            take_others(_all_person_condition, _led, 0, _tmp2)
             np.equal(_tmp2, 1, out=there)
             # here = Meeting.one.Person.condition == Condition.infectious
-            _theirs2 = living_rows(self.person, meeting_one, self.entities._is_clean)
-            take_others(_all_person_condition, _theirs2, 0, _tmp2)
+            take_others(_all_person_condition, _led2, 0, _tmp2)
             np.equal(_tmp2, 1, out=here)
             # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there
-            _to_person_exposed.put(0, _theirs2, there)
+            _to_person_exposed.put(0, _led2, there)
             # Meeting.other.Person.exposed = Meeting.other.Person.exposed or here
-            _to_person_exposed.put(1, _theirs, here)
+            _to_person_exposed.put(1, _led, here)
             _to_person_exposed.send_all(_where)
 
     def _infect_blocks(self, n: int) -> JoinedBlocks:
@@ -1577,8 +1653,6 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         changes."""
         columns = [
             JoinedColumn(self.meeting.data._id_slot_column, slice(0, n), True, False),
-            JoinedColumn(self.meeting.data._other_column, slice(0, n), True, False),
-            JoinedColumn(self.meeting.data._one_column, slice(0, n), True, False),
         ]
         working: tuple[Cells, ...] = (
             ("u8", (), False),
@@ -1676,6 +1750,93 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             ("f4", (), False),
             ("f4", (2,), False),
         )
+        return NearBlocks(search, columns, others, working, paired)
+
+    def huddle(self, reach: float) -> None:
+        """Let the boids come together.
+
+        Reads Boid.position [m]; writes Boid.position [m]; asks neighbours within
+        `reach`; `reach` is finite and above 0, or ValueError is raised; `reach` is in
+        m. O(n log n + pairs in reach), n rows; no structural change.
+        """
+        _reach = np.float32(HUDDLE_REACH_ARGUMENT.one(reach))
+        _radius = float(_reach)
+        _n = self.boid.data._n
+        _blocks = self._huddle_blocks(_radius, _n)
+        with np.errstate(all="ignore"):
+            for _pairs, boid_position, _tmp in _blocks:
+                # Boid.position += mean(offset) * 0.125
+                _pairs.mean(_pairs.offset, _tmp)
+                _tmp *= 0.125
+                boid_position += _tmp
+
+    def _huddle_blocks(self, radius: float, n: int) -> NearBlocks:
+        """Find the rows for `huddle`, and who is in reach of each; good for one call."""
+        boid_rows = joined_rows(slice(0, n))
+        search = joined_search("Game.huddle", self.boid, radius, boid_rows)
+        columns = (
+            NearColumn(
+                rows_last(self.boid.data._position_column), True, True, boid_rows
+            ),
+        )
+        others: tuple[OtherColumn, ...] = ()
+        working: tuple[Cells, ...] = (("f4", (2,), False),)
+        paired: tuple[Cells, ...] = ()
+        return NearBlocks(search, columns, others, working, paired)
+
+    def chase(self, sight: float) -> None:
+        """Let the hawks turn towards the boids that they see.
+
+        Reads Boid.heading; writes Boid.heading; asks neighbours within `sight`, of whom
+        it reads Boid.heading; `sight` is finite and above 0, or ValueError is raised;
+        `sight` is in m. O(n log n + pairs in reach), n rows; no structural change.
+        """
+        _sight = np.float32(CHASE_SIGHT_ARGUMENT.one(sight))
+        _radius = float(_sight)
+        _found = self.hawks._join.match()
+        _among = self.boid.data._n
+        _blocks = self._chase_blocks(_radius, _found, _among)
+        with np.errstate(all="ignore"):
+            for (
+                _pairs,
+                boid_heading,
+                _other_boid_heading,
+                _tmp,
+                _tmp2,
+                _tmp3,
+                _each,
+            ) in _blocks:
+                # Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)
+                np.add(_pairs.offset, _other_boid_heading, out=_each)
+                _pairs.sum(_each, _tmp)
+                _tmp *= 0.25
+                np.add(boid_heading, _tmp, out=_tmp)
+                np.multiply(_tmp[0], _tmp[0], out=_tmp2)
+                np.multiply(_tmp[1], _tmp[1], out=_tmp3)
+                _tmp2 += _tmp3
+                np.sqrt(_tmp2, out=_tmp2)
+                np.putmask(_tmp2, _tmp2 == 0, 1)
+                np.divide(_tmp, _tmp2, out=boid_heading)
+
+    def _chase_blocks(self, radius: float, found: QueryMatch, among: int) -> NearBlocks:
+        """Find the rows for `chase`, and who is in reach of each; good for one call."""
+        boid_rows = joined_rows(found.members[0])
+        boid_members = joined_rows(slice(0, among))
+        search = joined_search("Game.chase", self.boid, radius, boid_rows, boid_members)
+        columns = (
+            NearColumn(
+                rows_last(self.boid.data._heading_column), True, True, boid_rows
+            ),
+        )
+        others: tuple[OtherColumn, ...] = (
+            OtherColumn(rows_last(self.boid.data._heading_column), boid_members),
+        )
+        working: tuple[Cells, ...] = (
+            ("f4", (2,), False),
+            ("f4", (), False),
+            ("f4", (), False),
+        )
+        paired: tuple[Cells, ...] = (("f4", (2,), False),)
         return NearBlocks(search, columns, others, working, paired)
 
     def part(self) -> None:
@@ -1803,6 +1964,32 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 _cells,
                 _found.numbers(0),
                 self.boid.data._position_column.reshape(-1),
+            )
+
+    def dodge(self) -> None:
+        """Let the boids move out of the way of hawks, one after the other.
+
+        Reads Boid.position [m]; writes Boid.position [m], Boid.heading; rows take turns
+        in their order; asks neighbours within 5, of whom it reads Boid.heading. O(n log
+        n + pairs in reach), n rows; no structural change.
+        """
+        _radius = float(5.0)
+        _n = self.boid.data._n
+        _among = self.hawks._join.match()
+        _boid_rows = joined_rows(slice(0, _n))
+        _boid_members = joined_rows(_among.members[0])
+        _given = joined_turn_given(
+            "Game.dodge", self.boid, _radius, _boid_rows, _boid_members
+        )
+        _cells = turn_cells(*_given)
+        _order = np.arange(_n)
+        with np.errstate(all="ignore"):
+            _dodge_kernel(
+                _order.tolist(),
+                _cells,
+                _boid_members,
+                self.boid.data._position_column.reshape(-1),
+                self.boid.data._heading_column.reshape(-1),
             )
 
     def _frame_1(self, strength: float, dt: float) -> None:

@@ -232,6 +232,36 @@ def scatter_of_one(row: kernels.Row, _sight: kernels.Value) -> bool:
     return True
 
 
+def huddle_of_one(row: kernels.Row, _reach: kernels.Value) -> None:
+    """The steps of `huddle` for one row."""
+    # Boid.position += mean(offset) * 0.125
+    _1 = row["Boid.position"]
+    _2: list[kernels.Value] = []
+    for other in row.neighbours:
+        _2.append(other.offset)
+    _3 = row.answer("mean", "f4", (2,), _2)
+    _4 = kernels.number("f4", 0.125)
+    _5 = kernels.apply("*", _3, _4)
+    _6 = kernels.apply("+", _1, _5)
+    row.put("Boid.position", _6)
+
+
+def chase_of_one(row: kernels.Row, _sight: kernels.Value) -> None:
+    """The steps of `chase` for one row."""
+    # Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)
+    _1 = row["Boid.heading"]
+    _2: list[kernels.Value] = []
+    for other in row.neighbours:
+        _3 = kernels.apply("+", other.offset, other["Boid.heading"])
+        _2.append(_3)
+    _4 = row.answer("sum", "f4", (2,), _2)
+    _5 = kernels.number("f4", 0.25)
+    _6 = kernels.apply("*", _4, _5)
+    _7 = kernels.apply("+", _1, _6)
+    _8 = kernels.normalize(_7)
+    row.put("Boid.heading", _8)
+
+
 def part_of_one(row: kernels.Row) -> None:
     """The steps of `part` for one row."""
     # Hawk.rivals = i32(count())
@@ -322,6 +352,35 @@ def spread_of_one(row: kernels.Row, _apart: kernels.Value) -> None:
     _11 = kernels.apply("/", _5, _10)
     _12 = kernels.apply("-", _1, _11)
     row.put("Boid.position", _12)
+
+
+def dodge_of_one(row: kernels.Row) -> bool:
+    """The steps of `dodge` for one row; whether it matches."""
+    _1: list[kernels.Value] = []
+    for _ in row.neighbours:
+        _1.append([True])
+    _2 = row.answer("count", "i8", (), _1)
+    _3 = kernels.number("i8", 0)
+    _4 = kernels.apply(">", _2, _3)
+    if not _4[0]:
+        return False
+    # Boid.position -= nearest(offset)
+    _5 = row["Boid.position"]
+    _6: list[kernels.Value] = []
+    for other in row.neighbours:
+        _6.append(other.offset)
+    _7 = row.answer("nearest", "f4", (2,), _6)
+    _8 = kernels.apply("-", _5, _7)
+    row.put("Boid.position", _8)
+    # Boid.heading = sum(other.Boid.heading) * 0.5
+    _9: list[kernels.Value] = []
+    for other in row.neighbours:
+        _9.append(other["Boid.heading"])
+    _10 = row.answer("sum", "f4", (2,), _9)
+    _11 = kernels.number("f4", 0.5)
+    _12 = kernels.apply("*", _10, _11)
+    row.put("Boid.heading", _12)
+    return True
 
 
 class TestStepsOfWorldKernels(world_kernel_steps.Cases):
@@ -454,6 +513,46 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "Hawk": "hawk",
             },
         ),
+        "huddle": world_kernel_steps.Case(
+            over="boid",
+            steps=huddle_of_one,
+            modules={
+                "Boid": "boid",
+            },
+            arguments={
+                "reach": ("f4", ()),
+            },
+            is_exact=True,
+            kinds=[
+                ("boid",),
+            ],
+            has_border=False,
+            near="reach",
+            place="Boid.position",
+        ),
+        "chase": world_kernel_steps.Case(
+            over="hawks",
+            steps=chase_of_one,
+            modules={
+                "Boid": "boid",
+                "Hawk": "hawk",
+            },
+            arguments={
+                "sight": ("f4", ()),
+            },
+            is_exact=True,
+            kinds=[
+                ("boid", "hawk"),
+                ("boid",),
+            ],
+            has_border=False,
+            near="sight",
+            place="Boid.position",
+            among="boid",
+            asked={
+                "Boid": "boid",
+            },
+        ),
         "part": world_kernel_steps.Case(
             over="hawks",
             steps=part_of_one,
@@ -516,6 +615,28 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             turns="rows",
             near="apart",
             place="Boid.position",
+        ),
+        "dodge": world_kernel_steps.Case(
+            over="boid",
+            steps=dodge_of_one,
+            modules={
+                "Boid": "boid",
+            },
+            arguments={},
+            is_exact=True,
+            kinds=[
+                ("boid",),
+                ("boid", "hawk"),
+            ],
+            has_border=False,
+            turns="rows",
+            near=5.0,
+            place="Boid.position",
+            among="hawks",
+            asked={
+                "Boid": "boid",
+                "Hawk": "hawk",
+            },
         ),
     }
 

@@ -84,15 +84,15 @@ joinedcolumn joinedrows joinedt joining joinpath k keep kept kernel kernel_argum
 kernel_reductions kernelrows kernels kernels_numba kernels_numpy key key_lines keyboard
 keyboardinterrupt keyerror keys keywords kind kinds know largest last last_generation last_handle
 layout layout_arguments layout_cold layout_lines layout_table lazy lazy_names leads least least_of
-leave leave_group leave_parent leaving left len length less less_equal less_than less_than_unsigned
-let let_die level levelblocks levelfield levels license lie lies like line lines link link_row
-linked linkedrows list lists literal living living_id living_id_rows living_keys living_place
-living_rows living_table ljust load loader local locals locked locks log log10 log2 logical
-logical_and logical_not logical_or lookup lookuperror loop looped loops low lower lstrip m machine
-machine_class macro made main make make_room make_way makes managed managedpart manager managers
-manual many many_type map mapping mask match matches matching matrix max maximum may mean meet
-member members memory memoryerror memoryview messages method methods min min_free minimum minus
-misc missing missinginstance missinginstanceerror module modulenot modulenotfound
+leave leave_group leave_parent leaving led left len length less less_equal less_than
+less_than_unsigned let let_die level levelblocks levelfield levels license lie lies like line lines
+link link_row linked linkedrows list lists literal living living_id living_id_rows living_keys
+living_place living_rows living_table ljust load loader local locals locked locks log log10 log2
+logical logical_and logical_not logical_or lookup lookuperror loop looped loops low lower lstrip m
+machine machine_class macro made main make make_room make_way makes managed managedpart manager
+managers manual many many_type map mapping mask match matches matching matrix max maximum may mean
+meet member members memory memoryerror memoryview messages method methods min min_free minimum
+minus misc missing missinginstance missinginstanceerror module modulenot modulenotfound
 modulenotfounderror modules moduletype more most move move_lines move_many move_row move_rows
 move_to moved moved_many moved_one moves multiply multiply_int64 n n_active n_grouped na name named
 namedtuple nameerror names naming nan ndarray near near_cells near_given near_now nearblocks

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from textwrap import indent
+from types import MappingProxyType
 from typing import ClassVar
 
 from ecsgen.model import Component, Kernel
@@ -38,7 +39,12 @@ class KernelMethod(Method):
             indent,
             " ".join(kernel.where.split()),
             self._managers(),
+            self._handles_of_all,
         )
+
+    def _handles_of_all(self, field: FieldValue) -> str:
+        """The expression for a field of all rows, in the order of the blocks, if that is known."""
+        return ""
 
     def _seen(self) -> Views:
         """How fields are seen."""
@@ -95,9 +101,10 @@ class KernelMethod(Method):
 
     def with_each(self, blocks: str) -> str:
         """Blocks with the values that go with their rows."""
-        if not self.each:
-            return blocks
         values = [f"rows_last({argument.whole})" for argument in self.each]
+        values += self.beside.values()
+        if not values:
+            return blocks
         return f"beside({', '.join([blocks, *values])})"
 
     @property
@@ -140,7 +147,8 @@ class KernelMethod(Method):
     def names(self) -> list[str]:
         """The arrays of a block."""
         fields = [self._views.value(field).text for field in self.fields]
-        return [*fields, *(slot.name for slot in self.slots), *(a.text for a in self.each)]
+        beside = [*(a.text for a in self.each), *self.beside]
+        return [*fields, *(slot.name for slot in self.slots), *beside]
 
     @property
     def fields(self) -> list[FieldValue]:
@@ -191,6 +199,9 @@ class KernelMethod(Method):
     def cut_call(self) -> str:
         """The statement that has the blocks cut."""
         return f"        _blocks = data._{self.name}_blocks()"
+
+    beside: Mapping[str, str] = MappingProxyType({})
+    """What blocks have of arrays that are made before the loop: names there, and of the whole."""
 
     made: ClassVar[str] = "Blocks"
     """The class of the blocks."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ecsgen.model.programs import (
     ID_SLOT,
     Element,
@@ -34,11 +36,13 @@ class Statements:
         indent: int,
         where: str = "",  # as the schema has it
         managers: OtherManagers = NO_MANAGERS,
+        whole: Callable[[FieldValue], str] = lambda field: "",
     ) -> None:
+        """`whole`: the expression for a field of all rows in their order, if there is one."""
         self._program = program
         self._views = views
         self._written = {step.target for step in program.steps}
-        self._others = OtherCells(managers, program)
+        self._others = OtherCells(managers, program, whole)
         self.emitter = Emitter(self._view, arguments, COMPOSED, self._others, indent)
         self.questions = None if program.near is None else Questions(self.emitter)
         if self.questions is not None:

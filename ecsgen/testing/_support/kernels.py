@@ -109,6 +109,9 @@ class _Comparison:
         self.manager = manager = filled(subject, rows, rng, kernel.name, inputs)
         if self.radius or kernel.component:
             spaces.kill_some(manager, rng)
+        if self.radius:
+            field = manager._SPACE.field
+            spaces.gather(subject, manager, field, self.radius, rng)
         if kernel.component:
             pool = handles([manager])
             link(subject, manager, pool, rng)

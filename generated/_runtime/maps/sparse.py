@@ -18,7 +18,7 @@ from ..per_class import per_class
 from ..state import NO_SLOTS
 from .mapped import Mapped
 
-BLOCK: Final = 16_384
+BLOCK: Final = 65_536
 """Entities per step of a bulk lookup: the scratch stays in the second-level cache."""
 
 
@@ -232,17 +232,20 @@ def sparse_lookup(
     size = min(count, BLOCK)
     index = np.empty(size, np.uint64)
     row = np.empty(size, np.uint32)
-    owner = np.empty(size, np.uint64)
-    other = np.empty(size, np.bool_)
     mask = np.uint64(index_mask)
     for start in range(0, count, BLOCK):
         wanted = entities[start : start + BLOCK]
-        found = rows[start : start + BLOCK]
         k = len(wanted)
         np.bitwise_and(wanted, mask, out=index[:k])
         rows_of.take(index[:k].view(np.intp), out=row[:k], mode="clip")
-        found[:] = row[:k]
+        rows[start : start + k] = row[:k]
+    owner = index  # not needed any more
+    for start in range(0, count, BLOCK):  # one table after the other fills the cache
+        wanted = entities[start : start + BLOCK]
+        found = rows[start : start + BLOCK]
+        k = len(wanted)
         owners.take(found, out=owner[:k], mode="clip")
-        np.not_equal(owner[:k], wanted, out=other[:k])
-        np.putmask(found, other[:k], NIL)
+        other = owner[:k] != wanted
+        if other.any():
+            found[other] = NIL
     return rows

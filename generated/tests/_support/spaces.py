@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .kernel_cells import columns_of, put_columns
+from .subject import Subject
+
 Cell = tuple[int, ...]
 Columns = Mapping[str, NDArray[Any]]
 Value = list[Any]
@@ -232,6 +235,22 @@ def _folded(how: str, kind: Any, values: list[Any]) -> Any:
     for value in values:
         added = added + np.float64(value)
     return kind(added / len(values) if how == "mean" else added)
+
+
+def gather(
+    subject: Subject, manager: Any, field: str, radius: float, rng: np.random.Generator
+) -> None:
+    """Let some places be near others, in a space that goes around or does not."""
+    columns = columns_of(subject, manager)
+    places = columns[field]
+    half = places.dtype.type(radius / 2)
+    with np.errstate(all="ignore"):
+        places *= half / 5
+        if rng.random() < 0.5:  # equally far from some, and others are just in reach
+            places[...] = np.rint(places / half) * half
+    put_columns(subject, manager, columns)
+    sizes = rng.choice([0, 0, 2.5, 3.5, 8], len(manager.wrap)) * radius
+    manager.wrap = tuple(sizes.tolist())
 
 
 def kill_some(manager: Any, rng: np.random.Generator) -> None:

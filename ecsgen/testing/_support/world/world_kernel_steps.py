@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from .. import chance, kernel_borders
+from .. import chance, kernel_borders, spaces
 from ..kernel_cells import Columns, columns_of, put_columns, random_cells, same_cells
 from ..kernel_filling import run, running, used_rows
 from ..kernel_inputs import Inputs
@@ -109,20 +109,15 @@ class Cases:
     def gather(
         self, w: Any, case: Case, inputs: Inputs, rng: np.random.Generator
     ) -> float:
-        """Let some be near others, in a space that goes around or does not; return the radius."""
+        """Let some be near others, and return the radius."""
         if not case.near:
             return 0.0
         radius = case.near
         if isinstance(radius, str):
             radius = inputs.one_of(radius, (1, 5, 20))
         component, _, name = case.place.partition(".")
-        subject, manager = self.subjects[case.every[component]], self.holder(w, case)
-        columns = columns_of(subject, manager)
-        with np.errstate(all="ignore"):
-            columns[name] *= columns[name].dtype.type(radius / 10)
-        put_columns(subject, manager, columns)
-        sizes = rng.choice([0, 0, 2.5, 3.5, 8], len(manager.wrap)) * radius
-        manager.wrap = tuple(sizes.tolist())
+        subject = self.subjects[case.every[component]]
+        spaces.gather(subject, self.holder(w, case), name, radius, rng)
         return radius
 
     def holder(self, w: Any, case: Case) -> Any:
@@ -249,6 +244,19 @@ class Cases:
     def test_over_nobody(self) -> None:
         for kernel in self.kernels:
             self.check(self.world(), kernel, 0)
+
+    def test_radii_are_checked(self) -> None:
+        """They are finite and above 0, or nothing is done."""
+        for kernel, case in self.kernels.items():
+            if not isinstance(case.near, str):
+                continue
+            w, rng = self.filled(case, 0), np.random.default_rng(0)
+            inputs = Inputs(case.arguments, rng, len(self.rows(w, case)))
+            before = flat_names(self.whole(w, case))
+            with pytest.raises(ValueError, match="radius"):
+                run(w, kernel, {**inputs.plain, case.near: 0})
+            for name, column in flat_names(self.whole(w, case)).items():
+                assert column.tobytes() == before[name].tobytes()
 
     @pytest.mark.parametrize("seed", range(4))
     def test_as_their_steps_say(self, seed: int) -> None:
