@@ -34,6 +34,8 @@ flock: $(STAMP)
 	test "$$(tail -n 1 build/flock-1.txt)" = "$$(tail -n 1 build/flock-2.txt)"
 
 # In the order of their names: those with few tests, which would come last otherwise, are not short.
+# The bytecode that one process leaves serves the hundreds that come after it.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP) fast
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 

@@ -1,6 +1,6 @@
 """A flock: each boid looks at those near it, on a torus.
 
-    python benchmarks/neighbours.py [--rows N …] [--near N …] [--rounds N]
+    python benchmarks/neighbours.py [--rows N …] [--near N …] [--rounds N] [--backends NAME …]
 
 The kernel `Boid.steer` beside the same loop in C, cells and all, and beside scipy's cKDTree with
 numpy by hand. Ratios of best times within one run, ours / it: below 1, ecsgen is faster.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import tempfile
+from collections.abc import Sequence
 from math import pi, sqrt
 from pathlib import Path
 from typing import Any
@@ -86,13 +87,13 @@ def tree(made: Flock) -> tuple[NDArray[np.float32], Prepare]:
     return headings, always(run)
 
 
-def contenders(folder: Path, made: Flock) -> dict[str, Prepare]:
+def contenders(folder: Path, made: Flock, backends: Sequence[str]) -> dict[str, Prepare]:
     """Return all that can take part; each has steered once, to the same result."""
     found: dict[str, Prepare] = {}
     expected: NDArray[np.float32] | None = None
-    for name in ("numpy", "numba", "C", "cKDTree and numpy by hand"):
+    for name in (*backends, "C", "cKDTree and numpy by hand"):
         try:
-            if name in OURS:
+            if name in backends:
                 package = built(folder, name, ROOT / "schemas" / "boid.yaml")
                 manager, found[name] = generated(package, made)
                 headings = manager.data.heading
@@ -112,13 +113,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--near", type=float, nargs="+", default=[3.3, 31.0])
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--backends", nargs="+", default=OURS)
     options = parser.parse_args()
     print(machine())
     print(heading(OURS))
     with tempfile.TemporaryDirectory() as folder:
         for near in options.near:
             for rows in options.rows:
-                found = contenders(Path(folder), flock(rows, near))
+                found = contenders(Path(folder), flock(rows, near), options.backends)
                 show(Case(f"{near:g} others near each of", rows, found), options.rounds, OURS)
 
 

@@ -49,7 +49,9 @@ def built(folder: Path, name: str, backend: Backend = "numpy") -> Subject:
     project = build(folder, folder / name, folder / f"{name}_tests", backend)
     sys.path.insert(0, str(folder))
     try:
-        return Subject(project.components[0], import_module(name))
+        package, component = import_module(name), project.components[0]
+        import_module(f"{name}.{component.module}")  # loaded when first used, and patched before
+        return Subject(component, package)
     finally:
         sys.path.remove(str(folder))
 

@@ -29,7 +29,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
     "few.py": ("--rounds", "1"),
     "imports.py": ("--rounds", "1"),
-    "neighbours.py": ("--rows", "100", "--rounds", "1"),
+    "neighbours.py": ("--rows", "100", "--rounds", "1", "--backends", "numpy"),
     "one_at_a_time.py": ("--rows", "20", "--rounds", "1"),
     "others.py": ("--rows", "100", "--rounds", "1", "--without", "numba"),
     "policies.py": CALLS,

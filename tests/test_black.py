@@ -74,7 +74,7 @@ def test_shipped_modules_in_style_are_blacks(backend: Backend) -> None:
 
 @needs_pinned
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(5))
 def test_random_modules_in_style_are_blacks(number: int, backend: Backend, tmp_path: Path) -> None:
     """With names of any length: what the rule keeps from black, black would leave alone."""
     text = long_winded(number, LONGER[number % len(LONGER)])

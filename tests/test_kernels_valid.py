@@ -155,7 +155,7 @@ def test_valid_kernels_make_python(tmp_path: Path, setup: str, backend: Backend)
         compile(text, path, "exec")
 
 
-@pytest.mark.parametrize(("backend", "seeds"), [("numpy", range(120)), ("numba", range(12))])
+@pytest.mark.parametrize(("backend", "seeds"), [("numpy", range(120)), ("numba", range(8))])
 @pytest.mark.parametrize("text", [kernel, usual])
 def test_valid_kernels_run(
     tmp_path: Path, text: Callable[[int], str], backend: Backend, seeds: range

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,17 @@ def test_pages_are_up_to_date(name: str) -> None:
 def test_pages_are_written(tmp_path: Path) -> None:
     main(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(pages())
+
+
+def test_every_mapping_of_the_language_is_documented() -> None:
+    page = pages()["schema.md"]
+    for name, definition in json_schema()["$defs"].items():
+        for key, value in definition["properties"].items():
+            assert f"| `{key}` | " in page, name
+            meaning = value.get("description", "")  # or that of the mapping it refers to
+            assert meaning.replace("|", "\\|") in page, (name, key)
+    rows = re.findall(r"^\| `\w+` \| (.*?) \|", page, re.MULTILINE)
+    assert all(takes.strip() == takes != "" and not takes.endswith(" of") for takes in rows), rows
 
 
 def test_every_code_is_documented() -> None:

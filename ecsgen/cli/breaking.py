@@ -9,7 +9,8 @@ import click
 
 from ecsgen.breaking import Only
 from ecsgen.cli import report
-from ecsgen.cli.commands import USAGE, ecsgen, format_option, schemas_argument
+from ecsgen.cli.commands import ecsgen
+from ecsgen.cli.common import USAGE, format_option, schemas_argument
 from ecsgen.cli.report import Format
 from ecsgen.config import Options, load_options
 from ecsgen.diagnostics import Diagnostics

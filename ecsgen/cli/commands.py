@@ -4,65 +4,26 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar, get_args
 
 import click
 
 from ecsgen import __version__
 from ecsgen.cli import report
+from ecsgen.cli.common import USAGE, build_options, format_option, load, schemas_argument, write
 from ecsgen.cli.report import Format
-from ecsgen.config import BACKENDS, Backend, Options, UsageError, load_options, shown
-from ecsgen.diagnostics import Diagnostics, did_you_mean
+from ecsgen.config import Backend, Options, load_options, shown
+from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.lock import exclusive
 from ecsgen.files.plan import State
 from ecsgen.files.status import Status, look, look_again
-from ecsgen.model import Component, Project, World
 
 OUT_OF_STEP = 1
-USAGE = 2
 USES = (
     *("black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
     *("numba", "ecsgen-fast", "pyarrow", "starlette", "uvicorn", "watchfiles"),
 )
 """What a report of a fault should name; the last ones are extras."""
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def schemas_argument(command: Command) -> Command:
-    return click.argument("schemas", required=False, type=click.Path(path_type=Path))(command)
-
-
-def _build_options(command: Command) -> Command:
-    """What build, check and diff have in common."""
-    decorators = [
-        click.option(
-            "-o",
-            "--output",
-            type=click.Path(path_type=Path),
-            help="Folder of the package.",
-        ),
-        click.option("--backend", type=click.Choice(BACKENDS), help="What kernels are made for."),
-        click.option(
-            "--compiled/--no-compiled",
-            default=None,
-            help="Whether the package gets the sources of its one-row methods in C.",
-        ),
-        click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
-        schemas_argument,
-    ]
-    for decorator in decorators:
-        command = decorator(command)
-    return command
-
-
-def format_option(command: Command) -> Command:
-    choice = click.Choice(get_args(Format))
-    text = "How errors are printed: text on standard error, the others on standard output."
-    option = click.option("--format", type=choice, default="text", show_default=True, help=text)
-    return option(command)
 
 
 def _say_versions(context: click.Context) -> None:
@@ -95,7 +56,7 @@ def ecsgen() -> None:
 
 
 @ecsgen.command()
-@_build_options
+@build_options
 @format_option
 @click.option("--force", is_flag=True, help="Overwrite files that were edited or are not ecsgen's.")
 @click.option("--watch", is_flag=True, help="Build again after each change, until Ctrl-C.")
@@ -164,7 +125,7 @@ def _say_nothing_to_do(before: Status, format: Format) -> None:
 
 
 @ecsgen.command()
-@_build_options
+@build_options
 @format_option
 @click.pass_context
 def check(
@@ -214,7 +175,7 @@ def _check(before: Status, format: Format) -> int:
 
 
 @ecsgen.command()
-@_build_options
+@build_options
 @click.pass_context
 def diff(
     context: click.Context,
@@ -256,111 +217,13 @@ def _diff(before: Status) -> int:
 def validate(context: click.Context, schemas: Path | None, format: Format) -> None:
     """Check the schemas alone; quick, and nothing is generated."""
     diagnostics = Diagnostics()
-    project = _load(load_options(schemas=schemas), diagnostics)
+    project = load(load_options(schemas=schemas), diagnostics)
     report.print_diagnostics(diagnostics, format)
     if project is None:
         context.exit(USAGE)
     parts = ((len(project.components), "component"), (len(project.enums), "enum"))
     listed = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in parts)
     report.say(f"{listed}: valid", format)
-
-
-def _complete_component(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
-    """The components that begin with a word; none if the schemas cannot be read."""
-    try:
-        project = _load(load_options(schemas=context.params.get("schemas")), Diagnostics())
-    except UsageError:
-        project = None
-    return [c.name for c in project.components if c.name.startswith(word)] if project else []
-
-
-@ecsgen.command()
-@click.argument(
-    "components", nargs=-1, metavar="[COMPONENT]...", shell_complete=_complete_component
-)
-@click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
-@click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture into this file.")
-@click.option("--schedule", metavar="NAME", help="Show a schedule of the world instead.")
-@click.pass_context
-def layout(
-    context: click.Context,
-    components: tuple[str, ...],
-    schemas: Path | None,
-    svg: Path | None,
-    schedule: str | None,
-) -> None:
-    """Print, or draw, how the columns of components lie in memory; without names, of all.
-
-    Those that live in archetypes are shown in one chunk, which has rows with all of them. With
-    --schedule: its kernels, what they read and write, and which run in one pass.
-    """
-    diagnostics = Diagnostics()
-    project = _load(load_options(schemas=schemas), diagnostics)
-    report.print_diagnostics(diagnostics, "text")
-    if project is None:
-        context.exit(USAGE)
-    if schedule is not None:
-        if components:
-            raise UsageError("--schedule shows no components: leave out their names")
-        _show_schedule(project, schedule, svg)
-        return
-    chosen = _chosen(project, components)
-    if svg is None:
-        _print_layout(chosen, project.world)
-    else:
-        _draw_layout(chosen, svg)
-
-
-def _chosen(project: Project, names: tuple[str, ...]) -> list[Component]:
-    """Return the components of these names, or of their modules' names; without any, all."""
-    known = {name: c for c in project.components for name in (c.name, c.module)}
-    for name in names:
-        if name not in known:
-            raise _unknown("component", name, [c.name for c in project.components])
-    wanted = {known[name].name for name in names or known}
-    return [component for component in project.components if component.name in wanted]
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
-    hint = did_you_mean(name, known)
-    return UsageError(f"no {what} {name!r}" + (f"; {hint}" if hint else ""))
-
-
-def _print_layout(components: list[Component], world: World) -> None:
-    from ecsgen.kernels.usage import remarks
-    from ecsgen.layout import chunk_table, layout, table
-    from ecsgen.layout.chunks import chunk_plan, chunk_plan_table, chunk_title
-
-    texts = []
-    for component in components:
-        lines = "".join(f"{remark}\n" for remark in remarks(component, world))
-        shown = f"{chunk_table(component)}\n" if component.chunk else table(layout(component))
-        texts.append(f"{component.name}\n{shown}{lines}")
-    if chunked := [component for component in components if component.chunk]:
-        texts.append(f"{chunk_title(chunked)}\n{chunk_plan_table(chunk_plan(chunked))}")
-    click.echo("\n".join(texts), nl=False)
-
-
-def _draw_layout(components: list[Component], file: Path) -> None:
-    from ecsgen.pictures.picture import picture
-
-    _write(file, picture(components))
-
-
-def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
-    from ecsgen.layout.schedules import schedule_table
-    from ecsgen.model.schedules import called
-    from ecsgen.pictures.schedule_picture import schedule_picture
-
-    known = dict(project.world.schedules)
-    if name not in known:
-        raise _unknown("schedule", name, known)
-    components = {component.name: component for component in project.components}
-    calls = called(known[name], components, project.world)
-    if svg is None:
-        click.echo(schedule_table(name, calls, project.world), nl=False)
-    else:
-        _write(svg, schedule_picture(name, calls, project.world))
 
 
 @ecsgen.command()
@@ -373,17 +236,4 @@ def schema(output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
     else:
-        _write(output, text)
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"can't write {file}: {error.strerror}") from error
-
-
-def _load(options: Options, diagnostics: Diagnostics) -> Project | None:
-    from ecsgen.schema import load
-
-    return load(options.schemas, diagnostics, options.defaults)
+        write(output, text)

@@ -8,7 +8,7 @@ from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component
 from ecsgen.model.chunks import chunk_row_bytes, chunk_rows
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language import WorldSpec
+from ecsgen.schema.language.world import WorldSpec
 
 
 def check_chunk(

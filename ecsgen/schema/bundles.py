@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language import ComponentSpec, WorldSpec
+from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.world import WorldSpec
 from ecsgen.schema.names import module_name
 from ecsgen.schema.policies import check_owned
 

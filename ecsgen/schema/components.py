@@ -13,13 +13,9 @@ from ecsgen.model.programs import PARENT
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel, build_reduction
-from ecsgen.schema.language import (
-    ComponentSpec,
-    FieldSpec,
-    GrowthSpec,
-    HierarchySpec,
-    PartitionSpec,
-)
+from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.fields import FieldSpec
+from ecsgen.schema.language.policies import GrowthSpec, HierarchySpec, PartitionSpec
 from ecsgen.schema.names import DERIVED_CLASSES, OWN_ACCESSORS, check_member, module_name
 from ecsgen.schema.policies import check_policies, whole_lines
 from ecsgen.schema.programs import Refused, with_programs

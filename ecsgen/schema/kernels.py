@@ -7,10 +7,10 @@ from typing import Any
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Base, Kernel, Mark, Marks, Reduction
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language import (
+from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.kernels import (
     ArgumentSpec,
     BaseKernel,
-    ComponentSpec,
     KernelSpec,
     NearSpec,
     ReductionSpec,

@@ -7,7 +7,9 @@ from typing import Any, Final
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language import ComponentSpec, FieldSpec, GrowthSpec, HierarchySpec
+from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.fields import FieldSpec
+from ecsgen.schema.language.policies import GrowthSpec, HierarchySpec
 
 # (key, value): a value that the key has; OTHER is any value but the default, and False counts
 # only when it is written, since it contradicts what another key switches on.

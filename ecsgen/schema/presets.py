@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecsgen.schema.drafts import Draft, Drafts
-from ecsgen.schema.language import ComponentSpec, WorldSpec
+from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.world import WorldSpec
 from ecsgen.schema.policies import agrees, has_cold
 
 

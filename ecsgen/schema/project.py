@@ -17,7 +17,7 @@ from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
 from ecsgen.schema.haunted import check_neighbours
 from ecsgen.schema.history import build_history
-from ecsgen.schema.language import ComponentSpec
+from ecsgen.schema.language.component import ComponentSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
     check_class,

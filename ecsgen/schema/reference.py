@@ -14,25 +14,31 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ecsgen.diagnostics.codes import CODES
-from ecsgen.schema import language, names, public_names, types
+from ecsgen.schema import names, public_names, types
+from ecsgen.schema.language import enum, kernels, policies, world
+from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.fields import FieldSpec
 from ecsgen.source import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
 _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
-    ("`component:`", language.ComponentSpec),
-    ("A field", language.FieldSpec),
-    ("`partition`", language.PartitionSpec),
-    ("`hierarchy`", language.HierarchySpec),
-    ("`growth`", language.GrowthSpec),
-    ("A kernel", language.KernelSpec),
-    ("An argument of a kernel", language.ArgumentSpec),
-    ("A reduction", language.ReductionSpec),
-    ("`enum:`", language.EnumSpec),
-    ("A member of an enum", language.MemberSpec),
-    ("`world:`", language.WorldSpec),
-    ("`entity`", language.EntitySpec),
-    ("A query", language.QuerySpec),
-    ("A kernel of the world", language.WorldKernelSpec),
-    ("`archetypes`", language.ArchetypesSpec),
+    ("`component:`", ComponentSpec),
+    ("A field", FieldSpec),
+    ("`partition`", policies.PartitionSpec),
+    ("`hierarchy`", policies.HierarchySpec),
+    ("`growth`", policies.GrowthSpec),
+    ("`space`", policies.SpaceSpec),
+    ("A kernel", kernels.KernelSpec),
+    ("An argument of a kernel", kernels.ArgumentSpec),
+    ("A reduction", kernels.ReductionSpec),
+    ("`enum:`", enum.EnumSpec),
+    ("A member of an enum", enum.MemberSpec),
+    ("`world:`", world.WorldSpec),
+    ("`entity`", world.EntitySpec),
+    ("A query", world.QuerySpec),
+    ("A kernel of the world", kernels.WorldKernelSpec),
+    ("`near` of a kernel of the world", kernels.NearSpec),
+    ("`archetypes`", world.ArchetypesSpec),
+    ("`shards`", world.ShardsSpec),
 )
 
 _INTRODUCTION: Final = f"""# The schema language
@@ -103,7 +109,7 @@ def schema_page() -> str:
     parts = [_INTRODUCTION]
     for title, model in _SECTIONS:
         parts.append(_section(title, model))
-        if model is language.FieldSpec:
+        if model is FieldSpec:
             parts.append(_TYPES)
     parts.append(_NAMES)
     parts.append(_reserved())
@@ -146,12 +152,12 @@ def _section(title: str, model: type[BaseModel]) -> str:
 def _value(field: FieldInfo) -> str:
     if field.annotation is Any:
         return "a value of the type"
-    return " or ".join(_alternatives(field.annotation))
+    return " or ".join(dict.fromkeys(_alternatives(field.annotation)))
 
 
 def _alternatives(annotation: Any) -> Iterator[str]:
     """What a key takes, in words."""
-    simple = {str: "text", int: "number", bool: "`true`, `false`"}
+    simple = {str: "text", int: "number", float: "number", bool: "`true`, `false`"}
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation in simple:
         yield simple[annotation]

@@ -8,7 +8,9 @@ from typing import Final
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Mark, Shards
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language import ComponentSpec, FieldSpec, ShardsSpec, WorldSpec
+from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.fields import FieldSpec
+from ecsgen.schema.language.world import ShardsSpec, WorldSpec
 from ecsgen.schema.names import module_name
 from ecsgen.schema.policies import check_owned, shown
 

@@ -10,7 +10,9 @@ from ecsgen.model import Kernel, Mark, Query, World
 from ecsgen.schema.bundles import check_bundles
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel
-from ecsgen.schema.language import ComponentSpec, FieldSpec, WorldSpec
+from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.fields import FieldSpec
+from ecsgen.schema.language.world import WorldSpec
 from ecsgen.schema.names import (
     check_identifier,
     check_member,

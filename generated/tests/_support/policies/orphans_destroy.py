@@ -53,6 +53,14 @@ class Cases(hierarchy.Cases):
         assert len(m) == 60
         assert self.found(m, owners[4]) != NIL
 
+    def test_ancestors_and_descendants_among_very_many(self) -> None:
+        """More than are taken one by one, and so few that links are followed."""
+        parents = [p for k in range(0, 27, 3) for p in (NIL, k, k + 1)]
+        _, m, owners = self.family(parents + [NIL] * 290)
+        m.destroy_many([row for row in range(27) if row % 3 < 2])
+        assert len(m) == 290
+        assert all(self.found(m, owner) != NIL for owner in owners[27:])
+
     def test_a_deep_chain_goes(self) -> None:
         _, m, owners = self.family([NIL, *range(199)])
         m.destroy(100)

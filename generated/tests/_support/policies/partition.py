@@ -217,6 +217,15 @@ class Cases(packed.Cases):
         self.check_rows(m, owners, [4, 5, 0, 1, 2, 3])
         assert m.n_active == 2
 
+    def test_a_few_of_many_change_sides(self) -> None:
+        _, m, owners = self.parted(40, 40)
+        assert m.activate_many([79, 3, 41]).tolist() == [40, 3, 41]
+        assert m.deactivate_many([3, 50, 0]).tolist() == [41, 50, 40]
+        expected = [*range(80)]
+        for one, other in ((40, 79), (0, 40), (3, 41)):
+            expected[one], expected[other] = expected[other], expected[one]
+        self.check_rows(m, owners, expected)
+
     def test_a_mask_changes_sides(self) -> None:
         _, m, _ = self.parted(1, 2)
         assert m.activate_many([True, False, True]).tolist() == [0, 1]

@@ -1,0 +1,66 @@
+"""What several commands have in common: their options, reading schemas, writing a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+
+from ecsgen.cli.report import Format
+from ecsgen.config import BACKENDS, Options, UsageError
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Project
+
+USAGE = 2
+"""Exit status: a schema or usage error, or a file in the way."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def schemas_argument(command: Command) -> Command:
+    return click.argument("schemas", required=False, type=click.Path(path_type=Path))(command)
+
+
+def build_options(command: Command) -> Command:
+    """What build, check and diff have in common."""
+    decorators = [
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(path_type=Path),
+            help="Folder of the package.",
+        ),
+        click.option("--backend", type=click.Choice(BACKENDS), help="What kernels are made for."),
+        click.option(
+            "--compiled/--no-compiled",
+            default=None,
+            help="Whether the package gets the sources of its one-row methods in C.",
+        ),
+        click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
+        schemas_argument,
+    ]
+    for decorator in decorators:
+        command = decorator(command)
+    return command
+
+
+def format_option(command: Command) -> Command:
+    choice = click.Choice(get_args(Format))
+    text = "How errors are printed: text on standard error, the others on standard output."
+    option = click.option("--format", type=choice, default="text", show_default=True, help=text)
+    return option(command)
+
+
+def write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"can't write {file}: {error.strerror}") from error
+
+
+def load(options: Options, diagnostics: Diagnostics) -> Project | None:
+    from ecsgen.schema import load
+
+    return load(options.schemas, diagnostics, options.defaults)

@@ -1,0 +1,271 @@
+"""One kernel, or one reduction, to its typed program."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.kernels.draws import NoDraws, numbered
+from ecsgen.kernels.expressions import Typist
+from ecsgen.kernels.messages import Ways
+from ecsgen.kernels.references import Reach, absent_elements
+from ecsgen.kernels.scope import Scope, value_type
+from ecsgen.kernels.steps import (
+    effects,
+    local_names,
+    names_read,
+    sendings,
+    target_of,
+    typed_step,
+)
+from ecsgen.kernels.syntax import Assignment, KernelError, Text
+from ecsgen.model import Kernel, Reduction
+from ecsgen.model.programs import (
+    OWN,
+    PARENT,
+    Argument,
+    Expression,
+    FieldValue,
+    Folding,
+    Near,
+    Program,
+    Referred,
+    Step,
+    fields_in,
+    references_in,
+)
+from ecsgen.model.types import Number
+from ecsgen.schema.keys import key_of
+from ecsgen.schema.names import check_member
+from ecsgen.schema.neighbours import (
+    check_locals,
+    check_parents,
+)
+from ecsgen.schema.types import BadTypeError, Known, parse_type
+
+_PARENTS: Final = re.compile(r"\bparent\s*\.")
+
+
+def typed_kernel(
+    kernel: Kernel,
+    scope: Scope,
+    reach: Reach,
+    apart: FieldValue | NoDraws,
+    asked: Callable[[Kernel, Scope, Diagnostics], Near | None],
+    known: Known,
+    diagnostics: Diagnostics,
+) -> Kernel:
+    """The kernel with its program; one error per text at most.
+
+    `apart`: what tells rows apart where it names no key. `asked`: whom rows ask.
+    """
+    scope.takes_turns = _takes_turns(kernel, reach, scope, diagnostics)
+    who = _who(kernel, scope, apart, diagnostics)
+    scope.arguments = _arguments(kernel, known)
+    scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
+    near = asked(kernel, scope, diagnostics)
+    if _names_parent(kernel, scope):
+        reach = replace(reach, refused="a kernel that reads 'parent' refers to no other rows")
+    first = 1 if kernel.turns == "random" else 0  # the first one tells whose turn it is
+    where, drawn = numbered(_condition(kernel, scope, reach, diagnostics), first)
+    steps, drawn = _steps(kernel, scope, reach, drawn, diagnostics)
+    _check_effect(kernel, steps, scope, diagnostics)
+    program = _program(kernel, scope, where, steps, who if drawn else None, near)
+    check_parents(kernel, program, diagnostics)
+    if program.climbs:
+        _refuse_each(kernel, diagnostics)
+    return replace(kernel, program=program)
+
+
+def _who(
+    kernel: Kernel, scope: Scope, apart: FieldValue | NoDraws, diagnostics: Diagnostics
+) -> FieldValue | None:
+    """What tells rows apart; where nothing does, draws are refused from here on (E812)."""
+    who = key_of(kernel, scope, diagnostics) if kernel.key else apart
+    if not isinstance(who, NoDraws):
+        return who
+    scope.no_draws = who
+    if kernel.turns == "random":
+        diagnostics.add("E812", who.message, kernel.marks["turns"], hint=who.hint)
+    return None
+
+
+def _steps(
+    kernel: Kernel, scope: Scope, reach: Reach, drawn: int, diagnostics: Diagnostics
+) -> tuple[tuple[Step, ...], int]:
+    """The steps that are right, and how many random numbers there are with theirs."""
+    parsed, ways = _parsed(kernel, diagnostics), Ways()
+    scope.later = local_names([step for _, step in parsed], scope)
+    check_locals(parsed, scope, diagnostics)
+    _check_locals(parsed, scope, diagnostics)
+    steps: list[Step] = []
+    for text, step in parsed:
+        try:
+            made = typed_step(step, " ".join(text.content.split()), scope, reach)
+            if not scope.takes_turns:
+                ways.check(made, target_of(step), text.mark.line)
+            value, drawn = numbered(made.value, drawn)
+            steps.append(replace(made, value=value))
+        except KernelError as error:
+            text.report(error, diagnostics)
+            target = target_of(step)
+            if isinstance(target, ast.Name) and target.id in scope.later:
+                scope.wrong |= {target.id}
+    return tuple(steps), drawn
+
+
+def _check_effect(
+    kernel: Kernel, steps: tuple[Step, ...], scope: Scope, diagnostics: Diagnostics
+) -> None:
+    """Report a kernel that changes nothing (E402), if all of it could be read."""
+    is_judged = len(steps) == len(kernel.steps) and OWN not in scope.may_lack
+    if is_judged and not effects(steps) and not sendings(steps):
+        message = f"the kernel {quote(kernel.name)} assigns to no field"
+        diagnostics.add("E402", message, kernel.marks[""])
+
+
+def _program(
+    kernel: Kernel,
+    scope: Scope,
+    where: Expression | None,
+    steps: tuple[Step, ...],
+    who: FieldValue | None,
+    near: Near | None,
+) -> Program:
+    values = (where, *(part for step in steps for part in step.expressions))
+    referred = (node for node in references_in(*values) if isinstance(node, Referred))
+    sends = sendings(steps)
+    return Program(
+        arguments=tuple(scope.arguments.values()),
+        where=where,
+        steps=steps,
+        reads=_texts(*values, who if kernel.key else None),
+        writes=effects(steps),
+        above_roots=_above_roots(fields_in(*values), scope),
+        refers=tuple(dict.fromkeys(node.text for node in referred)),
+        sends=sends,
+        bearer=scope.sender if sends else None,
+        may_be_dead=scope.may_be_dead,
+        who=who,
+        takes_turns=scope.takes_turns,
+        near=near,
+    )
+
+
+def _names_parent(kernel: Kernel, scope: Scope) -> bool:
+    return scope.has_parent and any(map(_PARENTS.search, (kernel.where, *kernel.steps)))
+
+
+def _takes_turns(kernel: Kernel, reach: Reach, scope: Scope, diagnostics: Diagnostics) -> bool:
+    """Whether its rows take turns; reports E815 where they cannot."""
+    if not kernel.turns:
+        return False
+    message = ""
+    if reach.refused:
+        message = "the rows of chunks take no turns"
+    elif _names_parent(kernel, scope):
+        message = "a kernel that reads 'parent' goes level by level: its rows take no turns"
+    if message:
+        diagnostics.add("E815", message, kernel.marks["turns"])
+    return not message
+
+
+def _refuse_each(kernel: Kernel, diagnostics: Diagnostics) -> None:
+    """Report arguments with a value per row in a kernel that goes level by level (E815)."""
+    for name in kernel.each:
+        message = f"{quote(name)} has a value for each row, which {quote(kernel.name)} cannot take"
+        hint = "let a kernel before it write the values to a field"
+        diagnostics.add("E815", message, kernel.marks[f"args.{name}"], hint=hint)
+
+
+def _above_roots(
+    reads: tuple[FieldValue, ...], scope: Scope
+) -> tuple[tuple[str, tuple[bool | Number, ...]], ...]:
+    """What roots read as their parent's fields."""
+    above = {read.name: read.type for read in reads if read.owner == PARENT}
+    return tuple((name, absent_elements(scope.fields[name], above[name])) for name in above)
+
+
+def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
+    """The arguments that are right; the others were reported before."""
+    found = {}
+    for name, text, _unit in kernel.args:
+        try:
+            type_ = value_type(parse_type(text, known, f"argument {quote(name)}"))
+        except BadTypeError:
+            continue
+        if type_ is not None:
+            found[name] = Argument(type_, name, name in kernel.each)
+    return found
+
+
+def _condition(
+    kernel: Kernel | Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
+) -> Expression | None:
+    if "where" not in kernel.marks:
+        return None
+    text = Text(kernel.where, kernel.marks["where"])
+    try:
+        return Typist(scope, reach).condition(text.expression())
+    except KernelError as error:
+        text.report(error, diagnostics)
+        return None
+
+
+def _parsed(kernel: Kernel, diagnostics: Diagnostics) -> list[tuple[Text, Assignment]]:
+    """The steps whose syntax is right."""
+    found = []
+    for index, content in enumerate(kernel.steps):
+        text = Text(content, kernel.marks[f"steps.{index}"])
+        try:
+            found.append((text, text.step()))
+        except KernelError as error:
+            text.report(error, diagnostics)
+    return found
+
+
+def _check_locals(
+    parsed: list[tuple[Text, Assignment]], scope: Scope, diagnostics: Diagnostics
+) -> None:
+    """Locals are names in generated code, so the rules for fields hold; each has its use."""
+    if OWN in scope.may_lack:  # some may be meant for fields
+        return
+    read = {name for _, step in parsed for name in names_read(step)}
+    seen: set[str] = set()
+    for text, step in parsed:
+        target = target_of(step)
+        if isinstance(target, ast.Name) and target.id in scope.later - seen:
+            seen.add(target.id)
+            mark = text.place(target, diagnostics)
+            if check_member(target.id, "a local", mark, diagnostics) and target.id not in read:
+                message = f"no step reads the local name {quote(target.id)}"
+                hint = did_you_mean(target.id, scope.names())
+                diagnostics.add("E806", message, mark, hint=hint)
+
+
+def typed_reduction(
+    reduction: Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
+) -> Reduction:
+    """The reduction with the expression of one row's value."""
+    where = _condition(reduction, scope, reach, diagnostics)
+    text = Text(reduction.expression, reduction.marks["expression"])
+    try:
+        node = text.expression()
+        typist = Typist(scope, reach)
+        value = typist.condition(node) if reduction.how == "count" else typist.value(node)
+        if reduction.how != "count" and not value.type.is_number:
+            hint = "'count' tells in how many rows it is true" if value.type.is_bool else ""
+            message = f"{quote(reduction.how)} takes numbers, not {value.type}"
+            raise KernelError("E803", message, node, hint)
+    except KernelError as error:
+        text.report(error, diagnostics)
+        return reduction
+    return replace(reduction, program=Folding(value, where, _texts(where, value)))
+
+
+def _texts(*expressions: Expression | None) -> tuple[str, ...]:
+    return tuple(field.text for field in fields_in(*expressions))

@@ -1,0 +1,44 @@
+"""Fields: the columns of a component."""
+
+from typing import Annotated, Any, Final, TypeAlias
+
+from pydantic import Discriminator, Field, Tag
+
+from ecsgen.schema.forms import LONG, SHORT, Strict, Text, TypeText, form
+
+FORMER: Final = "All names that it had before: what was saved under them is its own."
+
+
+class FieldSpec(Strict):
+    """A field: one column."""
+
+    type: TypeText = Field(description="The field type, as in `f32[3]`.")
+    default: Any = Field(
+        default=None,
+        description="The value of new instances. One value fills a whole shape. An enum's member "
+        "goes by its name, several flags are joined by `|`. Bytes are ASCII text or a list of "
+        "numbers. Without one: zero, null, empty, `None`; an enum's zero or first value.",
+    )
+    doc: Text = Field(default="", description="What it means; goes into docstrings.")
+    unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
+    tags: list[Text] = Field(
+        default=[],
+        description="Lower-case words. `hot` and `cold` decide about the layout (untagged is hot), "
+        "others group columns for `data.tagged`.",
+    )
+    split: bool = Field(
+        default=False,
+        description="Store each element of the shape in a column of its own: `position_x`, `_y`, "
+        "`_z`, `_w` up to four elements, else `position_0` and so on.",
+    )
+    unique: bool = Field(
+        default=False,
+        description="Let no two instances have the same value, and find them by it: "
+        "`find_<field>`, `find_<field>_many`. `data.<field>` is read-only, kernels only read it.",
+    )
+    renamed_from: list[Text] = Field(default=[], description=FORMER)
+
+
+FieldForm: TypeAlias = Annotated[
+    Annotated[FieldSpec, Tag(LONG)] | Annotated[TypeText, Tag(SHORT)], Discriminator(form)
+]

@@ -1,0 +1,111 @@
+"""The world: entities, bundles, queries, groups, kernels, schedules, chunks, shards."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ecsgen.schema.forms import ClassName, Strict, Text
+from ecsgen.schema.language.kernels import WorldKernelSpec
+
+
+class EntitySpec(Strict):
+    """The layout of entity handles."""
+
+    index_bits: Annotated[int, Field(ge=1, le=32)] = Field(
+        default=32, description="Bits of the index: how many entities can live at once."
+    )
+    generation_bits: Annotated[int, Field(ge=1, le=63)] = Field(
+        default=32,
+        description="Bits of the generation: how often an index can be used. With `shards`, 20 by "
+        "default.",
+    )
+    shard_bits: Annotated[int, Field(ge=1, le=32)] = Field(
+        default=12,
+        description="Bits of the shard where an entity was made: how many shards a run can have "
+        "in all. Only with `shards`.",
+    )
+    min_free: Annotated[int, Field(ge=0, le=0xFFFF_FFFF)] = Field(
+        default=1024, description="Freed indices are reused once more than this many are free."
+    )
+
+
+class ShardsSpec(Strict):
+    """That the world is one of several, in as many processes, between which entities move."""
+
+    ghosts: dict[str, list[Text]] = Field(
+        default={},
+        description="Component → fields that other shards may have copies of. Entities that are "
+        "sent as ghosts have all these components.",
+    )
+    stay: list[Text] = Field(
+        default=[],
+        description="Components whose rows never leave their process: they are destroyed when "
+        "their entity leaves.",
+    )
+    objects: Literal["pickle"] | None = Field(
+        default=None, description="`object` fields travel as pickles."
+    )
+
+
+class QuerySpec(Strict):
+    """Entities by the components that they have; all of these have managers, or none has."""
+
+    all: list[Text] = Field(default=[], description="Every one of these.")
+    any: list[Text] = Field(default=[], description="At least one of these.")
+    none: list[Text] = Field(default=[], description="Not one of these.")
+    optional: list[Text] = Field(default=[], description="Rows of these too, `NIL` where absent.")
+
+
+class ArchetypesSpec(Strict):
+    """Components that live in archetype chunks instead of managers."""
+
+    chunk: Annotated[int, Field(ge=256, le=2**30)] = Field(
+        default=262_144, description="Bytes of one chunk."
+    )
+    components: list[Text] = Field(min_length=1, description="The components.")
+
+
+class WorldSpec(Strict):
+    """The world: all managers together. At most one in a project; without one there is a `World`
+    of all components."""
+
+    world: ClassName = Field(description="The name of the class; `World` is always an alias.")
+    doc: Text = Field(default="", description="What it is; the docstring.")
+    version: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="A number of your own, saved with the world, for `migrate` to go by.",
+    )
+    removed: list[Text] = Field(
+        default=[],
+        description="Former components: what was saved of them is dropped. No new one takes the "
+        "name.",
+    )
+    entity: EntitySpec = Field(
+        default_factory=EntitySpec, description="The layout of entity handles."
+    )
+    bundles: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
+        default={},
+        description="Name → components and other bundles: sets to spawn from.",
+    )
+    queries: dict[str, QuerySpec] = Field(default={}, description="Name → query.")
+    groups: dict[str, Annotated[list[Text], Field(min_length=2)]] = Field(
+        default={},
+        description="Name → components. The rows of entities that have all of them are aligned, at "
+        "the front of each manager.",
+    )
+    kernels: dict[str, WorldKernelSpec] = Field(
+        default={}, description="Name → kernel over a group, a query or a component."
+    )
+    schedule: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
+        default={},
+        description="Name → kernels, `Component.kernel` or the world's own by name: a method that "
+        "calls them in this order.",
+    )
+    archetypes: ArchetypesSpec | None = Field(
+        default=None, description="Components that live in archetype chunks."
+    )
+    shards: ShardsSpec | None = Field(
+        default=None,
+        description="The world is one of several, in as many processes, between which entities "
+        "move. `{}` is enough.",
+    )
