@@ -41,7 +41,9 @@ class NearWorlds:
     def _with_place(self, draft: Draft) -> Draft:
         keys = {key: value for key, value in draft.keys.items() if key not in SIZES}
         if draft.name != "MixC":
-            keys.pop("instances", "")  # or queries would rarely have two of them
+            keys.pop("instances", "")  # or queries and groups would rarely have two of them
+            if self.random.random() < 0.7:
+                keys.pop("partition", "")
         fields = {"place": self.random.choice(PLACES), "weight": "{type: f32, default: 2}"}
         if keys.get("cold") == "indirect":
             fields["far"] = "{type: f32, tags: [cold]}"

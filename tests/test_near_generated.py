@@ -12,19 +12,26 @@ from pathlib import Path
 
 import pytest
 
+from ecsgen.config import Backend
 from tests.generated_package import build
 from tests.random_near import NearWorlds
 from tests.test_combinations import parameters, run_case, write
 
-WORLDS = range(*map(int, os.environ.get("ECSGEN_NEAR", "0:6").split(":")))
+COMPILED = 9, "numba"
+"""One with several sets, at once and in turns; numba takes seconds for each kernel."""
+WORLDS = range(*map(int, os.environ.get("ECSGEN_NEAR", "9:14").split(":")))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", WORLDS)
-def test_random_worlds(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("number", "backend"), [*((k, "numpy") for k in WORLDS), COMPILED])
+def test_random_worlds(
+    number: int, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    text, name = NearWorlds(number).text, f"near_{number}"
-    build(write(tmp_path / "schemas", [text]), tmp_path / name)
+    if backend == "numba":
+        pytest.importorskip("numba")
+    text, name = NearWorlds(number).text, f"near_{number}_{backend}"
+    build(write(tmp_path / "schemas", [text]), tmp_path / name, backend=backend)
     importlib.invalidate_caches()
     try:
         cases = importlib.import_module(f"{name}.tests.test_world").TestStepsOfWorldKernels
