@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ._runtime.archetypes.world import ArchetypeWorld
-from ._runtime.columns.buffers import cells
 from ._runtime.columns.field_names import unknown_component
 from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ._runtime.hierarchy.links import among
 from ._runtime.ids.slots import ids_of
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
 from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
@@ -174,7 +172,7 @@ ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
 
 def _strike_kernel(
     order: list[int],
-    cells: TurnCells,
+    cells_now: TurnCells,
     hawk_rows: RowArray,
     boid_rows: RowArray,
     boid_members: RowArray,
@@ -199,12 +197,12 @@ def _strike_kernel(
     f32_0_0 = np.float32(0.0)
     f32_0_9 = np.float32(0.9)
     last_handle = np.uint64(len(handles) - 1)
-    places = cells.places
-    size_x = cells.sizes[0, 0]
-    half_x = cells.sizes[1, 0]
-    size_y = cells.sizes[0, 1]
-    half_y = cells.sizes[1, 1]
-    found = np.empty(len(cells.names) + 1, np.intp)
+    places = cells_now.places
+    size_x = cells_now.sizes[0, 0]
+    half_x = cells_now.sizes[1, 0]
+    size_y = cells_now.sizes[0, 1]
+    half_y = cells_now.sizes[1, 1]
+    found = np.empty(len(cells_now.names) + 1, np.intp)
     for i in order:
         hawk_row = row_at(hawk_rows, i)
         boid_row = row_at(boid_rows, i)
@@ -212,7 +210,7 @@ def _strike_kernel(
         # Hawk.prey = nearest(other.entity)
         x = boid_position[boid_j]
         y = boid_position[boid_j + 1]
-        count = near_now(cells, i, (x, y), found)
+        count = near_now(cells_now, i, (x, y), found)
         nearest = u64_0
         first = count
         closest = np.float32(0)
@@ -263,7 +261,7 @@ def _strike_kernel(
             nearest2_1 = dy
         boid_position[boid_j] += nearest2_0 * f32_0_9
         boid_position[boid_j + 1] += nearest2_1 * f32_0_9
-        move_to(cells, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
+        move_to(cells_now, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
         # Hawk.prey.Boid.position -= Boid.heading
         other_boid_row: Any = np.int64(hawk_prey[hawk_row] & handle_mask)
         other_boid_row = (
@@ -285,7 +283,7 @@ def _strike_kernel(
             other_boid_position[2 * other_boid_row] -= boid_heading[boid_j]
             other_boid_position[2 * other_boid_row + 1] -= boid_heading[boid_j + 1]
             move_to(
-                cells,
+                cells_now,
                 other_boid_row,
                 (
                     other_boid_position[2 * other_boid_row],
@@ -296,7 +294,7 @@ def _strike_kernel(
 
 def _spread_kernel(
     order: list[int],
-    cells: TurnCells,
+    cells_now: TurnCells,
     boid_rows: RowArray,
     boid_position: NDArray[np.float32],
 ) -> None:
@@ -304,19 +302,19 @@ def _spread_kernel(
     f64_0_0 = np.float64(0.0)
     f32_0_5 = np.float32(0.5)
     i64_1 = np.int64(1)
-    places = cells.places
-    size_x = cells.sizes[0, 0]
-    half_x = cells.sizes[1, 0]
-    size_y = cells.sizes[0, 1]
-    half_y = cells.sizes[1, 1]
-    found = np.empty(len(cells.names) + 1, np.intp)
+    places = cells_now.places
+    size_x = cells_now.sizes[0, 0]
+    half_x = cells_now.sizes[1, 0]
+    size_y = cells_now.sizes[0, 1]
+    half_y = cells_now.sizes[1, 1]
+    found = np.empty(len(cells_now.names) + 1, np.intp)
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
         # Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))
         x = boid_position[boid_j]
         y = boid_position[boid_j + 1]
-        count = near_now(cells, i, (x, y), found)
+        count = near_now(cells_now, i, (x, y), found)
         total_0 = f64_0_0
         total_1 = f64_0_0
         for f in range(count):
@@ -334,12 +332,12 @@ def _spread_kernel(
         t = np.float32(max(np.int64(count), i64_1))
         boid_position[boid_j] -= asked_0 * f32_0_5 / t
         boid_position[boid_j + 1] -= asked_1 * f32_0_5 / t
-        move_to(cells, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
+        move_to(cells_now, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
 
 
 def _dodge_kernel(
     order: list[int],
-    cells: TurnCells,
+    cells_now: TurnCells,
     boid_members: RowArray,
     boid_position: NDArray[np.float32],
     boid_heading: NDArray[np.float32],
@@ -349,17 +347,17 @@ def _dodge_kernel(
     f32_0_0 = np.float32(0.0)
     f64_0_0 = np.float64(0.0)
     f32_0_5 = np.float32(0.5)
-    places = cells.places
-    size_x = cells.sizes[0, 0]
-    half_x = cells.sizes[1, 0]
-    size_y = cells.sizes[0, 1]
-    half_y = cells.sizes[1, 1]
-    found = np.empty(len(cells.names) + 1, np.intp)
+    places = cells_now.places
+    size_x = cells_now.sizes[0, 0]
+    half_x = cells_now.sizes[1, 0]
+    size_y = cells_now.sizes[0, 1]
+    half_y = cells_now.sizes[1, 1]
+    found = np.empty(len(cells_now.names) + 1, np.intp)
     for i in order:
         j = 2 * i
         x = boid_position[j]
         y = boid_position[j + 1]
-        count = near_now(cells, i, (x, y), found)
+        count = near_now(cells_now, i, (x, y), found)
         if np.int64(count) > i64_0:
             # Boid.position -= nearest(offset)
             nearest_0 = f32_0_0
@@ -390,11 +388,11 @@ def _dodge_kernel(
                 nearest_1 = dy
             boid_position[j] -= nearest_0
             boid_position[j + 1] -= nearest_1
-            move_to(cells, i, (boid_position[j], boid_position[j + 1]))
+            move_to(cells_now, i, (boid_position[j], boid_position[j + 1]))
             # Boid.heading = sum(other.Boid.heading) * 0.5
             x = boid_position[j]
             y = boid_position[j + 1]
-            count = near_now(cells, i, (x, y), found)
+            count = near_now(cells_now, i, (x, y), found)
             total_0 = f64_0_0
             total_1 = f64_0_0
             for f in range(count):
@@ -1679,8 +1677,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _sight = np.float32(SCATTER_SIGHT_ARGUMENT.one(sight))
         _radius = float(_sight)
         _n = self.boid.data._n
-        _among = self.hawks._join.match()
-        _blocks = self._scatter_blocks(_radius, _n, _among)
+        _asked = self.hawks._join.match()
+        _blocks = self._scatter_blocks(_radius, _n, _asked)
         with np.errstate(all="ignore"):
             for (
                 _pairs,
@@ -1721,11 +1719,11 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 np.divide(_tmp2, _tmp3, out=_tmp2)
                 put_where(boid_heading, _where, _tmp2)
 
-    def _scatter_blocks(self, radius: float, n: int, among: QueryMatch) -> NearBlocks:
+    def _scatter_blocks(self, radius: float, n: int, asked: QueryMatch) -> NearBlocks:
         """Find the rows for `scatter`, and who is in reach of each; good for one call."""
         boid_rows = joined_rows(slice(0, n))
-        boid_members = joined_rows(among.members[0])
-        hawk_members = joined_rows(among.members[1])
+        boid_members = joined_rows(asked.members[0])
+        hawk_members = joined_rows(asked.members[1])
         search = joined_search(
             "Game.scatter", self.boid, radius, boid_rows, boid_members
         )
@@ -1794,8 +1792,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _sight = np.float32(CHASE_SIGHT_ARGUMENT.one(sight))
         _radius = float(_sight)
         _found = self.hawks._join.match()
-        _among = self.boid.data._n
-        _blocks = self._chase_blocks(_radius, _found, _among)
+        _asked = self.boid.data._n
+        _blocks = self._chase_blocks(_radius, _found, _asked)
         with np.errstate(all="ignore"):
             for (
                 _pairs,
@@ -1818,10 +1816,10 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 np.putmask(_tmp2, _tmp2 == 0, 1)
                 np.divide(_tmp, _tmp2, out=boid_heading)
 
-    def _chase_blocks(self, radius: float, found: QueryMatch, among: int) -> NearBlocks:
+    def _chase_blocks(self, radius: float, found: QueryMatch, asked: int) -> NearBlocks:
         """Find the rows for `chase`, and who is in reach of each; good for one call."""
         boid_rows = joined_rows(found.members[0])
-        boid_members = joined_rows(slice(0, among))
+        boid_members = joined_rows(slice(0, asked))
         search = joined_search("Game.chase", self.boid, radius, boid_rows, boid_members)
         columns = (
             NearColumn(
@@ -1846,7 +1844,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Boid.heading; asks neighbours within 10, of whom it reads Hawk.hunger. O(n log n
         + pairs in reach), n rows; no structural change.
         """
-        _radius = float(10.0)
+        _radius = 10.0
         _found = self.hawks._join.match()
         _blocks = self._part_blocks(_radius, _found)
         with np.errstate(all="ignore"):
@@ -1914,9 +1912,9 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _reach = STRIKE_REACH_ARGUMENT.one(reach)
         _radius = float(np.float32(_reach))
         _found = self.hawks._join.match()
-        _among = self.boid.data._n
+        _asked = self.boid.data._n
         _boid_rows = joined_rows(_found.members[0])
-        _boid_members = joined_rows(slice(0, _among))
+        _boid_members = joined_rows(slice(0, _asked))
         _given = joined_turn_given(
             "Game.strike", self.boid, _radius, _boid_rows, _boid_members
         )
@@ -1973,11 +1971,11 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         in their order; asks neighbours within 5, of whom it reads Boid.heading. O(n log
         n + pairs in reach), n rows; no structural change.
         """
-        _radius = float(5.0)
+        _radius = 5.0
         _n = self.boid.data._n
-        _among = self.hawks._join.match()
+        _asked = self.hawks._join.match()
         _boid_rows = joined_rows(slice(0, _n))
-        _boid_members = joined_rows(_among.members[0])
+        _boid_members = joined_rows(_asked.members[0])
         _given = joined_turn_given(
             "Game.dodge", self.boid, _radius, _boid_rows, _boid_members
         )

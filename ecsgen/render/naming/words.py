@@ -26,7 +26,7 @@ broadcast_line broadcast_to broken brokenmanager brokenmanagererror brokenpipe b
 brows brows_spanned buffer buffererror build build_class builtins bundle bundles but by by_entity
 by_id by_row bytearray bytes bytesfield byteswarning c cache call callable callback callbacks
 called caller calling calls can can_grow capacity capacityerror case cases cases_class cast ceil
-cell cell_of cell_type cellmessages cells cells_at chance change changes check check_row
+cell cell_of cell_type cellmessages cells cells_at cells_now chance change changes check check_row
 check_unchanged check_value checked checked_fields checked_line checked_lines checked_value
 checked_value_line checks child childprocess childprocesserror choose choosing chosen chosen_blocks
 chosencells chosenrows chr chunk chunk_bytes chunk_kernels chunk_queries chunkarray chunkbase

@@ -29,7 +29,7 @@ GROUPS = (
             r"(NearColumn\((?:[^()]|\([^()]*\))*True, )True",
             r"\1False",
         ),
-        Mutant("the radius is a tenth", r"_radius = float\((.*)\)$", r"_radius = float(\1) * 0.1"),
+        Mutant("the radius is a tenth", r"_radius = (.*\d.*|float\(.*\))$", r"_radius = \1 * 0.1"),
         Mutant(
             "who moves is not noticed", r"^    ( +)move_to\((?:[^()]|\([^()]*\))*\)$", r"    \1pass"
         ),
