@@ -140,7 +140,8 @@ def _copies(
     paths = [path for path in modules if not path.startswith(TESTS)]
     file = before.places.file
     texts = (contents[path] if path in contents else file(path).read_bytes() for path in paths)
-    copies = render.copies(text.decode("utf-8") for text in texts)
+    decoded = (text.decode("utf-8") for text in texts)
+    copies = render.copies(decoded, before.options.backend)
     return {path: text.encode("utf-8") for path, text in copies.items()}
 
 

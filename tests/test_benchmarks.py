@@ -35,8 +35,10 @@ TINY: dict[str, tuple[str, ...]] = {
     "policies.py": CALLS,
     "programs.py": ("--sizes", "40", "--rounds", "1"),
     "schedules.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
-    "shards.py": (
-        *("--rows", "60", "--rounds", "1", "--backends", "numpy"),
+    "shards_repast.py": ("--rows", "60", "--some", "20", "--rounds", "1"),
+    "shards.py": ("--rows", "60", "--rounds", "1", "--backends", "numpy"),
+    "shards_flock.py": (
+        *("--backend", "numpy", "--rounds", "1"),
         *("--flock", "200", "--ticks", "1"),
     ),
     "snapshots.py": ("--rows", "100"),

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from ecsgen.runtime.errors import StaleInstanceError
 from ecsgen.runtime.handles import NIL
-from ecsgen.runtime.maps.sparse import sparse_lookup, sparse_map
-from ecsgen.runtime.placement.direct import direct_lookup
+from ecsgen.runtime.lookups import direct_lookup, sparse_lookup
+from ecsgen.runtime.maps.sparse import sparse_map
 from ecsgen.runtime.placement.rows import distinct
 from tests.kernel_package import differing
 
 pytest.importorskip("numba")
 
-from ecsgen.compiled import arithmetic, lookups, rows  # needs numba
+from ecsgen.compiled import arithmetic  # needs numba
+from ecsgen.compiled.bulk import lookups, rows
 
 SPECIAL = [0.0, -0.0, 1, -1, 3, -3, 0.5, -0.5, 0.1, 7, 1e30, -1e30, 1e-30, 255.5]
 FLOATS = [*SPECIAL, np.inf, -np.inf, np.nan, 2.0**63, -(2.0**63), 2.0**64, 2.0**53 + 2]

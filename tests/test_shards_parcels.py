@@ -239,6 +239,18 @@ def test_views_are_told_of() -> None:
     assert other.place.lookup(old) != NIL
 
 
+def test_a_visitor_may_be_in_the_last_slot() -> None:
+    home, away = Isles(0), Isles(1)
+    es = home.spawn(100, agent={"key": range(100)}, place={})
+    away.spawn(63, agent={"key": 0})
+    away.absorb(home.extract(es[99:]))  # whose index is behind all slots that there are
+    assert away.entities._n_cells == 64
+    assert away.agent.key(away.agent.lookup(es[99])) == 99
+    home.absorb(away.extract(es[99:]))
+    assert home.agent.data.n == 100
+    assert home.agent.key(home.agent.lookup_many(es)[99]) == 99
+
+
 def test_slots_of_dead_visitors_come_back() -> None:
     w, other = Isles(0), Isles(1)
     for _ in range(8):
@@ -248,3 +260,26 @@ def test_slots_of_dead_visitors_come_back() -> None:
         other.collect()
     assert other.entities._n_used < 700
     assert (len(other.entities), len(w.entities), len(other.place)) == (0, 0, 0)
+
+
+def test_rows_are_told_apart_from_those_of_other_managers() -> None:
+    w = Isles()
+    es = w.spawn(6, agent={"key": range(6)})
+    w.place.create_many(es[[0, 1, 5]], at=[(0, 0), (1, 1), (5, 5)])
+    other = Isles(1)
+    other.absorb(w.extract(es[5:]))  # row 5 of agents, and the last one of places, which is 2
+    assert other.place.data.at.tolist() == [[5, 5]]
+    assert w.place.data.entity.tolist() == es[:2].tolist()
+    assert w.agent.data.key.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_rows_that_begin_alike_may_end_differently() -> None:
+    w = Isles()
+    labels, order = [f"b{k}" for k in range(12)], [*range(10), 11, 10]
+    es = w.spawn(12, badge={"number": range(12), "label": labels})
+    w.branch.create_many(es[order], k=order)
+    other = Isles(1)
+    other.absorb(w.extract(es))
+    assert other.branch.data.k[other.branch.lookup_many(es)].tolist() == [*range(12)]
+    assert other.badge.data.number[other.badge.lookup_many(es)].tolist() == [*range(12)]
+    assert len(w.branch) == len(w.badge) == 0

@@ -128,6 +128,10 @@ def test_only_what_is_imported_is_copied() -> None:
     assert list(found) == [
         f"_runtime/{name}.py" for name in ("__init__", "entities/__init__", "entities/queue")
     ]
-    found = runtime.copies(["from ._compiled.rows import distinct\n"])
-    assert {"_compiled/rows.py", "_runtime/placement/rows.py", "_runtime/errors.py"} <= found.keys()
-    assert "_compiled/lookups.py" not in found
+    found = runtime.copies(["from ._compiled.bulk.rows import distinct\n"])
+    assert {
+        "_compiled/bulk/rows.py",
+        "_runtime/placement/rows.py",
+        "_runtime/errors.py",
+    } <= found.keys()
+    assert "_compiled/bulk/lookups.py" not in found

@@ -96,7 +96,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
 def texts(project: Project, options: Options) -> dict[str, str]:
     """Return the whole package, unformatted: the text of each file by path."""
     made = {output.path: output.make() for output in outputs(project, options)}
-    return made | copies(made.values())
+    return made | copies(made.values(), options.backend)
 
 
 def _giving_way(project: Project, options: Options) -> list[Output]:

@@ -9,19 +9,24 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
 import ecsgen
+from ecsgen.config import Backend
 from ecsgen.render import sharded
 
 FOLDER = Path(ecsgen.__file__).parent
 RUNTIME = "_runtime"
 COMPILED = "_compiled"
+BULK = f"{COMPILED}/bulk/"
+"""What takes the place of functions that take many rows at once, in the whole package."""
 LAYOUT = f"{RUNTIME}/entities/layout.py"
 """A module that is not copied as it is: it has numbers of the project. So has `sharded.BITS`."""
 LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
 _IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import ", re.MULTILINE)
+_RUNTIME_IMPORTS = re.compile(r"^(from \.\.+)runtime\.", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
@@ -35,9 +40,7 @@ def sources() -> Mapping[str, str]:
     runtime = _texts("runtime", RUNTIME)
     # Here they stand beside the runtime, there beside what has its name with an underscore.
     compiled = _texts("compiled", COMPILED).items()
-    return runtime | {
-        path: text.replace("from ..runtime.", "from .._runtime.") for path, text in compiled
-    }
+    return runtime | {path: _RUNTIME_IMPORTS.sub(r"\1_runtime.", text) for path, text in compiled}
 
 
 @cache
@@ -61,17 +64,31 @@ def shard_origins() -> Mapping[str, str]:
     return found
 
 
+StandIns: TypeAlias = tuple[Mapping[str, str], Mapping[str, str]]
+"""The path of what stands for each name, and that of what it stands for."""
+
+
 @cache
-def stand_ins() -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return the path of what stands for names with shards, and that of what it stands for."""
+def stand_ins() -> StandIns:
+    """Return what stands for names of the runtime in packages with shards."""
+    return _stand_ins(sharded.FOLDER)
+
+
+@cache
+def compiled_stand_ins() -> StandIns:
+    """Return what stands for names of the runtime in packages that are compiled."""
+    return _stand_ins(BULK)
+
+
+def _stand_ins(folder: str) -> StandIns:
     others: dict[str, str] = {}
     for path, text in sources().items():
-        if path.startswith(f"{RUNTIME}/") and not path.startswith(sharded.FOLDER):
+        if path.startswith(f"{RUNTIME}/") and not path.startswith(folder):
             others |= dict.fromkeys(public_names(text), path)
     standing = {
         name: path
         for path, text in sources().items()
-        if path.startswith(sharded.FOLDER)
+        if path.startswith(folder)
         for name in public_names(text)
         if name in others
     }
@@ -88,11 +105,11 @@ def public_names(text: str) -> list[str]:
     return [one or other for one, other in _DEFINED.findall(_TEXT.sub("", text))]
 
 
-def copies(modules: Iterable[str]) -> dict[str, str]:
+def copies(modules: Iterable[str], backend: Backend = "numpy") -> dict[str, str]:
     """Return the text of each module that modules with these texts need, by path.
 
     That is what they import, what these import, and the `__init__` of each folder; not `LAYOUT`
-    and `sharded.BITS`.
+    and `sharded.BITS`. Some import what stands for others' names: with shards, and compiled.
     """
     needed: dict[str, str] = {}
     todo = [path for text in modules for path in _imported("", text)]
@@ -101,7 +118,11 @@ def copies(modules: Iterable[str]) -> dict[str, str]:
         path = todo.pop()
         if path not in needed:
             text = sources()[path]
-            needed[path] = sharded.redirected(path, text, *stand_ins()) if has_shards else text
+            if has_shards and not path.startswith(sharded.FOLDER):
+                text = sharded.redirected(path, text, *stand_ins())
+            if backend == "numba" and not path.startswith(f"{COMPILED}/"):
+                text = sharded.redirected(path, text, *compiled_stand_ins())
+            needed[path] = text
             todo += _imported(path, needed[path])
             todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
     needed.pop(LAYOUT, None)

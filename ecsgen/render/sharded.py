@@ -68,8 +68,6 @@ def redirected(path: str, text: str, standing: Mapping[str, str], places: Mappin
 
     `standing`: the module of each such name; `places`: that of what it stands for.
     """
-    if path.startswith(FOLDER):
-        return text
 
     def replaced(found: re.Match[str]) -> str:
         pad, dots, module, several, one = found.groups()

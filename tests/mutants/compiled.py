@@ -20,6 +20,16 @@ GROUPS = (
         ),
     ),
     module(
+        "_compiled/bulk/lookups.py",
+        ("test_bead.py", "test_cell.py"),
+        Mutant("other owners are found", r" and owners\[row\] == entity else", " else"),
+    ),
+    module(
+        "_compiled/bulk/rows.py",
+        ("test_bead.py", "test_cell.py"),
+        Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
+    ),
+    module(
         "_compiled/folds.py",
         KERNELS,
         Mutant("sums have one pair less", r"range\(n // 2\):(?=\n.*\+=)", "range(n // 2 - 1):"),

@@ -128,6 +128,13 @@ GROUPS = (
         Mutant("none is the last one", r"np\.where\(rows == NIL, rows, moved\)", "moved"),
     ),
     module(
+        "_runtime/lookups.py",
+        ("test_particle.py", "test_tile.py", "test_transform.py"),
+        Mutant("other owners are found", r"found\[other\] = NIL", "pass"),
+        Mutant("no entity is found among many", r"found &= entities != 0", "pass"),
+        Mutant("none has a row where there are none", r"rows\.fill\(NIL\)", "rows.fill(0)"),
+    ),
+    module(
         "_runtime/per_class.py",
         ("test_point_mass.py", "test_sound_source.py"),
         Mutant("what is inherited from afar is not copied", r"__mro__\[1:\]", "__bases__"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import index
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +14,10 @@ from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
 from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..lookups import sparse_lookup
 from ..per_class import per_class
 from ..state import NO_SLOTS
 from .mapped import Mapped
-
-BLOCK: Final = 65_536
-"""Entities per step of a bulk lookup: the scratch stays in the second-level cache."""
 
 
 class Sparse(Mapped):
@@ -210,42 +208,3 @@ def predecessors(
     used = (heads != NIL).nonzero()[0]
     found = owners[heads[used]]
     return np.unique(found[found != entities[used]])
-
-
-def sparse_lookup(
-    rows_of: NDArray[np.uint32],
-    owners: EntityArray,
-    entities: EntityArray,
-    index_mask: int,
-) -> RowArray:
-    """Return the row of each entity, NIL where it has none; 3 ns per entity.
-
-    `owners` are the rows in use. The owner's whole handle decides, so stale handles
-    find nothing; an index behind the map or an entry of NIL is clipped to a row that
-    belongs to someone else.
-    """
-    count = len(entities)
-    rows = np.empty(count, np.intp)
-    if len(owners) == 0:
-        rows.fill(NIL)
-        return rows
-    size = min(count, BLOCK)
-    index = np.empty(size, np.uint64)
-    row = np.empty(size, np.uint32)
-    mask = np.uint64(index_mask)
-    for start in range(0, count, BLOCK):
-        wanted = entities[start : start + BLOCK]
-        k = len(wanted)
-        np.bitwise_and(wanted, mask, out=index[:k])
-        rows_of.take(index[:k].view(np.intp), out=row[:k], mode="clip")
-        rows[start : start + k] = row[:k]
-    owner = index  # not needed any more
-    for start in range(0, count, BLOCK):  # one table after the other fills the cache
-        wanted = entities[start : start + BLOCK]
-        found = rows[start : start + BLOCK]
-        k = len(wanted)
-        owners.take(found, out=owner[:k], mode="clip")
-        other = owner[:k] != wanted
-        if other.any():
-            found[other] = NIL
-    return rows

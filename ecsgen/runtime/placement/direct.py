@@ -23,6 +23,7 @@ from ..handles import (
     RowArray,
 )
 from ..instances.one import One
+from ..lookups import direct_lookup
 from ..maps.sparse import indices, rows_spanned
 from ..per_class import per_class
 from ..state import NO_SLOTS
@@ -238,18 +239,6 @@ def present_rows(rows: ArrayLike, manager: Direct) -> RowArray:
     if holes.any():
         present_row(int(given[holes.argmax()]), manager)
     return given
-
-
-def direct_lookup(
-    owners: EntityArray, entities: EntityArray, index_mask: int
-) -> RowArray:
-    """Return the row of each entity, NIL where it has none; O(k)."""
-    if len(owners) == 0:
-        return np.full(len(entities), NIL, np.intp)
-    rows = (entities & np.uint64(index_mask)).view(np.intp)
-    found = owners.take(rows, mode="clip") == entities
-    found &= entities != 0
-    return np.where(found, rows, NIL)
 
 
 def last_owner(owners: EntityArray) -> int:

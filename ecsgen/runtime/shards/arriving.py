@@ -18,8 +18,8 @@ from .checking import arriving_fields, check_bools, refuse_parcel
 from .departing import rows_of
 from .distinct import are_distinct
 from .errors import ParcelError
-from .knowing import knowing
-from .layout import GENERATION_SHIFT
+from .knowing import KnownSlots
+from .layout import ONE_GENERATION
 from .parcel import ParcelBase
 from .shown import shown_entity
 from .tables import Component, plan_of
@@ -48,19 +48,20 @@ def absorb(
     if parcel._plan().fingerprint != plan_of(type(world)).fingerprint:
         raise ParcelError("a parcel of other schemas")
     es = parcel.entities.copy()
-    _check_entities(world, es)
+    _check_handles(world, es)
     places = ParcelPlaces(es)
-    arriving = [
-        _arriving(world, parcel, one, places)
-        for one in parcel._plan().managed
-        if parcel._counts[one.table]
-    ]
     store: Any = getattr(world, "_store", None)
-    batches = [] if store is None else store._batches(parcel, places)
     n_before, slots = world.entities._n_used, world.entities._arriving(es)
-    world.entities._arrive(es, slots)
+    if not world.entities._arrive(es, slots):
+        raise _refused(world, es)
     try:
-        with knowing(world.entities, es, slots):
+        arriving = [
+            _arriving(world, parcel, one, places)
+            for one in parcel._plan().managed
+            if parcel._counts[one.table]
+        ]
+        batches = [] if store is None else store._batches(parcel, places)
+        with KnownSlots(world.entities, es, slots):
             for rows in arriving:
                 rows.manager._make_room(rows.owners, rows.columns, borrowed)
         for bits, some, _ in batches:
@@ -68,7 +69,8 @@ def absorb(
     except BaseException:
         world.entities._unarrive(es, slots, n_before)
         raise
-    with world.entities.dispatch, knowing(world.entities, es, slots):
+    with world.entities.dispatch, KnownSlots(world.entities, es, slots) as known:
+        known.are_new = True
         try:
             versions = [rows.manager.data._version for rows in arriving]
             for rows in arriving:
@@ -95,15 +97,12 @@ class ParcelPlaces:
 
     def are(self, owners: EntityArray) -> bool:
         """Return whether these are all entities, in their order."""
-        return len(owners) == len(self.entities) and np.array_equal(
-            owners, self.entities
-        )
+        entities = self.entities
+        return len(owners) == len(entities) and bool((owners == entities).all())
 
     def of(self, name: str, owners: EntityArray, several: bool) -> RowArray:
         """Return the place of each owner; ParcelError for others, and for repeats unless
         `several` may follow each other."""
-        if owners is self.entities:
-            return np.arange(len(owners))
         if self._order is None:
             self._order = self.entities.argsort()
             self._ordered = self.entities[self._order]
@@ -118,16 +117,21 @@ class ParcelPlaces:
         return places
 
 
-def _check_entities(world: Any, es: EntityArray) -> None:
-    if (es >> np.uint64(GENERATION_SHIFT) == 0).any():
+def _check_handles(world: Any, es: EntityArray) -> None:
+    """Raise ParcelError for handles that nobody can have, or that somebody made here has."""
+    if (es < ONE_GENERATION).any():
         raise ParcelError("entities that are none")
-    if not are_distinct(es):
-        raise ParcelError("an entity is there twice")
     here = are_held(world.entities._handles, es, INDEX_MASK)
-    if world.entities._visitors.count:
-        here |= world.entities._visitors.find(es) >= 0
     if here.any():
         raise ParcelError(f"entity {shown_entity(es[here.argmax()])} is here already")
+
+
+def _refused(world: Any, es: EntityArray) -> ParcelError:
+    """Return the error of entities one of which is a visitor already, or is there twice."""
+    if not are_distinct(es):
+        return ParcelError("an entity is there twice")
+    here = world.entities._visitors.find(es) >= 0
+    return ParcelError(f"entity {shown_entity(es[here.argmax()])} is here already")
 
 
 def _arriving(
@@ -145,10 +149,13 @@ def _arriving(
     if one.is_owned:
         owners = parcel._column(one.columns["entity"])
         # the same object: its slots are going to be known
-        owners = places.entities if places.are(owners) else owners.copy()
-        at = places.of(one.name, owners, manager._IS_LIST)
-        if manager._IS_LIST and ring == count and (at[1:] < at[:-1]).any():
-            refuse_parcel(one, "entity", "rows of an entity are apart")
+        if places.are(owners):
+            owners = places.entities
+        else:
+            owners = owners.copy()
+            at = places.of(one.name, owners, manager._IS_LIST)
+            if manager._IS_LIST and ring == count and (at[1:] < at[:-1]).any():
+                refuse_parcel(one, "entity", "rows of an entity are apart")
     else:
         owners = np.zeros(count, np.uint64)
     if "~id" in one.columns:
@@ -191,11 +198,9 @@ def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:
     rows = manager._replace(made, manager._own(columns))
     if not one.is_owned:
         rows = manager.resolve_many(rows)
-    column = {
-        name: parcel._column(number)
-        for name, number in one.columns.items()
-        if name.startswith("~")
-    }
+    if not one.marks and not one.cold:
+        return
+    column = {name: parcel._column(number) for name, number in one.marks.items()}
     if "~id" in column:
         manager._house(rows, column["~id"])
     if one.cold:
@@ -206,7 +211,7 @@ def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:
         if not one.is_owned:
             rows = manager.resolve_many(column["~id"])
         elif "~active" in column:
-            rows = rows_of(one, manager, es)
+            rows = rows_of(manager, es)
         _set_parents(manager, rows, column)
 
 

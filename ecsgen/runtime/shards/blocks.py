@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from operator import index
 from typing import Any
 
@@ -58,7 +60,16 @@ class BoxBlocks:
 
     def owner(self, points: ArrayLike) -> RowArray:
         """Return the rank of the block of each point, shape (n,); O(n)."""
-        return self._rank(self._cells(self._points(points)))
+        given = self._points(points)
+        ranks: RowArray | None = None
+        for axis, count in enumerate(self.shape):
+            if count == 1:
+                continue
+            cells = self._cells(self._along(given, axis), axis)
+            if ranks is not None:
+                cells += ranks * count
+            ranks = cells
+        return np.zeros(len(given), np.intp) if ranks is None else ranks
 
     def borders(
         self, points: ArrayLike, radius: float, rank: int
@@ -72,22 +83,23 @@ class BoxBlocks:
         given = self._points(points)
         if not radius >= 0:
             raise ValueError(f"Blocks: radius {radius}, wanted 0 or more")
+        slices = [self._near(given, radius, axis) for axis in range(len(self.shape))]
         rows, ranks = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
-        near = [self._near(given, radius, axis) for axis in range(len(self.shape))]
         for other in range(self.size):
             if other == rank:
                 continue
-            place = np.unravel_index(other, self.shape)
-            chosen = near[0][int(place[0])]
-            for axis in range(1, len(self.shape)):
-                chosen = chosen & near[axis][int(place[axis])]
-            found = chosen.nonzero()[0]
+            chosen = np.True_
+            for near, place in zip(
+                slices, np.unravel_index(other, self.shape), strict=True
+            ):
+                chosen = chosen & near(int(place))
+            found = np.broadcast_to(chosen, len(given)).nonzero()[0]
             rows.append(found)
             ranks.append(np.full(len(found), other))
         return np.concatenate(rows), np.concatenate(ranks)
 
-    def _points(self, points: ArrayLike) -> NDArray[np.float64]:
-        given = np.asarray(points, np.float64)
+    def _points(self, points: ArrayLike) -> NDArray[Any]:
+        given = np.asarray(points)
         axes = len(self.shape)
         if given.ndim == 1 and axes == 1:
             given = given[:, None]
@@ -95,39 +107,47 @@ class BoxBlocks:
             raise ValueError(
                 f"Blocks: points of shape {given.shape}, wanted (n, {axes})"
             )
-        if self._periodic:
-            inside = self._low + np.mod(given - self._low, self._high - self._low)
-            given = np.where((given >= self._low) & (given < self._high), given, inside)
         return given
 
-    def _cells(self, points: NDArray[np.float64]) -> list[RowArray]:
-        cells = np.floor((points - self._low) / self._width)
-        last = np.array(self.shape) - 1
-        whole = np.clip(np.nan_to_num(cells), 0, last).astype(np.intp)
-        return [whole[:, axis] for axis in range(len(self.shape))]
+    def _along(self, points: NDArray[Any], axis: int) -> NDArray[np.float64]:
+        """Return where points are along an axis, in a new array: inside, if it is periodic."""
+        at = points[:, axis].astype(np.float64)
+        low, high = float(self._low[axis]), float(self._high[axis])
+        if self._periodic:
+            outside = ((at < low) | (at >= high)).nonzero()[0]
+            if len(outside):
+                at[outside] = low + np.mod(at[outside] - low, high - low)
+        return at
 
-    def _rank(self, cells: list[RowArray]) -> RowArray:
-        ranks = np.zeros(len(cells[0]), np.intp)
-        for count, cell in zip(self.shape, cells, strict=True):
-            ranks = ranks * count + cell
-        return ranks
+    def _cells(self, at: NDArray[np.float64], axis: int) -> RowArray:
+        """Return in which slice of an axis points are: the nearest one if they are outside."""
+        cells = at - float(self._low[axis])
+        cells /= float(self._width[axis])
+        np.fmax(cells, 0, out=cells)  # so is NaN
+        np.fmin(cells, self.shape[axis] - 1, out=cells)
+        return cells.astype(np.intp)
 
     def _near(
-        self, points: NDArray[np.float64], radius: float, axis: int
-    ) -> list[NDArray[np.bool_]]:
-        """Return which points are within the radius of each slice along an axis."""
-        at, low = points[:, axis], float(self._low[axis])
-        width, count = float(self._width[axis]), self.shape[axis]
+        self, points: NDArray[Any], radius: float, axis: int
+    ) -> Callable[[int], Any]:
+        """Return what tells which points are within the radius of a slice of an axis."""
+        if self.shape[axis] == 1:
+            return lambda place: np.True_
+        at = self._along(points, axis)
+        cell, low, width = self._cells(at, axis), float(self._low[axis]), self._width
         length = float(self._high[axis]) - low
-        cell = self._cells(points)[axis]
-        found = []
-        for place in range(count):
-            start, end = low + place * width, low + (place + 1) * width
-            near = (at >= start - radius) & (at <= end + radius)
+
+        @cache
+        def near(place: int) -> NDArray[np.bool_]:
+            start = low + place * float(width[axis]) - radius
+            end = low + (place + 1) * float(width[axis]) + radius
+            found = (at >= start) & (at <= end)
             if self._periodic:
-                near |= (at - length >= start - radius) | (at + length <= end + radius)
-            found.append(near | (cell == place))
-        return found
+                found |= (at - length >= start) | (at + length <= end)
+            found |= cell == place
+            return found
+
+        return near
 
 
 def _shape(ranks: int, lengths: list[float]) -> tuple[int, ...]:

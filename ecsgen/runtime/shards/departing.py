@@ -12,8 +12,8 @@ from ..entities.arrays import as_entities, first_repeat
 from ..errors import HierarchyError, StaleEntityError, StaleIdError
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..typed import NamedTuple
-from .distinct import are_distinct
-from .knowing import knowing
+from .distinct import are_distinct, are_distinct_below
+from .knowing import KnownSlots
 from .shown import shown_entity
 from .tables import Component, ParcelPlan, plan_of
 
@@ -49,8 +49,8 @@ def leaving(
     whole = _with_families(world, families, entities)
     if whole is not entities:
         entities, slots = whole, world.entities._slots(whole)
-    with knowing(world.entities, entities, slots):
-        rows = _rows_of_all(world, families, entities, given)
+    with KnownSlots(world.entities, entities, slots) as known:
+        rows = _rows_of_all(world, families, entities, given, known)
     for one in families:
         _check_parents(one, getattr(world, one.attribute), rows.get(one.attribute))
     check_locks(world, entities, given)
@@ -62,13 +62,21 @@ def _rows_of_all(
     families: list[Component],
     entities: EntityArray,
     given: dict[str, IdArray],
+    known: KnownSlots,
 ) -> dict[str, RowArray]:
     """Return all rows that leave by attribute; `given` gets the ids of descendants."""
     rows: dict[str, RowArray] = {}
     for one in plan_of(type(world)).managed:
         manager = getattr(world, one.attribute)
         if one.is_owned:
-            rows[one.attribute] = rows_of(one, manager, entities)
+            first = manager.lookup_many(entities)
+            if first is not known.rows:
+                has_row = first != NIL
+                if has_row.all():
+                    known.rows = first
+                else:
+                    first = first[has_row]
+            rows[one.attribute] = in_order(manager, first)
         elif one.attribute in given:
             found = manager.resolve_many(given[one.attribute])
             if one in families:
@@ -79,14 +87,14 @@ def _rows_of_all(
 
 
 def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]:
-    """Return live entities as an array of one's own, and their slots; StaleEntityError for dead
-    or repeated ones."""
+    """Return live entities as an array, and their slots; StaleEntityError for dead or repeated
+    ones."""
     entities, slots = world.entities._require_slots(es)
-    if not are_distinct(slots):
+    if not are_distinct_below(world.entities._n_used, slots):
         position = first_repeat(entities)
         e = shown_entity(entities[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
-    return entities.copy(), slots
+    return entities, slots
 
 
 def _checked_ids(world: Any, plan: ParcelPlan, name: str, ids: ArrayLike) -> IdArray:
@@ -160,10 +168,14 @@ def _check_parents(one: Component, manager: Any, rows: RowArray | None) -> None:
         )
 
 
-def rows_of(one: Component, manager: Any, entities: EntityArray) -> RowArray:
+def rows_of(manager: Any, entities: EntityArray) -> RowArray:
     """Return all rows of distinct entities: by entity, each one's in order; in a ring by age."""
     rows: RowArray = manager.lookup_many(entities)
-    rows = rows[rows != NIL]
+    return in_order(manager, rows[rows != NIL])
+
+
+def in_order(manager: Any, rows: RowArray) -> RowArray:
+    """Return all rows of entities of which these are the first ones, as `rows_of` does."""
     if manager._IS_LIST:
         rows = _lists(manager, rows)
     if hasattr(manager, "by_age") and len(rows):

@@ -16,6 +16,15 @@ _SPARSE: Final = 32
 """Among so many times more rows, some are sorted in less time than all are looked at."""
 
 
+def are_distinct_below(n: int, values: RowArray) -> bool:
+    """Return whether no number below n is there twice; O(n), or O(k) for a few."""
+    if n > _SPARSE * len(values):
+        return are_distinct(values)
+    seen = np.zeros(n, np.bool_)
+    seen[values] = True
+    return int(np.count_nonzero(seen)) == len(values)
+
+
 def are_distinct(values: NDArray[Any]) -> bool:
     """Return whether no integer is there twice; O(k)."""
     if (values[1:] > values[:-1]).all():

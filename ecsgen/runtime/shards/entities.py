@@ -49,7 +49,6 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
     """
 
     __slots__ = (
-        "_are_going",
         "_home",
         "_idle",
         "_known",
@@ -66,7 +65,6 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
         """Have a number, and no visitors yet."""
         self._home = shard << INDEX_BITS
         self._known = None
-        self._are_going = False
         self._visitors = HandleMap()
         self._idle = IndexQueue()
         self._revived = 0
@@ -206,18 +204,21 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
         new = np.arange(self._n_used, self._n_used + fresh)
         return np.concatenate((self._idle.first(reused), new))
 
-    def _arrive(self, es: EntityArray, slots: RowArray) -> None:
-        """Let entities live here that were not here, in the slots that were found for them."""
+    def _arrive(self, es: EntityArray, slots: RowArray) -> bool:
+        """Let entities that were not made here live here, in the slots that were found for them,
+        if none of them is here or given twice; return whether."""
         reused = min(len(es), self._idle.count)
         try:
+            if not self._visitors.add(es, slots):
+                return False
             self._idle.drop(reused)
             self._revived += reused
             self._n_used += len(es) - reused
-            self._visitors.add(es, slots)
             self._handles[slots] = es
         except BaseException:
             break_down(self)
             raise
+        return True
 
     def _unarrive(self, es: EntityArray, slots: RowArray, n_before: int) -> None:
         """Take back an arrival, as if nobody had come, where so many indices were used."""
@@ -240,10 +241,11 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
         slots, which are to be vacated once no manager has rows of theirs."""
         below = np.uint64(ONE_GENERATION - 1)
         visits = (es & below) != slots.view(np.uint64) | np.uint64(self._home)
-        guests, slots = es[visits], slots[visits]
-        super()._kill(es[~visits])
+        if not visits.all():
+            super()._kill(es[~visits])
+            es, slots = es[visits], slots[visits]
         self._empty(slots)
-        return guests, slots
+        return es, slots
 
     def _leftovers(self) -> EntityArray:
         """Return the visitors that died here and still have their slots."""

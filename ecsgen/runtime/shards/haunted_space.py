@@ -11,6 +11,7 @@ from ..handles import EntityArray, RowArray
 from ..spaces.cells import Places
 from ..spaces.joined import joined_search
 from ..spaces.search import NearSearch
+from ..spaces.spaced import checked_radius
 from ..state import NO_SLOTS
 from .ghosts import Haunted
 from .spaced import OwnedSpaced
@@ -40,10 +41,14 @@ class HauntedSpace(Haunted, OwnedSpaced):
         self, kernel: str, radius: SupportsFloat, n: int
     ) -> tuple[Places, Places, float, tuple[float, ...]]:
         """Return the same of the first n rows, or of all rows and ghosts if there are some."""
-        given = super()._near_given(kernel, radius, n)
-        if self._haunt.watch is not None:
-            self._haunt.watch.asked(given[2], self)
-        return (*self._all_places(), *given[2:]) if self._n_ghosts else given
+        watch = self._haunt.watch
+        if watch is None and not self._n_ghosts:
+            return super()._near_given(kernel, radius, n)
+        reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
+        if watch is not None:
+            watch.asked(reach, self)
+        places = self._places(self.data._n + self._n_ghosts if self._n_ghosts else n)
+        return places, self._seen(places), reach, self._wrap
 
     def _all_places(self) -> tuple[Places, Places]:
         places = self._places(self.data._n + self._n_ghosts)

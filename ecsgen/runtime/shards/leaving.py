@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from ..callbacks import Callbacks
 from ..handles import NIL, EntityArray, RowArray
 from .departing import Leaving
 from .distinct import ascending
-from .knowing import going, knowing
+from .knowing import KnownSlots
 from .tables import Component, plan_of
 
 
@@ -28,16 +26,17 @@ def leave(world: Any, found: Leaving) -> None:
     # where rows below others die with them, nobody does who has left before
     families = [one for one in plan.managed if "~parent" in one.columns]
     others = [one for one in plan.managed if "~parent" not in one.columns]
-    with entities.dispatch, knowing(entities, found.entities, found.slots):
+    with entities.dispatch:
         try:
-            for one in others:
-                _drop_rows(world, one, found)
-            guests, slots = entities._leave(found.entities, found.slots)
-            for one in families:
-                _drop_rows(world, one, found)
-            store = getattr(world, "_store", None)
-            if store is not None:
-                store._drop_many(found.entities)
+            with KnownSlots(entities, found.entities, found.slots) as known:
+                for one in others:
+                    _drop_rows(world, one, found, known)
+                guests, slots = entities._leave(found.entities, found.slots)
+                for one in families:
+                    _drop_rows(world, one, found, known)
+                store = getattr(world, "_store", None)
+                if store is not None:
+                    store._drop_many(found.entities)
             for manager, version in zip(concerned, versions, strict=True):
                 manager.data._version = version + 1  # whatever its mates in a group did
         except BaseException:
@@ -52,7 +51,7 @@ def leave(world: Any, found: Leaving) -> None:
             entities._vacate(guests, slots)
 
 
-def _drop_rows(world: Any, one: Component, found: Leaving) -> None:
+def _drop_rows(world: Any, one: Component, found: Leaving, known: KnownSlots) -> None:
     """Take away the rows of a component."""
     manager, rows = getattr(world, one.attribute), found.rows.get(one.attribute)
     if rows is None or len(rows) == 0:
@@ -65,9 +64,9 @@ def _drop_rows(world: Any, one: Component, found: Leaving) -> None:
     else:
         if hasattr(manager, "GROUP"):
             rows = _rows_of(manager, found.entities)
-        each_one = not manager._IS_LIST and len(rows) == len(found.entities)
-        with going(world.entities) if each_one else nullcontext():
-            _drop(manager, ascending(rows, manager.data._n))
+        known.is_going = not manager._IS_LIST and len(rows) == len(found.entities)
+        _drop(manager, known.ascending(rows, manager.data._n))
+        known.is_going = False
 
 
 def _rows_of(manager: Any, entities: EntityArray) -> RowArray:
@@ -88,18 +87,12 @@ def _spare_the_dead(manager: Any, rows: RowArray) -> None:
 
 
 def _drop(manager: Any, rows: RowArray) -> None:
-    with _silent(manager):
-        manager._destroy_rows(rows)
-
-
-@contextmanager
-def _silent(manager: Any) -> Iterator[None]:
-    """Let a manager's callbacks not be told."""
+    """Destroy rows, of which callbacks are not told."""
     if not hasattr(manager, "_released"):
-        yield
+        manager._destroy_rows(rows)
         return
     told, manager._released = manager._released, Callbacks()
     try:
-        yield
+        manager._destroy_rows(rows)
     finally:
         manager._released = told

@@ -8,15 +8,17 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.arrays import are_held, as_entities
+from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
 from ..entities.living import LivingEntities, dead_entity
 from ..entities.queue import IndexQueue
 from ..errors import StaleEntityError
 from ..handles import Entity, EntityArray, RowArray
 from .handle_map import HandleMap
+from .knowing import KnownSlots
 from .layout import GENERATION_SHIFT, ONE_GENERATION
 from .shown import shown_entity
+from .slots import are_here, slots_of
 
 
 class VisitedEntities(LivingEntities):
@@ -28,10 +30,8 @@ class VisitedEntities(LivingEntities):
     __slots__ = ()
     _home: int
     """The number of the shard, where handles have it."""
-    _known: tuple[EntityArray, RowArray] | None
-    """Entities whose slots need not be found."""
-    _are_going: bool
-    """Whether they are the owners of all rows that a manager loses, one each."""
+    _known: KnownSlots | None
+    """Slots that need not be found."""
     _visitors: HandleMap
     """The slots of visitors that live here, and of the dead of whom there may be rows."""
     _idle: IndexQueue
@@ -58,14 +58,7 @@ class VisitedEntities(LivingEntities):
         return self._are_here(as_entities(es))
 
     def _are_here(self, handles: EntityArray) -> NDArray[np.bool_]:
-        held = are_held(self._handles, handles, INDEX_MASK)
-        if self._visitors.count and not held.all():
-            others = (~held).nonzero()[0]
-            slots = self._visitors.find(handles[others])
-            known = slots >= 0
-            others = others[known]
-            held[others] = self._handles[slots[known]] == handles[others]
-        return held
+        return are_here(self._handles, self._visitors.table, handles, INDEX_MASK)
 
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is not alive here. O(1)."""
@@ -90,41 +83,25 @@ class VisitedEntities(LivingEntities):
 
     def _slots(self, es: EntityArray) -> RowArray:
         """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
-        if self._known is not None and self._known[0] is es:
-            return self._known[1]
-        slots: RowArray = (es & np.uint64(INDEX_MASK)).view(np.intp)
-        if not self._visitors.count:
-            return slots
-        own = np.equal(self._handles.take(slots, mode="clip"), es)
-        own &= slots < self._n_cells
-        if own.all():
-            return slots
-        others = (~own).nonzero()[0]
-        found = self._visitors.find(es[others])
-        known = found >= 0
-        slots[others[known]] = found[known]
-        return slots
+        return self._find_slots(es) if self._known is None else self._known.of(es)
+
+    def _find_slots(self, es: EntityArray) -> RowArray:
+        return slots_of(self._handles, self._visitors.table, es, INDEX_MASK)[0]
 
     def _slots_of(self, owners: EntityArray, gone: RowArray) -> RowArray:
         """Return the slots of the owners of rows that go, in any order; O(k)."""
         known = self._known
-        if self._are_going and known is not None and len(known[1]) == len(gone):
-            return known[1]
+        if known is not None and known.is_going and len(known.slots) == len(gone):
+            return known.slots
         return self._slots(owners[gone])
 
     def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
         """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
-        handles = as_entities(es)
-        slots: RowArray = (handles & np.uint64(INDEX_MASK)).view(np.intp)
-        held = self._handles.take(slots, mode="clip") == handles
-        others = (~held).nonzero()[0]
-        if len(others) and self._visitors.count:
-            found = self._visitors.find(handles[others])
-            held[others] = (found >= 0) & (self._handles[found] == handles[others])
-            slots[others] = found
-        if not held.all():
-            self._require_handles(handles, es)
-        return handles, slots
+        given, table = as_entities(es), self._visitors.table
+        slots, are_alive = slots_of(self._handles, table, given, INDEX_MASK)
+        if not are_alive:
+            self._require_handles(given, es)
+        return given, slots
 
     def _span(self, es: EntityArray) -> int:
         """Return one more than the highest slot of entities, 0 without any; O(k)."""

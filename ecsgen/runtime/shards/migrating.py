@@ -39,9 +39,11 @@ def departures(
     entities, slots = distinct_entities(world, es)
     owners = checked_ranks(ranks, len(entities), size)
     away = owners != own
-    if away.any():
-        away[away] = ~_has_parent(world, entities[away])
+    # copies: of a column of owners, which changes where rows of the dead are collected
     entities, slots, owners = entities[away], slots[away], owners[away]
+    below = _has_parent(world, entities) if len(entities) else np.False_
+    if below.any():
+        entities, slots, owners = entities[~below], slots[~below], owners[~below]
     rows = {
         name: (as_entities(given), checked_ranks(of, len(as_entities(given)), size))
         for name, (given, of) in ids.items()
@@ -67,7 +69,7 @@ def checked_ranks(ranks: ArrayLike, count: int, size: int) -> RowArray:
         raise TypeError(f"ranks are integers, not {given.dtype}")
     if given.shape not in ((), (count,)):
         raise ValueError(f"{given.size} ranks for {count}")
-    whole = np.broadcast_to(given, count).astype(np.intp)
+    whole = np.broadcast_to(given, count).astype(np.intp, copy=False)
     if count and not 0 <= int(whole.min()) <= int(whole.max()) < size:
         wrong = whole[(whole < 0) | (whole >= size)][0]
         raise ValueError(f"there is no rank {wrong}, they are 0 to {size - 1}")
@@ -76,6 +78,8 @@ def checked_ranks(ranks: ArrayLike, count: int, size: int) -> RowArray:
 
 def united(plans: list[Leaving]) -> Leaving:
     """Return who leaves for any rank."""
+    if len(plans) == 1:
+        return plans[0]
     ids: dict[str, list[Any]] = {}
     rows: dict[str, list[Any]] = {}
     for plan in plans:

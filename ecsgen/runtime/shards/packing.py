@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import items
+from ..columns.buffers import Column
 from ..handles import NIL, EntityArray, RowArray
 from .departing import Leaving
-from .parcel import header_nbytes, header_of, nbytes_of, starts_of, view_of
+from .parcel import LENGTH, header_of, starts_of, view_of
 from .tables import Component, ParcelPlan, plan_of
+
+Source: TypeAlias = tuple[Any, tuple[tuple[Column, int], ...], RowArray]
+"""Data of a manager, columns of it with their numbers in the parcel, and rows."""
 
 
 def packed(world: Any, found: Leaving) -> NDArray[np.uint8]:
@@ -21,18 +24,23 @@ def packed(world: Any, found: Leaving) -> NDArray[np.uint8]:
     plan = plan_of(type(world))
     counts = [0] * plan.n_tables
     cells: dict[int, NDArray[Any]] = {}
-    sources: dict[int, tuple[NDArray[Any], RowArray]] = {}
+    sources: list[Source] = []
     for one in plan.managed:
         rows = found.rows.get(one.attribute)
         if rows is None or len(rows) == 0:
             continue
         manager = getattr(world, one.attribute)
         counts[one.table] = len(rows)
-        cells |= dict(_bookkeeping(one, manager, rows))
-        sources |= {k: (c, rows) for k, c in _columns(one.columns, manager.data)}
+        if one.is_owned:
+            is_whole = one.is_one and len(rows) == len(found.entities)
+            owners = found.entities if is_whole else manager.data._entity_column[rows]
+            cells[one.columns["entity"]] = owners
+        cells.update(_bookkeeping(one, manager, rows))
+        sources.append((manager.data, one.sources, rows))
         if one.cold:
             _pack_cold(plan, one, manager, rows, counts, cells, sources)
-        _pack_objects(plan, one, manager, rows, counts, cells)
+        if one.objects:
+            _pack_objects(plan, one, manager, rows, counts, cells)
     if plan.chunked:
         world._store._pack(plan, found.entities, counts, cells)
     return _laid_out(plan, found.entities, counts, cells, sources)
@@ -48,34 +56,27 @@ def _laid_out(
     entities: EntityArray,
     counts: list[int],
     cells: Mapping[int, NDArray[Any]],
-    sources: Mapping[int, tuple[NDArray[Any], RowArray]],
+    sources: list[Source],
 ) -> NDArray[np.uint8]:
-    n = len(entities)
-    words = np.empty(-(-nbytes_of(plan, n, counts) // 8), np.uint64)
-    buffer = words.view(np.uint8)[: nbytes_of(plan, n, counts)]
-    head = header_nbytes(plan)
-    buffer[:head] = header_of(plan, n, counts).view(np.uint8)
-    buffer[head : head + 8 * n].view(np.uint64)[:] = entities
-    starts = starts_of(plan, n, counts)
-    for number, (source, rows) in sources.items():
-        column = plan.columns[number]
-        target = view_of(buffer, starts[number], len(rows), column)
-        if column.shape:
-            source, target = items(source), items(target)
-        source.take(rows, out=target, mode="clip")
+    n, head = len(entities), header_of(plan, len(entities), counts)
+    nbytes, starts = head.item(LENGTH), starts_of(plan, n, counts)
+    words = np.empty(-(-nbytes // 8), np.uint64)
+    words[: len(head)] = head
+    words[len(head) : len(head) + n] = entities
+    buffer = words.view(np.uint8)[:nbytes]
+    for data, columns, rows in sources:
+        held, allocated, count = data._buffer, data._allocated, len(rows)
+        for column, number in columns:
+            nbytes, item = column.nbytes, plan.columns[number].item
+            first, start = column.before * allocated, starts[number]
+            source = held[first : first + nbytes * allocated].view(item)
+            target = buffer[start : start + nbytes * count].view(item)
+            source.take(rows, out=target, mode="clip")
     for number, values in cells.items():
-        column = plan.columns[number]
-        view_of(buffer, starts[number], counts[column.table], column)[:] = values
+        packed_column = plan.columns[number]
+        count = counts[packed_column.table]
+        view_of(buffer, starts[number], count, packed_column)[:] = values
     return buffer
-
-
-def _columns(
-    wanted: Mapping[str, int], data: Any
-) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the columns of a manager that parcels have as they are."""
-    for number, column in enumerate(data.LAYOUT):
-        if column.name in wanted:
-            yield wanted[column.name], data._cut(number)
 
 
 def _bookkeeping(
@@ -119,7 +120,7 @@ def _pack_cold(
     rows: RowArray,
     counts: list[int],
     cells: dict[int, NDArray[Any]],
-    sources: dict[int, tuple[NDArray[Any], RowArray]],
+    sources: list[Source],
 ) -> None:
     """Take along the cold rows of those that have one."""
     places = manager.data._cold_row_column[rows]
@@ -128,8 +129,7 @@ def _pack_cold(
     counts[plan.columns[one.cold["~row"]].table] = len(which)
     cells[one.cold["~row"]] = which
     if len(which):
-        cold = manager.data._cold
-        sources |= {k: (c, places) for k, c in _columns(one.cold, cold)}
+        sources.append((manager.data._cold, one.cold_sources, places))
 
 
 def _pack_objects(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from operator import mul
 from pickle import PickleBuffer
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
@@ -19,6 +20,8 @@ from .tables import PackedColumn, ParcelPlan, plan_of
 _MAGIC: Final = int.from_bytes(b"ecsparc1", "little")
 _HEAD: Final = 7
 """Words before those of tables: magic, fingerprint, length, number of entities."""
+LENGTH: Final = 5
+"""Which of them is the length."""
 
 
 class ParcelBase:
@@ -41,7 +44,7 @@ class ParcelBase:
             ParcelError: they are none, not all, or those of other schemas.
         """
         data = np.frombuffer(memoryview(buffer).cast("B"), np.uint8)
-        if data.ctypes.data % 8:
+        if data.__array_interface__["data"][0] % 8:
             data = data.copy()
         data.flags.writeable = False
         self._buffer = data
@@ -54,7 +57,7 @@ class ParcelBase:
 
     def __len__(self) -> int:
         """Return how many entities there are."""
-        return int(self._buffer[: 8 * _HEAD].view(np.uint64)[6])
+        return self._buffer[: 8 * _HEAD].view(np.uint64).item(6)
 
     @property
     def nbytes(self) -> int:
@@ -133,8 +136,8 @@ def header_nbytes(plan: ParcelPlan) -> int:
 
 def nbytes_of(plan: ParcelPlan, n: int, counts: list[int]) -> int:
     """Return how many bytes a parcel has."""
-    of_columns = sum(c.nbytes * counts[c.table] for c in plan.columns)
-    return header_nbytes(plan) + 8 * n + of_columns
+    of_tables: int = sum(map(mul, plan.row_nbytes, counts))
+    return header_nbytes(plan) + 8 * n + of_tables
 
 
 def starts_of(plan: ParcelPlan, n: int, counts: list[int]) -> list[int]:
@@ -153,7 +156,7 @@ def view_of(
 ) -> NDArray[Any]:
     """Return a column of so many rows in a run of bytes."""
     cells = body[start : start + count * column.nbytes].view(column.dtype)
-    return cells.reshape(count, *column.shape)
+    return cells.reshape(count, *column.shape) if column.shape else cells
 
 
 def checked_counts(data: NDArray[np.uint8], plan: ParcelPlan) -> list[int]:

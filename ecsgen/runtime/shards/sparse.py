@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
+from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..maps.sparse import Sparse as OneWorldsSparse
 from ..maps.sparse import grown_map, predecessors
 from ..per_class import per_class
 from ..state import NO_SLOTS
+from .slots import rows_in, visited_rows
 from .visited import Visited
 
 
@@ -59,32 +61,18 @@ class Sparse(Visited, OneWorldsSparse):
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         asked = self._entities._known
-        if asked is not None and asked[0] is entities:
-            return self._rows_in(*asked)
-        rows = super().lookup_many(entities)
+        if asked is not None and asked.es is entities:
+            owners = self.data._entity_column[: self.data._n]
+            rows = None if self._IS_LIST else asked.rows_among(owners)
+            if rows is None:
+                rows = rows_in(self._sparse, owners, asked.es, asked.slots)
+            return rows
         visitors = self._entities._visitors
-        if not visitors.count or self.data._n == 0:
-            return rows
-        missed = (rows == NIL).nonzero()[0]
-        if len(missed) == 0:
-            return rows
-        given = as_entities(entities)[missed]
-        slots = visitors.find(given)
-        known = (slots >= 0) & (slots < len(self._sparse))
-        found = self._sparse[slots[known]].astype(np.intp)
-        owners = self.data._entity_column.take(found, mode="clip")
-        has_row = (found != NIL) & (owners == given[known])
-        rows[missed[known][has_row]] = found[has_row]
-        return rows
-
-    def _rows_in(self, entities: EntityArray, slots: RowArray) -> RowArray:
-        """Return the row of each entity, whose slots are known; NIL where it has none."""
-        if self.data._n == 0:
-            return np.full(len(entities), NIL, np.intp)
-        rows = self._sparse.take(slots, mode="clip").astype(np.intp)
-        owners = self.data._entity_column[: self.data._n].take(rows, mode="clip")
-        np.putmask(rows, owners != entities, NIL)
-        return rows
+        if not visitors.count or few_numbers(entities) is not None:
+            return super().lookup_many(entities)
+        given = as_entities(entities)
+        owners = self.data._entity_column[: self.data._n]
+        return visited_rows(self._sparse, owners, visitors.table, given, INDEX_MASK)
 
     def _span(self) -> int:
         data = self.data
@@ -107,7 +95,10 @@ class Sparse(Visited, OneWorldsSparse):
         return True
 
     def _are_new(self, entities: EntityArray) -> bool:
+        known = self._entities._known
         if self.data._n == 0:
+            return True
+        if known is not None and known.are_new and known.es is entities:
             return True
         heads = self._sparse.take(self._entities._slots(entities), mode="clip")
         return bool((heads == NIL).all())

@@ -6,7 +6,7 @@ looked at without a world.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from math import prod
 from typing import Any, Final
@@ -39,11 +39,10 @@ class PackedColumn(NamedTuple):
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     """Of one cell."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes per row."""
-        return self.dtype.itemsize * prod(self.shape)
+    nbytes: int
+    """Bytes per row."""
+    item: np.dtype[Any]
+    """What a row is if nobody looks into it: moves in half the time."""
 
 
 class Component(NamedTuple):
@@ -63,32 +62,36 @@ class Component(NamedTuple):
     """Fields that are objects → columns of pickles."""
     parts: Mapping[str, tuple[str, ...]]
     """Fields → the columns that they are: several of those that are split."""
-
-    @property
-    def is_owned(self) -> bool:
-        """Whether rows belong to entities."""
-        return "entity" in self.columns
+    is_owned: bool
+    """Whether rows belong to entities."""
+    is_one: bool
+    """Whether these have one row each, and rows come in the order of entities."""
+    sources: tuple[tuple[Column, int], ...]
+    """Columns of the manager, which are columns of the parcel as they are; without owners."""
+    cold_sources: tuple[tuple[Column, int], ...]
+    """The same of the second buffer."""
+    marks: Mapping[str, int]
+    """The columns that stand for something else."""
 
 
 class ParcelPlan(NamedTuple):
     """All tables of a world's parcels."""
 
     fingerprint: bytes
-    n_tables: int
+    row_nbytes: tuple[int, ...]
+    """Bytes per row of each table."""
     columns: tuple[PackedColumn, ...]
     order: tuple[int, ...]
     """In which columns lie in the body: by falling alignment."""
-    components: tuple[Component, ...]
+    managed: tuple[Component, ...]
+    """Components with managers."""
+    chunked: tuple[Component, ...]
+    """Components in chunks."""
 
     @property
-    def managed(self) -> Iterator[Component]:
-        """Those with managers."""
-        return (one for one in self.components if one.attribute)
-
-    @property
-    def chunked(self) -> list[Component]:
-        """Those in chunks."""
-        return [one for one in self.components if not one.attribute]
+    def n_tables(self) -> int:
+        """How many tables there are."""
+        return len(self.row_nbytes)
 
 
 class _Tables:
@@ -107,7 +110,9 @@ class _Tables:
         self, name: str, table: int, dtype: np.dtype[Any], shape: tuple[int, ...] = ()
     ) -> int:
         """Return the number of a new column."""
-        self.columns.append(PackedColumn(name, table, dtype, shape))
+        nbytes = dtype.itemsize * prod(shape)
+        item = np.dtype(f"u{nbytes}" if nbytes in (1, 2, 4, 8) else f"V{nbytes}")
+        self.columns.append(PackedColumn(name, table, dtype, shape, nbytes, item))
         return len(self.columns) - 1
 
 
@@ -118,18 +123,24 @@ def plan_of(world: Any) -> ParcelPlan:
 
 @cache
 def _plan_of(world: Any) -> ParcelPlan:
-    tables, components = _Tables(), []
-    for attribute, kind in world._KINDS.items():
-        if attribute not in world._STAYS:
-            components.append(_managed(tables, attribute, kind))
-    for kind in world._CHUNKED:
-        if kind._ROW.__name__ not in world._STAYS:
-            components.append(_chunked(tables, kind))
-    columns = tuple(tables.columns)
+    tables, stays = _Tables(), world._STAYS
+    managed = tuple(
+        _managed(tables, attribute, kind)
+        for attribute, kind in world._KINDS.items()
+        if attribute not in stays
+    )
+    chunked = tuple(
+        _chunked(tables, kind)
+        for kind in world._CHUNKED
+        if kind._ROW.__name__ not in stays
+    )
+    columns, row_nbytes = tuple(tables.columns), [0] * tables.count
+    for column in columns:
+        row_nbytes[column.table] += column.nbytes
     order = sorted(range(len(columns)), key=lambda k: -alignment(columns[k].dtype))
     fingerprint = bytes.fromhex(world.FINGERPRINT)
     return ParcelPlan(
-        fingerprint, tables.count, columns, tuple(order), tuple(components)
+        fingerprint, tuple(row_nbytes), columns, tuple(order), managed, chunked
     )
 
 
@@ -153,19 +164,46 @@ def _managed(tables: _Tables, attribute: str, kind: Any) -> Component:
         found["~active"] = tables.add(f"{name}.~active", table, np.dtype(np.bool_))
     found |= _fields(tables, name, table, kind.LAYOUT)
     cold: dict[str, int] = {}
+    sources = _sources(kind.LAYOUT, found)
+    cold_sources: tuple[tuple[Column, int], ...] = ()
     objects = [*rows.OBJECTS]
     if "cold_row" in held:
         second = tables.table()
         cold["~row"] = tables.add(f"{name}.~row", second, _U32)
         layout = [column for column in kind.LAYOUT_COLD if column.name != "row"]
         cold |= _fields(tables, name, second, layout)
+        cold_sources = _sources(layout, cold)
         objects += rows._COLD.OBJECTS
     pickles = {
         field_of(column): tables.add(f"{name}.~{field_of(column)}", tables.table(), _U8)
         for column in objects
     }
-    parts = _parts(kind.FIELDS, {*found, *cold, *pickles})
-    return Component(name, attribute, kind, table, found, cold, pickles, parts)
+    return Component(
+        name,
+        attribute,
+        kind,
+        table,
+        found,
+        cold,
+        pickles,
+        _parts(kind.FIELDS, {*found, *cold, *pickles}),
+        "entity" in held,
+        "entity" in held and not kind._IS_LIST and not hasattr(kind, "by_age"),
+        sources,
+        cold_sources,
+        {name: number for name, number in found.items() if name.startswith("~")},
+    )
+
+
+def _sources(
+    layout: Iterable[Column], found: Mapping[str, int]
+) -> tuple[tuple[Column, int], ...]:
+    """Return which columns are columns of the parcel, but for owners."""
+    return tuple(
+        (column, found[column.name])
+        for column in layout
+        if column.name in found and column.name != "entity"
+    )
 
 
 def _chunked(tables: _Tables, kind: Any) -> Component:
@@ -178,7 +216,9 @@ def _chunked(tables: _Tables, kind: Any) -> Component:
         for column in kind.LAYOUT
         if column.dtype.hasobject
     }
-    return Component(name, "", kind, table, found, {}, pickles, {})
+    return Component(
+        name, "", kind, table, found, {}, pickles, {}, True, True, (), (), {}
+    )
 
 
 def _fields(tables: _Tables, component: str, table: int, layout: Any) -> dict[str, int]:

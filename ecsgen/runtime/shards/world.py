@@ -62,7 +62,8 @@ class ShardedWorld(WorldBase):
         self, es: ArrayLike, ids: Mapping[str, ArrayLike]
     ) -> NDArray[np.uint8]:
         """Take entities out, and return them as the bytes of a parcel."""
-        found = leaving(self, *distinct_entities(self, es), ids)
+        entities, slots = distinct_entities(self, es)
+        found = leaving(self, entities.copy(), slots, ids)
         buffer = packed(self, found)
         leave(self, found)
         return buffer

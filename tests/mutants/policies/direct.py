@@ -35,7 +35,6 @@ GROUPS = (
         ),
         Mutant("other owners are found", r"data\._entity_cells\[row\] == entity and ", ""),
         Mutant("no entity is found in holes", r" and entity:", ":"),
-        Mutant("no entity is found among many", r"found &= entities != 0", "pass"),
         Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
         Mutant("holes among many are taken for rows", r"if holes\.any\(\):", "if False:"),
         Mutant("rows are taken as given", r"present_rows\(rows, .*\)", "np.asarray(rows, np.intp)"),

@@ -33,7 +33,6 @@ GROUPS = (
         Mutant("saving loses the map", r"self\._set_map\(saved\)", "self._set_map(sparse_map(64))"),
         Mutant("rows are lost when the map grows", r"new\[: len\(old\)\] = old", "pass"),
         Mutant("a map grows too little", r"index \+ 1\)\)", "index))"),
-        Mutant("other owners are found", r"found\[other\] = NIL", "pass"),
         Mutant(
             "the living have to go",
             r"np\.unique\(found\[found != entities\[used\]\]\)",

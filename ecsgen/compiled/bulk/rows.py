@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..runtime.placement.rows import repeated_row
+from ...runtime.placement.rows import repeated_row
 
 _DENSE: Final = 16
 """Sets of more than one row in 16 are found through a mask, smaller ones by sorting."""

@@ -1,0 +1,106 @@
+"""Slots of entities and rows by slot, in the place of the runtime's, in one pass each."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ...runtime.handles import EntityArray, RowArray
+from ...runtime.shards.finding import EMPTY, FACTOR, NO_SLOT, Table
+from .finding import shift_of
+
+_FACTOR: Final = np.uint64(FACTOR)
+_EMPTY: Final = np.uint64(EMPTY)
+_NO_SLOT: Final = np.uint64(NO_SLOT)
+_ONE: Final = np.uint64(1)
+_TWO: Final = np.uint64(2)
+_NIL: Final = 0xFFFF_FFFF
+
+
+@njit(cache=True, error_model="numpy")
+def slots_of(
+    cells: EntityArray, table: Table, es: EntityArray, mask: int
+) -> tuple[RowArray, bool]:
+    """Return the slots of entities that are alive here or have rows here, and whether all of them
+    are alive; O(k)."""
+    slots = np.empty(len(es), np.intp)
+    shift, last = shift_of(table), np.uint64(len(table) - 1)
+    bits, size, alive = np.uint64(mask), np.uint64(len(cells)), True
+    for k in range(len(es)):
+        e = es[k]
+        index = e & bits
+        if index >= size or cells[index] != e:
+            place = e * _FACTOR >> shift << _ONE
+            while table[place] != e and table[place] != _EMPTY:
+                place = place + _TWO & last
+            slot = table[place + _ONE]
+            if slot != _NO_SLOT:
+                index = slot
+            alive &= slot != _NO_SLOT and cells[slot] == e
+        slots[k] = np.intp(index)
+    return slots, alive
+
+
+@njit(cache=True, error_model="numpy")
+def are_here(
+    cells: EntityArray, table: Table, es: EntityArray, mask: int
+) -> NDArray[np.bool_]:
+    """Return which entities are alive here; O(k)."""
+    here = np.empty(len(es), np.bool_)
+    shift, last = shift_of(table), np.uint64(len(table) - 1)
+    bits, size = np.uint64(mask), np.uint64(len(cells))
+    for k in range(len(es)):
+        e = es[k]
+        index = e & bits
+        if index >= size or cells[index] != e:
+            place = e * _FACTOR >> shift << _ONE
+            while table[place] != e and table[place] != _EMPTY:
+                place = place + _TWO & last
+            index = table[place + _ONE]
+        here[k] = index < size and cells[index] == e
+    return here
+
+
+@njit(cache=True, error_model="numpy")
+def rows_in(
+    rows_of: NDArray[np.uint32], owners: EntityArray, es: EntityArray, slots: RowArray
+) -> RowArray:
+    """Return the row of each entity, whose slot is known, NIL where it has none; O(k)."""
+    rows = np.empty(len(es), np.intp)
+    size, n = np.uint64(len(rows_of)), len(owners)
+    for k in range(len(es)):
+        slot = np.uint64(slots[k])
+        row = rows_of[slot] if slot < size else np.uint32(_NIL)
+        rows[k] = row if row < n and owners[row] == es[k] else _NIL
+    return rows
+
+
+@njit(cache=True, error_model="numpy")
+def visited_rows(
+    rows_of: NDArray[np.uint32],
+    owners: EntityArray,
+    table: Table,
+    es: EntityArray,
+    mask: int,
+) -> RowArray:
+    """Return the row of each entity, made here or not, NIL where it has none; O(k)."""
+    rows = np.empty(len(es), np.intp)
+    shift, last = shift_of(table), np.uint64(len(table) - 1)
+    bits, size, n = np.uint64(mask), np.uint64(len(rows_of)), len(owners)
+    for k in range(len(es)):
+        e = es[k]
+        index = e & bits
+        row: Any = rows_of[index] if index < size else np.uint32(_NIL)
+        if row >= n or owners[row] != e:
+            place = e * _FACTOR >> shift << _ONE
+            while table[place] != e and table[place] != _EMPTY:
+                place = place + _TWO & last
+            slot = table[place + _ONE]
+            row = rows_of[slot] if slot < size else np.uint32(_NIL)
+            if row >= n or owners[row] != e:
+                row = np.uint32(_NIL)
+        rows[k] = row
+    return rows

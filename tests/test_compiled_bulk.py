@@ -1,0 +1,92 @@
+"""Slots, rows by slot and rows in order, compiled for packages with shards: what numpy says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsgen.runtime.handles import NIL
+from ecsgen.runtime.shards import distinct, slots
+from ecsgen.runtime.shards.handle_map import HandleMap
+
+pytest.importorskip("numba")
+
+from ecsgen.compiled.bulk import orders  # needs numba
+from ecsgen.compiled.bulk import slots as compiled
+
+MASK = 0xFFFF_FFFF
+
+
+class Scene:
+    """Natives, visitors and dead ones of both, in cells and a table; rows of some of them."""
+
+    def __init__(self, random: np.random.Generator, count: int) -> None:
+        n_cells = 2 * count + 2  # even, as always
+        cells = np.zeros(n_cells, np.uint64)
+        cells[0] = 1 << 44 | 1  # as always
+        order = random.permutation(np.arange(1, n_cells))
+        natives, visited = order[:count], order[count : count + count // 2]
+        natives_es = natives.view(np.uint64) | random.integers(1, 3, count).astype(np.uint64) << 44
+        cells[natives] = natives_es
+        far = random.integers(0, 4 * n_cells, len(visited)).astype(np.uint64)
+        made = np.uint64(1) << 44 | np.uint64(1) << 32
+        self.visitors, first = np.unique(far | made, return_index=True)
+        visited = visited[first]
+        cells[visited] = self.visitors
+        cells[visited[::3]] = visited[::3].view(np.uint64) ^ 1  # these have died
+        map_ = HandleMap()
+        map_.add(self.visitors, visited)
+        self.cells, self.table = cells, map_.table
+        whole = np.concatenate((natives_es, self.visitors))
+        owners = random.permutation(whole)[: len(whole) // 2]
+        rows_of = np.full(random.integers(1, n_cells + 1), NIL, np.uint32)
+        places = slots.slots_of(cells, self.table, owners, MASK)[0]
+        owners = owners[places < len(rows_of)]
+        rows_of[places[places < len(rows_of)]] = np.arange(len(owners))
+        self.owners, self.rows_of = owners, rows_of
+        self.known = random.permutation(whole)
+        odd = np.array([0, 1, (1 << 64) - 1, 5, 1 << 44], np.uint64)
+        stale = whole[:5] + (np.uint64(1) << 44)
+        self.asked = random.permutation(np.concatenate((whole, odd, stale)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 500])
+def test_slots_and_rows(count: int) -> None:
+    random = np.random.default_rng(count)
+    for _ in range(40):
+        it = Scene(random, count)
+        asked: Any
+        for asked in (it.known, it.asked, it.asked[:0], it.visitors):
+            ways = [it.cells, it.table, asked, MASK]
+            expected, are_alive = slots.slots_of(*ways)
+            found, are_too = compiled.slots_of(*ways)
+            assert found.tolist() == expected.tolist()
+            assert are_too == are_alive
+            here = slots.are_here(*ways)
+            assert compiled.are_here(*ways).tolist() == here.tolist()
+            assert here.all() == are_alive
+            rows = compiled.rows_in(it.rows_of, it.owners, asked, found)
+            assert rows.tolist() == slots.rows_in(it.rows_of, it.owners, asked, found).tolist()
+            ways = [it.rows_of, it.owners, it.table, asked, MASK]
+            rows = compiled.visited_rows(*ways)
+            assert rows.tolist() == slots.visited_rows(*ways).tolist()
+            model = {e: row for row, e in enumerate(it.owners.tolist())}
+            assert rows.tolist() == [model.get(e, NIL) for e in asked.tolist()]
+
+
+def test_rows_in_order() -> None:
+    random = np.random.default_rng(0)
+    for n in (1, 63, 64, 65, 1000):
+        for _ in range(30):
+            rows = random.permutation(n)[: random.integers(0, n + 1)]
+            expected = sorted(rows.tolist())
+            assert orders.ascending(rows, n).tolist() == expected
+            assert distinct.ascending(rows, n).tolist() == expected
+            assert orders.are_distinct_below(n, rows)
+            assert distinct.are_distinct_below(n, rows)
+            if len(rows):
+                twice = random.permutation(np.concatenate((rows, rows[:1])))
+                assert not orders.are_distinct_below(n, twice)
+                assert not distinct.are_distinct_below(n, twice)
