@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     )
     from .archetypes import ArchetypeChunk, Archetypes
     from .armor import Armor, ArmorData, ArmorFields, ArmorRef, ArmorValues
-    from .boid import Boid, BoidData, BoidFields, BoidManager, BoidRef
+    from .boid import Boid, BoidColumns, BoidData, BoidFields, BoidManager, BoidRef
     from .burning import Burning, BurningData, BurningFields, BurningRef, BurningValues
     from .celestial_body import (
         CelestialBody,
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         FootprintManager,
         FootprintRef,
     )
+    from .hawk import Hawk, HawkColumns, HawkData, HawkFields, HawkManager, HawkRef
     from .health import Health, HealthData, HealthFields, HealthRef, HealthValues
     from .kin import Kin, KinColumns, KinData, KinFields, KinManager, KinRef
     from .meeting import Meeting, MeetingData, MeetingFields, MeetingManager, MeetingRef
@@ -194,6 +195,9 @@ if TYPE_CHECKING:
         GrazersQuery,
         GrazersRow,
         GrazersRows,
+        HawksQuery,
+        HawksRow,
+        HawksRows,
         HuntersQuery,
         HuntersRow,
         HuntersRows,
@@ -260,6 +264,9 @@ else:
                 "GrazersQuery",
                 "GrazersRow",
                 "GrazersRows",
+                "HawksQuery",
+                "HawksRow",
+                "HawksRows",
                 "HuntersQuery",
                 "HuntersRow",
                 "HuntersRows",
@@ -282,7 +289,14 @@ else:
                 "AiStateRef",
             ),
             ".armor": ("Armor", "ArmorData", "ArmorFields", "ArmorRef", "ArmorValues"),
-            ".boid": ("Boid", "BoidData", "BoidFields", "BoidManager", "BoidRef"),
+            ".boid": (
+                "Boid",
+                "BoidColumns",
+                "BoidData",
+                "BoidFields",
+                "BoidManager",
+                "BoidRef",
+            ),
             ".burning": (
                 "Burning",
                 "BurningData",
@@ -318,6 +332,14 @@ else:
                 "FootprintFields",
                 "FootprintManager",
                 "FootprintRef",
+            ),
+            ".hawk": (
+                "Hawk",
+                "HawkColumns",
+                "HawkData",
+                "HawkFields",
+                "HawkManager",
+                "HawkRef",
             ),
             ".health": (
                 "Health",
@@ -500,6 +522,7 @@ __all__ = [
     "ArmorValues",
     "BodiesGroup",
     "Boid",
+    "BoidColumns",
     "BoidData",
     "BoidFields",
     "BoidManager",
@@ -554,6 +577,15 @@ __all__ = [
     "GrazersQuery",
     "GrazersRow",
     "GrazersRows",
+    "Hawk",
+    "HawkColumns",
+    "HawkData",
+    "HawkFields",
+    "HawkManager",
+    "HawkRef",
+    "HawksQuery",
+    "HawksRow",
+    "HawksRows",
     "Health",
     "HealthData",
     "HealthFields",

@@ -109,6 +109,12 @@ SCHEMA: Final = (
     '"unit":"m"},'
     '"heading":{"type":"f32","default":0.0,"cold":false,"split":false,"unit":"rad"},'
     '"depth":{"type":"f32","default":1.0,"cold":false,"split":false,"unit":""}}},'
+    '"Hawk":{"module":"hawk","in":"managers","owner":"entity","instances":"one",'
+    '"lookup":"sparse","destroy":"gc","ids":false,"partition":"","hierarchy":"",'
+    '"cold":"inline","fields":{'
+    '"hunger":{"type":"f32","default":1.0,"cold":false,"split":false,"unit":""},'
+    '"prey":{"type":"entity","default":0,"cold":false,"split":false,"unit":""},'
+    '"rivals":{"type":"i32","default":0,"cold":false,"split":false,"unit":""}}},'
     '"Health":{"module":"health","in":"archetypes","owner":"entity","instances":"one",'
     '"lookup":"sparse","destroy":"gc","ids":false,"partition":"","hierarchy":"",'
     '"cold":"inline","fields":{'
@@ -272,7 +278,7 @@ SCHEMA: Final = (
 )
 """The `schema` of a snapshot: JSON."""
 
-FINGERPRINT: Final = "073dbd5171a699d81626d941a877d101cdb572f7bb3fe381fa20ae9dc1b46426"
+FINGERPRINT: Final = "0af46510463f748e42dd09011f22b041a8ab8c886da7db53ba467285b9b3864e"
 """The SHA-256 of SCHEMA."""
 
 RENAMES: Final[dict[str, dict[str, str]]] = {

@@ -49,6 +49,8 @@ from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
+from ._runtime.queries.columns import QueryColumn, QueryColumns
+from ._runtime.queries.joined import JoinedRows
 from ._runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
 from ._runtime.spaces.search import NearSearch
 from ._runtime.spaces.spaced import OwnedSpaced, SpaceLayout
@@ -117,7 +119,19 @@ class BoidHotColumns(NamedTuple):
     heading: NDArray[np.float32]
 
 
-class BoidData(OwnedRows, KernelRows):
+class BoidColumns(QueryColumns):
+    """The columns of Boid in a query's rows: one cell per entity."""
+
+    __slots__ = ()
+
+    position = QueryColumn[np.float32]("position", _POSITION, POSITION_DEFAULT)
+    """Where it is. [m] Shape (n, 2)."""
+
+    heading = QueryColumn[np.float32]("heading", _HEADING, HEADING_DEFAULT)
+    """Where it flies, of length 1. Shape (n, 2)."""
+
+
+class BoidData(OwnedRows, JoinedRows, KernelRows):
     """The columns of a BoidManager: views of the rows in use."""
 
     __slots__ = (
@@ -127,6 +141,7 @@ class BoidData(OwnedRows, KernelRows):
         "_heading_column",
         "_heading_items",
         "_heading_words",
+        "_joined",
         "_kernels",
         "_position_cells",
         "_position_column",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import ClassVar, Final, Never
+from typing import Any, ClassVar, Final, Never
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ._runtime.archetypes.world import ArchetypeWorld
@@ -14,7 +14,7 @@ from ._runtime.columns.field_names import unknown_component
 from ._runtime.convert.numbers import FloatField
 from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
-from ._runtime.handles import Entity, EntityArray, Instance, RowArray
+from ._runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ._runtime.ids.slots import ids_of
 from ._runtime.kernels.blocks import Cells, put_where, rows_last
 from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
@@ -22,12 +22,23 @@ from ._runtime.kernels.chosen import check_unchanged, each_value
 from ._runtime.kernels.chosen_blocks import beside
 from ._runtime.kernels.messages import Messages
 from ._runtime.kernels.references import living_rows, take_others
+from ._runtime.kernels.scalars import HANDLE_MASK, row_at
 from ._runtime.kernels.seeded import Chance
+from ._runtime.kernels.turns import turn_order
 from ._runtime.queries.chunks import QueriedChunks
 from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ._runtime.queries.match import QueryMatch
 from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseMember
 from ._runtime.queries.query import QueriedRows
+from ._runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
+from ._runtime.spaces.joined import joined_rows, joined_search
+from ._runtime.spaces.turns import (
+    TurnCells,
+    joined_turn_given,
+    move_to,
+    near_now,
+    turn_cells,
+)
 from ._runtime.typed import NamedTuple
 from ._runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
 from ._runtime.world.seeded import SeededWorld
@@ -43,7 +54,7 @@ from .ai_state import (
 )
 from .archetypes import ArchetypeChunk, Archetypes
 from .armor import Armor, ArmorFields, ArmorRef
-from .boid import Boid, BoidFields, BoidManager, BoidRef
+from .boid import Boid, BoidColumns, BoidFields, BoidManager, BoidRef
 from .burning import Burning, BurningFields, BurningRef
 from .celestial_body import (
     CelestialBody,
@@ -54,6 +65,7 @@ from .celestial_body import (
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
 from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
+from .hawk import Hawk, HawkColumns, HawkFields, HawkManager, HawkRef
 from .health import Health, HealthFields, HealthRef
 from .kin import Kin, KinColumns, KinFields, KinManager, KinRef
 from .meeting import MeetingManager
@@ -143,6 +155,11 @@ STRAIN_SHARE_ARGUMENT: Final = FloatField("Game.strain.share", "f32")
 PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
 PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
 INFECT_CHANCE_ARGUMENT: Final = FloatField("Game.infect.chance", "f64")
+SCATTER_SIGHT_ARGUMENT: Final = FloatField("Game.scatter.sight", "f32")
+HUDDLE_REACH_ARGUMENT: Final = FloatField("Game.huddle.reach", "f32")
+CHASE_SIGHT_ARGUMENT: Final = FloatField("Game.chase.sight", "f32")
+STRIKE_REACH_ARGUMENT: Final = FloatField("Game.strike.reach", "f32")
+SPREAD_APART_ARGUMENT: Final = FloatField("Game.spread.apart", "f64")
 FRAME_1_STRENGTH_ARGUMENT: Final = FloatField("Game.frame_1.strength", "f32")
 FRAME_1_DT_ARGUMENT: Final = FloatField("Game.frame_1.dt", "f32")
 
@@ -154,6 +171,246 @@ ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
 
 _0_0_f32: Final = np.array(0.0, np.float32)
 _1_u8: Final = np.array(1, np.uint8)
+_0_i64: Final = np.array(0, np.int64)
+_0_125_f32: Final = np.array(0.125, np.float32)
+_0_25_f32: Final = np.array(0.25, np.float32)
+_1_i32: Final = np.array(1, np.int32)
+_0_05_f32: Final = np.array(0.05, np.float32)
+
+
+def _strike_kernel(
+    order: list[int],
+    cells_now: TurnCells,
+    hawk_rows: RowArray,
+    boid_rows: RowArray,
+    boid_members: RowArray,
+    hawk_prey: NDArray[np.uint64],
+    boid_position: NDArray[np.float32],
+    boid_entity: NDArray[np.uint64],
+    hawk_hunger: NDArray[np.float32],
+    boid_heading: NDArray[np.float32],
+    other_boid_owners: NDArray[np.uint64],
+    handle_mask: np.uint64,
+    other_boid_rows: NDArray[np.uint32],
+    handles: NDArray[np.uint64],
+    is_clean: bool,
+    other_boid_position: NDArray[np.float32],
+) -> None:
+    """Let the hawks dive one after the other, each at the nearest of those that fly
+    then."""
+    u64_0 = np.uint64(0)
+    i64_0 = np.int64(0)
+    f32_minus_0_5 = np.float32(-0.5)
+    f32_0_1 = np.float32(0.1)
+    f32_0_0 = np.float32(0.0)
+    f32_0_9 = np.float32(0.9)
+    last_handle = np.uint64(len(handles) - 1)
+    places = cells_now.places
+    size_x = cells_now.sizes[0, 0]
+    half_x = cells_now.sizes[1, 0]
+    size_y = cells_now.sizes[0, 1]
+    half_y = cells_now.sizes[1, 1]
+    found = np.empty(len(cells_now.names) + 1, np.intp)
+    for i in order:
+        hawk_row = row_at(hawk_rows, i)
+        boid_row = row_at(boid_rows, i)
+        boid_j = 2 * boid_row
+        # Hawk.prey = nearest(other.entity)
+        x = boid_position[boid_j]
+        y = boid_position[boid_j + 1]
+        count = near_now(cells_now, i, (x, y), found)
+        nearest = u64_0
+        first = count
+        closest = np.float32(0)
+        for f in range(count):
+            o = found[f]
+            dx = places[0, o] - x
+            if abs(dx) > half_x:
+                dx = dx - size_x * np.rint(dx / size_x)
+            dy = places[1, o] - y
+            if abs(dy) > half_y:
+                dy = dy - size_y * np.rint(dy / size_y)
+            square = dx * dx + dy * dy
+            if f == 0 or square < closest:
+                first = f
+                closest = square
+        if first < count:
+            o = found[first]
+            nearest = boid_entity[boid_members[o]]
+        hawk_prey[hawk_row] = nearest
+        # Hawk.hunger += -0.5 if count() > 0 else 0.1
+        hawk_hunger[hawk_row] += f32_minus_0_5 if np.int64(count) > i64_0 else f32_0_1
+        # Boid.position += nearest(offset) * 0.9
+        nearest2_0 = f32_0_0
+        nearest2_1 = f32_0_0
+        _first = count
+        _closest = np.float32(0)
+        for f in range(count):
+            o = found[f]
+            dx = places[0, o] - x
+            if abs(dx) > half_x:
+                dx = dx - size_x * np.rint(dx / size_x)
+            dy = places[1, o] - y
+            if abs(dy) > half_y:
+                dy = dy - size_y * np.rint(dy / size_y)
+            _square = dx * dx + dy * dy
+            if f == 0 or _square < _closest:
+                _first = f
+                _closest = _square
+        if _first < count:
+            o = found[_first]
+            dx = places[0, o] - x
+            if abs(dx) > half_x:
+                dx = dx - size_x * np.rint(dx / size_x)
+            dy = places[1, o] - y
+            if abs(dy) > half_y:
+                dy = dy - size_y * np.rint(dy / size_y)
+            nearest2_0 = dx
+            nearest2_1 = dy
+        boid_position[boid_j] += nearest2_0 * f32_0_9
+        boid_position[boid_j + 1] += nearest2_1 * f32_0_9
+        move_to(cells_now, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
+        # Hawk.prey.Boid.position -= Boid.heading
+        other_boid_row: Any = np.int64(hawk_prey[hawk_row] & handle_mask)
+        other_boid_row = (
+            np.int64(other_boid_rows[other_boid_row])
+            if other_boid_row < len(other_boid_rows)
+            else NIL
+        )
+        if not (
+            other_boid_row < len(other_boid_owners)
+            and other_boid_owners[other_boid_row] == hawk_prey[hawk_row]
+            and (
+                is_clean
+                or handles[min(hawk_prey[hawk_row] & handle_mask, last_handle)]
+                == hawk_prey[hawk_row]
+            )
+        ):
+            other_boid_row = NIL
+        if other_boid_row != NIL:
+            other_boid_position[2 * other_boid_row] -= boid_heading[boid_j]
+            other_boid_position[2 * other_boid_row + 1] -= boid_heading[boid_j + 1]
+            move_to(
+                cells_now,
+                other_boid_row,
+                (
+                    other_boid_position[2 * other_boid_row],
+                    other_boid_position[2 * other_boid_row + 1],
+                ),
+            )
+
+
+def _spread_kernel(
+    order: list[int],
+    cells_now: TurnCells,
+    boid_rows: RowArray,
+    boid_position: NDArray[np.float32],
+) -> None:
+    """Let the hawks move away from each other, one after the other."""
+    f64_0_0 = np.float64(0.0)
+    f32_0_5 = np.float32(0.5)
+    i64_1 = np.int64(1)
+    places = cells_now.places
+    size_x = cells_now.sizes[0, 0]
+    half_x = cells_now.sizes[1, 0]
+    size_y = cells_now.sizes[0, 1]
+    half_y = cells_now.sizes[1, 1]
+    found = np.empty(len(cells_now.names) + 1, np.intp)
+    for i in order:
+        boid_row = row_at(boid_rows, i)
+        boid_j = 2 * boid_row
+        # Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))
+        x = boid_position[boid_j]
+        y = boid_position[boid_j + 1]
+        count = near_now(cells_now, i, (x, y), found)
+        total_0 = f64_0_0
+        total_1 = f64_0_0
+        for f in range(count):
+            o = found[f]
+            dx = places[0, o] - x
+            if abs(dx) > half_x:
+                dx = dx - size_x * np.rint(dx / size_x)
+            dy = places[1, o] - y
+            if abs(dy) > half_y:
+                dy = dy - size_y * np.rint(dy / size_y)
+            total_0 = total_0 + np.float64(dx)
+            total_1 = total_1 + np.float64(dy)
+        asked_0 = np.float32(total_0)
+        asked_1 = np.float32(total_1)
+        t = np.float32(max(np.int64(count), i64_1))
+        boid_position[boid_j] -= asked_0 * f32_0_5 / t
+        boid_position[boid_j + 1] -= asked_1 * f32_0_5 / t
+        move_to(cells_now, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
+
+
+def _dodge_kernel(
+    order: list[int],
+    cells_now: TurnCells,
+    boid_members: RowArray,
+    boid_position: NDArray[np.float32],
+    boid_heading: NDArray[np.float32],
+) -> None:
+    """Let the boids move out of the way of hawks, one after the other."""
+    i64_0 = np.int64(0)
+    f32_0_0 = np.float32(0.0)
+    f64_0_0 = np.float64(0.0)
+    f32_0_5 = np.float32(0.5)
+    places = cells_now.places
+    size_x = cells_now.sizes[0, 0]
+    half_x = cells_now.sizes[1, 0]
+    size_y = cells_now.sizes[0, 1]
+    half_y = cells_now.sizes[1, 1]
+    found = np.empty(len(cells_now.names) + 1, np.intp)
+    for i in order:
+        j = 2 * i
+        x = boid_position[j]
+        y = boid_position[j + 1]
+        count = near_now(cells_now, i, (x, y), found)
+        if np.int64(count) > i64_0:
+            # Boid.position -= nearest(offset)
+            nearest_0 = f32_0_0
+            nearest_1 = f32_0_0
+            first = count
+            closest = np.float32(0)
+            for f in range(count):
+                o = found[f]
+                dx = places[0, o] - x
+                if abs(dx) > half_x:
+                    dx = dx - size_x * np.rint(dx / size_x)
+                dy = places[1, o] - y
+                if abs(dy) > half_y:
+                    dy = dy - size_y * np.rint(dy / size_y)
+                square = dx * dx + dy * dy
+                if f == 0 or square < closest:
+                    first = f
+                    closest = square
+            if first < count:
+                o = found[first]
+                dx = places[0, o] - x
+                if abs(dx) > half_x:
+                    dx = dx - size_x * np.rint(dx / size_x)
+                dy = places[1, o] - y
+                if abs(dy) > half_y:
+                    dy = dy - size_y * np.rint(dy / size_y)
+                nearest_0 = dx
+                nearest_1 = dy
+            boid_position[j] -= nearest_0
+            boid_position[j + 1] -= nearest_1
+            move_to(cells_now, i, (boid_position[j], boid_position[j + 1]))
+            # Boid.heading = sum(other.Boid.heading) * 0.5
+            x = boid_position[j]
+            y = boid_position[j + 1]
+            count = near_now(cells_now, i, (x, y), found)
+            total_0 = f64_0_0
+            total_1 = f64_0_0
+            for f in range(count):
+                o = found[f]
+                total_0 = total_0 + np.float64(boid_heading[2 * boid_members[o]])
+                total_1 = total_1 + np.float64(boid_heading[2 * boid_members[o] + 1])
+            asked_0 = np.float32(total_0)
+            asked_1 = np.float32(total_1)
+            boid_heading[j] = asked_0 * f32_0_5
+            boid_heading[j + 1] = asked_1 * f32_0_5
 
 
 class Signature(ComponentFlags):
@@ -165,25 +422,26 @@ class Signature(ComponentFlags):
     ENERGY = 1 << 3
     EVERY_TYPE = 1 << 4
     FOOTPRINT = 1 << 5
-    KIN = 1 << 6
-    PARTICLE = 1 << 7
-    PERSON = 1 << 8
-    POINT_MASS = 1 << 9
-    POSITION = 1 << 10
-    PREDATOR = 1 << 11
-    SCENE_NODE = 1 << 12
-    SKINNED_MESH = 1 << 13
-    SOUND_SOURCE = 1 << 14
-    STATIC = 1 << 15
-    STATUS_EFFECT = 1 << 16
-    TILE = 1 << 17
-    TRANSFORM = 1 << 18
-    VELOCITY = 1 << 19
-    VILLAGER = 1 << 20
-    ARMOR = 1 << 21
-    BURNING = 1 << 22
-    HEALTH = 1 << 23
-    WEAPON = 1 << 24
+    HAWK = 1 << 6
+    KIN = 1 << 7
+    PARTICLE = 1 << 8
+    PERSON = 1 << 9
+    POINT_MASS = 1 << 10
+    POSITION = 1 << 11
+    PREDATOR = 1 << 12
+    SCENE_NODE = 1 << 13
+    SKINNED_MESH = 1 << 14
+    SOUND_SOURCE = 1 << 15
+    STATIC = 1 << 16
+    STATUS_EFFECT = 1 << 17
+    TILE = 1 << 18
+    TRANSFORM = 1 << 19
+    VELOCITY = 1 << 20
+    VILLAGER = 1 << 21
+    ARMOR = 1 << 22
+    BURNING = 1 << 23
+    HEALTH = 1 << 24
+    WEAPON = 1 << 25
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
     HERO = (
@@ -211,6 +469,7 @@ class EntityView(EntityViewBase):
     energy = ManagedPart(EnergyRef)
     every_type = ManagedPart(EveryTypeRef)
     footprint = ManagedPart(FootprintRef)
+    hawk = ManagedPart(HawkRef)
     kin = ManagedPart(KinRef)
     particle = ManagedPart(ParticleRef)
     person = ManagedPart(PersonRef)
@@ -517,6 +776,47 @@ class HuntersQuery(QueriedRows[HuntersRows, HuntersRow]):
         return self._columns[4]
 
 
+class HawksRows(NamedTuple):
+    """Where the entities of `hawks` are: read-only arrays of equal length."""
+
+    entity: EntityArray
+    boid: RowArray
+    hawk: RowArray
+
+
+class HawksRow(NamedTuple):
+    """An entity of `hawks`, and the rows of its components."""
+
+    entity: Entity
+    boid: Instance
+    hawk: Instance
+
+
+class HawksQuery(QueriedRows[HawksRows, HawksRow]):
+    """Live entities with all of Boid, Hawk.
+
+    Worked out when asked, and again if a manager changed or an entity died since: O(rows
+    of the smallest manager) per component, otherwise O(components).
+    """
+
+    __slots__ = ()
+
+    _ROWS = HawksRows
+    _ROW = HawksRow
+    _COLUMNS: ClassVar = (BoidColumns, HawkColumns)
+    _columns: tuple[BoidColumns, HawkColumns]
+
+    @property
+    def boid(self) -> BoidColumns:
+        """The columns of Boid, one cell per entity; assign to write."""
+        return self._columns[0]
+
+    @property
+    def hawk(self) -> HawkColumns:
+        """The columns of Hawk, one cell per entity; assign to write."""
+        return self._columns[1]
+
+
 class AblazeRows(NamedTuple):
     """The entities of `ablaze`; rows in chunks have no numbers."""
 
@@ -630,6 +930,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "energy",
         "every_type",
         "footprint",
+        "hawk",
         "kin",
         "particle",
         "person",
@@ -656,6 +957,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "afflicted",
         "grazers",
         "hunters",
+        "hawks",
         "ablaze",
         "fighters",
     )
@@ -669,6 +971,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "energy",
         "every_type",
         "footprint",
+        "hawk",
         "kin",
         "particle",
         "person",
@@ -695,6 +998,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "afflicted",
         "grazers",
         "hunters",
+        "hawks",
         "ablaze",
         "fighters",
         "bodies",
@@ -707,6 +1011,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "energy": EnergyManager,
         "every_type": EveryTypeManager,
         "footprint": FootprintManager,
+        "hawk": HawkManager,
         "kin": KinManager,
         "particle": ParticleManager,
         "person": PersonManager,
@@ -729,10 +1034,11 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     _DRAWING: ClassVar = {
         "stray": 0x5E51B3AD84E68E2E,
         "infect": 0xFF7992E5B48CDED8,
+        "strike": 0x703AEED8FAA1A0EF,
     }
     _FLAGS = Signature
     FINGERPRINT: ClassVar = (
-        "073dbd5171a699d81626d941a877d101cdb572f7bb3fe381fa20ae9dc1b46426"
+        "0af46510463f748e42dd09011f22b041a8ab8c886da7db53ba467285b9b3864e"
     )
 
     def __init__(self) -> None:
@@ -743,6 +1049,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         self.energy = self._kind(EnergyManager)(self.entities)
         self.every_type = self._kind(EveryTypeManager)(self.entities)
         self.footprint = self._kind(FootprintManager)(self.entities)
+        self.hawk = self._kind(HawkManager)(self.entities)
         self.kin = self._kind(KinManager)(self.entities)
         self.particle = self._kind(ParticleManager)(self.entities)
         self.person = self._kind(PersonManager)(self.entities)
@@ -768,6 +1075,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             Energy: self.energy,
             EveryType: self.every_type,
             Footprint: self.footprint,
+            Hawk: self.hawk,
             Kin: self.kin,
             Particle: self.particle,
             Person: self.person,
@@ -790,6 +1098,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             self.celestial_body,
             self.energy,
             self.every_type,
+            self.hawk,
             self.kin,
             self.particle,
             self.person,
@@ -855,6 +1164,10 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 QuerySparseMember(self.predator),
             ),
         )
+        self.hawks = HawksQuery(
+            self.entities,
+            (QuerySparseMember(self.boid), QuerySparseMember(self.hawk)),
+        )
         self.ablaze = AblazeQuery(self.archetypes)
         self.fighters = FightersQuery(self.archetypes)
         self.bodies = BodiesGroup(self.position, self.velocity)
@@ -870,6 +1183,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         energy: EnergyFields | Energy | None = None,
         every_type: EveryTypeFields | EveryType | None = None,
         footprint: FootprintFields | Footprint | None = None,
+        hawk: HawkFields | Hawk | None = None,
         kin: KinFields | Kin | None = None,
         particle: ParticleFields | Particle | None = None,
         person: PersonFields | Person | None = None,
@@ -910,6 +1224,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 Energy: energy,
                 EveryType: every_type,
                 Footprint: footprint,
+                Hawk: hawk,
                 Kin: kin,
                 Particle: particle,
                 Person: person,
@@ -1297,10 +1612,14 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             self.person.data._exposed_column, np.logical_or, 2
         )
         _all_person_condition = self.person.data._condition_column
+        _all_led = living_rows(
+            self.person, self.meeting.data._other_column[:_n], self.entities._is_clean
+        )
+        _all_led2 = living_rows(
+            self.person, self.meeting.data._one_column[:_n], self.entities._is_clean
+        )
         for (
             meeting_id_slot,
-            meeting_other,
-            meeting_one,
             _stem,
             _word,
             _bits,
@@ -1309,7 +1628,9 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             there,
             _tmp2,
             here,
-        ) in _blocks:
+            _led,
+            _led2,
+        ) in beside(_blocks, _all_led, _all_led2):
             draw_stems(
                 ids_of(meeting_id_slot, self.meeting.data._id_generation_column),
                 _key,
@@ -1322,17 +1643,15 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             if not _where.any():
                 continue
             # there = Meeting.other.Person.condition == Condition.infectious
-            _theirs = living_rows(self.person, meeting_other, self.entities._is_clean)
-            take_others(_all_person_condition, _theirs, 0, _tmp2)
+            take_others(_all_person_condition, _led, 0, _tmp2)
             np.equal(_tmp2, _1_u8, out=there)
             # here = Meeting.one.Person.condition == Condition.infectious
-            _theirs2 = living_rows(self.person, meeting_one, self.entities._is_clean)
-            take_others(_all_person_condition, _theirs2, 0, _tmp2)
+            take_others(_all_person_condition, _led2, 0, _tmp2)
             np.equal(_tmp2, _1_u8, out=here)
             # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there
-            _to_person_exposed.put(0, _theirs2, there)
+            _to_person_exposed.put(0, _led2, there)
             # Meeting.other.Person.exposed = Meeting.other.Person.exposed or here
-            _to_person_exposed.put(1, _theirs, here)
+            _to_person_exposed.put(1, _led, here)
             _to_person_exposed.send_all(_where)
 
     def _infect_blocks(self, n: int) -> JoinedBlocks:
@@ -1340,8 +1659,6 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         changes."""
         columns = [
             JoinedColumn(self.meeting.data._id_slot_column, slice(0, n), True, False),
-            JoinedColumn(self.meeting.data._other_column, slice(0, n), True, False),
-            JoinedColumn(self.meeting.data._one_column, slice(0, n), True, False),
         ]
         working: tuple[Cells, ...] = (
             ("u8", (), False),
@@ -1356,6 +1673,330 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         holders = (self.meeting.data,)
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("infect", holders)
+
+    def scatter(self, sight: float) -> None:
+        """Let the boids turn away from the hawks that they see, the more the hungrier
+        these are.
+
+        Reads Boid.heading; writes Boid.heading; asks neighbours within `sight`, of whom
+        it reads Hawk.hunger; `sight` is finite and above 0, or ValueError is raised;
+        `sight` is in m. O(n log n + pairs in reach), n rows; no structural change.
+        """
+        _sight = np.float32(SCATTER_SIGHT_ARGUMENT.one(sight))
+        _radius = float(_sight)
+        _n = self.boid.data._n
+        _asked = self.hawks._join.match()
+        _blocks = self._scatter_blocks(_radius, _n, _asked)
+        with np.errstate(all="ignore"):
+            for (
+                _pairs,
+                boid_heading,
+                _other_hawk_hunger,
+                _where,
+                _tmp,
+                fear,
+                _tmp2,
+                _tmp3,
+                _tmp4,
+                _each,
+                _each2,
+                _each3,
+            ) in _blocks:
+                # where count() > 0
+                _pairs.count(True, _tmp)
+                np.greater(_tmp, _0_i64, out=_where)
+                if not _where.any():
+                    continue
+                # fear = sum(normalize(offset) * other.Hawk.hunger)
+                np.multiply(_pairs.offset[0], _pairs.offset[0], out=_each)
+                np.multiply(_pairs.offset[1], _pairs.offset[1], out=_each2)
+                _each += _each2
+                np.sqrt(_each, out=_each)
+                np.putmask(_each, _each == 0, 1)
+                np.divide(_pairs.offset, _each, out=_each3)
+                _each3 *= _other_hawk_hunger
+                _pairs.sum(_each3, _tmp2)
+                fear[...] = _tmp2
+                # Boid.heading = normalize(Boid.heading - fear)
+                np.subtract(boid_heading, fear, out=_tmp2)
+                np.multiply(_tmp2[0], _tmp2[0], out=_tmp3)
+                np.multiply(_tmp2[1], _tmp2[1], out=_tmp4)
+                _tmp3 += _tmp4
+                np.sqrt(_tmp3, out=_tmp3)
+                np.putmask(_tmp3, _tmp3 == 0, 1)
+                np.divide(_tmp2, _tmp3, out=_tmp2)
+                put_where(boid_heading, _where, _tmp2)
+
+    def _scatter_blocks(self, radius: float, n: int, asked: QueryMatch) -> NearBlocks:
+        """Find the rows for `scatter`, and who is in reach of each; good for one call."""
+        boid_rows = joined_rows(slice(0, n))
+        boid_members = joined_rows(asked.members[0])
+        hawk_members = joined_rows(asked.members[1])
+        search = joined_search(
+            "Game.scatter", self.boid, radius, boid_rows, boid_members
+        )
+        columns = (
+            NearColumn(
+                rows_last(self.boid.data._heading_column), True, True, boid_rows
+            ),
+        )
+        others: tuple[OtherColumn, ...] = (
+            OtherColumn(self.hawk.data._hunger_column, hawk_members),
+        )
+        working: tuple[Cells, ...] = (
+            ("?", (), False),
+            ("i8", (), False),
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("f4", (), False),
+            ("f4", (), False),
+        )
+        paired: tuple[Cells, ...] = (
+            ("f4", (), False),
+            ("f4", (), False),
+            ("f4", (2,), False),
+        )
+        return NearBlocks(search, columns, others, working, paired)
+
+    def huddle(self, reach: float) -> None:
+        """Let the boids come together.
+
+        Reads Boid.position [m]; writes Boid.position [m]; asks neighbours within
+        `reach`; `reach` is finite and above 0, or ValueError is raised; `reach` is in
+        m. O(n log n + pairs in reach), n rows; no structural change.
+        """
+        _reach = np.float32(HUDDLE_REACH_ARGUMENT.one(reach))
+        _radius = float(_reach)
+        _n = self.boid.data._n
+        _blocks = self._huddle_blocks(_radius, _n)
+        with np.errstate(all="ignore"):
+            for _pairs, boid_position, _tmp in _blocks:
+                # Boid.position += mean(offset) * 0.125
+                _pairs.mean(_pairs.offset, _tmp)
+                _tmp *= _0_125_f32
+                boid_position += _tmp
+
+    def _huddle_blocks(self, radius: float, n: int) -> NearBlocks:
+        """Find the rows for `huddle`, and who is in reach of each; good for one call."""
+        boid_rows = joined_rows(slice(0, n))
+        search = joined_search("Game.huddle", self.boid, radius, boid_rows)
+        columns = (
+            NearColumn(
+                rows_last(self.boid.data._position_column), True, True, boid_rows
+            ),
+        )
+        others: tuple[OtherColumn, ...] = ()
+        working: tuple[Cells, ...] = (("f4", (2,), False),)
+        paired: tuple[Cells, ...] = ()
+        return NearBlocks(search, columns, others, working, paired)
+
+    def chase(self, sight: float) -> None:
+        """Let the hawks turn towards the boids that they see.
+
+        Reads Boid.heading; writes Boid.heading; asks neighbours within `sight`, of whom
+        it reads Boid.heading; `sight` is finite and above 0, or ValueError is raised;
+        `sight` is in m. O(n log n + pairs in reach), n rows; no structural change.
+        """
+        _sight = np.float32(CHASE_SIGHT_ARGUMENT.one(sight))
+        _radius = float(_sight)
+        _found = self.hawks._join.match()
+        _asked = self.boid.data._n
+        _blocks = self._chase_blocks(_radius, _found, _asked)
+        with np.errstate(all="ignore"):
+            for (
+                _pairs,
+                boid_heading,
+                _other_boid_heading,
+                _tmp,
+                _tmp2,
+                _tmp3,
+                _each,
+            ) in _blocks:
+                # Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)
+                np.add(_pairs.offset, _other_boid_heading, out=_each)
+                _pairs.sum(_each, _tmp)
+                _tmp *= _0_25_f32
+                np.add(boid_heading, _tmp, out=_tmp)
+                np.multiply(_tmp[0], _tmp[0], out=_tmp2)
+                np.multiply(_tmp[1], _tmp[1], out=_tmp3)
+                _tmp2 += _tmp3
+                np.sqrt(_tmp2, out=_tmp2)
+                np.putmask(_tmp2, _tmp2 == 0, 1)
+                np.divide(_tmp, _tmp2, out=boid_heading)
+
+    def _chase_blocks(self, radius: float, found: QueryMatch, asked: int) -> NearBlocks:
+        """Find the rows for `chase`, and who is in reach of each; good for one call."""
+        boid_rows = joined_rows(found.members[0])
+        boid_members = joined_rows(slice(0, asked))
+        search = joined_search("Game.chase", self.boid, radius, boid_rows, boid_members)
+        columns = (
+            NearColumn(
+                rows_last(self.boid.data._heading_column), True, True, boid_rows
+            ),
+        )
+        others: tuple[OtherColumn, ...] = (
+            OtherColumn(rows_last(self.boid.data._heading_column), boid_members),
+        )
+        working: tuple[Cells, ...] = (
+            ("f4", (2,), False),
+            ("f4", (), False),
+            ("f4", (), False),
+        )
+        paired: tuple[Cells, ...] = (("f4", (2,), False),)
+        return NearBlocks(search, columns, others, working, paired)
+
+    def part(self) -> None:
+        """Let the hawks share what they know of hunger, and keep apart.
+
+        Reads Hawk.hunger, Hawk.rivals, Boid.heading; writes Hawk.rivals, Hawk.hunger,
+        Boid.heading; asks neighbours within 10, of whom it reads Hawk.hunger. O(n log n
+        + pairs in reach), n rows; no structural change.
+        """
+        _radius = 10.0
+        _found = self.hawks._join.match()
+        _blocks = self._part_blocks(_radius, _found)
+        with np.errstate(all="ignore"):
+            for (
+                _pairs,
+                hawk_rivals,
+                hawk_hunger,
+                boid_heading,
+                _other_hawk_hunger,
+                _tmp,
+                _tmp2,
+                _tmp3,
+                _tmp4,
+                _tmp5,
+            ) in _blocks:
+                # Hawk.rivals = i32(count())
+                _pairs.count(True, _tmp)
+                hawk_rivals[...] = _tmp
+                # Hawk.hunger = (Hawk.hunger + sum(other.Hawk.hunger)) / f32(Hawk.rivals + 1)
+                _pairs.sum(_other_hawk_hunger, _tmp2)
+                np.add(hawk_hunger, _tmp2, out=_tmp2)
+                np.add(hawk_rivals, _1_i32, out=_tmp3)
+                _tmp4[...] = _tmp3
+                np.divide(_tmp2, _tmp4, out=hawk_hunger)
+                # Boid.heading -= sum(offset) * 0.05
+                _pairs.sum(_pairs.offset, _tmp5)
+                _tmp5 *= _0_05_f32
+                boid_heading -= _tmp5
+
+    def _part_blocks(self, radius: float, found: QueryMatch) -> NearBlocks:
+        """Find the rows for `part`, and who is in reach of each; good for one call."""
+        boid_rows = joined_rows(found.members[0])
+        hawk_rows = joined_rows(found.members[1])
+        search = joined_search("Game.part", self.boid, radius, boid_rows)
+        columns = (
+            NearColumn(self.hawk.data._rivals_column, True, True, hawk_rows),
+            NearColumn(self.hawk.data._hunger_column, True, True, hawk_rows),
+            NearColumn(
+                rows_last(self.boid.data._heading_column), True, True, boid_rows
+            ),
+        )
+        others: tuple[OtherColumn, ...] = (
+            OtherColumn(self.hawk.data._hunger_column, hawk_rows),
+        )
+        working: tuple[Cells, ...] = (
+            ("i8", (), False),
+            ("f4", (), False),
+            ("i4", (), False),
+            ("f4", (), False),
+            ("f4", (2,), False),
+        )
+        paired: tuple[Cells, ...] = ()
+        return NearBlocks(search, columns, others, working, paired)
+
+    def strike(self, reach: float) -> None:
+        """Let the hawks dive one after the other, each at the nearest of those that fly
+        then.
+
+        Reads Hawk.hunger, Boid.position [m], Hawk.prey, Boid.heading; writes Hawk.prey,
+        Hawk.hunger, Boid.position [m]; sends to Boid.position; rows take turns at
+        random; asks neighbours within `reach`, of whom it reads Boid.entity; `reach` is
+        finite and above 0, or ValueError is raised; `reach` is in m. O(n log n + pairs
+        in reach), n rows; no structural change.
+        """
+        _reach = STRIKE_REACH_ARGUMENT.one(reach)
+        _radius = float(np.float32(_reach))
+        _found = self.hawks._join.match()
+        _asked = self.boid.data._n
+        _boid_rows = joined_rows(_found.members[0])
+        _boid_members = joined_rows(slice(0, _asked))
+        _given = joined_turn_given(
+            "Game.strike", self.boid, _radius, _boid_rows, _boid_members
+        )
+        _cells = turn_cells(*_given)
+        _key = self._draw_key("strike")
+        _order = turn_order(self.boid.data._entity_column[_found.rows[0]], _key)
+        with np.errstate(all="ignore"):
+            _strike_kernel(
+                _order.tolist(),
+                _cells,
+                _found.numbers(1),
+                _found.numbers(0),
+                _boid_members,
+                self.hawk.data._prey_column,
+                self.boid.data._position_column.reshape(-1),
+                self.boid.data._entity_column,
+                self.hawk.data._hunger_column,
+                self.boid.data._heading_column.reshape(-1),
+                self.boid.data._entity_column[: self.boid.data._n],
+                HANDLE_MASK,
+                self.boid._sparse,
+                self.entities._handles,
+                self.entities._is_clean,
+                self.boid.data._position_column.reshape(-1),
+            )
+
+    def spread(self, apart: float) -> None:
+        """Let the hawks move away from each other, one after the other.
+
+        Reads Boid.position [m]; writes Boid.position [m]; rows take turns in their
+        order; asks neighbours within `apart`; `apart` is finite and above 0, or
+        ValueError is raised; `apart` is in m. O(n log n + pairs in reach), n rows; no
+        structural change.
+        """
+        _apart = SPREAD_APART_ARGUMENT.one(apart)
+        _radius = float(np.float64(_apart))
+        _found = self.hawks._join.match()
+        _boid_rows = joined_rows(_found.members[0])
+        _given = joined_turn_given("Game.spread", self.boid, _radius, _boid_rows)
+        _cells = turn_cells(*_given)
+        _order = np.arange(_found.count)
+        with np.errstate(all="ignore"):
+            _spread_kernel(
+                _order.tolist(),
+                _cells,
+                _found.numbers(0),
+                self.boid.data._position_column.reshape(-1),
+            )
+
+    def dodge(self) -> None:
+        """Let the boids move out of the way of hawks, one after the other.
+
+        Reads Boid.position [m]; writes Boid.position [m], Boid.heading; rows take turns
+        in their order; asks neighbours within 5, of whom it reads Boid.heading. O(n log
+        n + pairs in reach), n rows; no structural change.
+        """
+        _radius = 5.0
+        _n = self.boid.data._n
+        _asked = self.hawks._join.match()
+        _boid_rows = joined_rows(slice(0, _n))
+        _boid_members = joined_rows(_asked.members[0])
+        _given = joined_turn_given(
+            "Game.dodge", self.boid, _radius, _boid_rows, _boid_members
+        )
+        _cells = turn_cells(*_given)
+        _order = np.arange(_n)
+        with np.errstate(all="ignore"):
+            _dodge_kernel(
+                _order.tolist(),
+                _cells,
+                _boid_members,
+                self.boid.data._position_column.reshape(-1),
+                self.boid.data._heading_column.reshape(-1),
+            )
 
     def _frame_1(self, strength: float, dt: float) -> None:
         """Run `stray` and `drift` block by block, as if one after the other.

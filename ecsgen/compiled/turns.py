@@ -109,20 +109,23 @@ def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
     member = cells.numbers[row]
     if member >= 0:
         axes = len(place)
-        is_known, is_same = True, cells.is_in[member]
+        is_known = True
         for axis in range(axes):
             is_known = is_known and np.isfinite(place[axis])
-        cell = np.zeros(3, np.int64)
         for axis in range(axes):
-            at = 3 - axes + axis
             cells.places[axis, member] = place[axis] if is_known else np.nan
-            if is_known:
-                cell[at] = _cell_along(cells.edges[at], cells.counts[at], place[axis])
-                is_same = is_same and cell[at] == cells.cells[member, at]
-        if cells.is_in[member] and not (is_known and is_same):
+        x = y = z = 0
+        if is_known:
+            if axes == 3:
+                x = _cell_along(cells.edges[0], cells.counts[0], place[0])
+            y = _cell_along(cells.edges[1], cells.counts[1], place[axes - 2])
+            z = _cell_along(cells.edges[2], cells.counts[2], place[axes - 1])
+        cell, is_in = cells.cells[member], cells.is_in[member]
+        is_same = is_known and cell[0] == x and cell[1] == y and cell[2] == z
+        if is_in and not is_same:
             _unlink(cells, member)
-        if is_known and not is_same:
-            cells.cells[member] = cell
+        if is_known and not (is_in and is_same):
+            cell[0], cell[1], cell[2] = x, y, z
             _link(cells, member)
 
 

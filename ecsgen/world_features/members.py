@@ -33,7 +33,6 @@ def steps_kernels(project: Project, *, chunked: bool = False) -> list[Kernel]:
         kernel
         for kernel in project.world.kernels
         if over_chunks(kernel) == chunked
-        and kernel.program.near is None  # others' rows count, too
         and not any(argument.type.enum for argument in kernel.program.arguments)
     ]
 
@@ -47,7 +46,9 @@ def checkable_kernels(project: Project, *, chunked: bool) -> list[Kernel]:
     return [
         kernel
         for kernel in steps_kernels(project, chunked=chunked)
-        if kernel.over not in several and not kernel.program.sees_others
+        if kernel.over not in several
+        and kernel.program.near is None
+        and not kernel.program.sees_others
     ]
 
 

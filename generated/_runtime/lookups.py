@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .handles import NIL, EntityArray, RowArray
 
-_BLOCK: Final = 16_384
+_BLOCK: Final = 65_536
 """Entities per step: the scratch stays in the second-level cache."""
 
 
@@ -33,19 +33,22 @@ def sparse_lookup(
     size = min(count, _BLOCK)
     index = np.empty(size, np.uint64)
     row = np.empty(size, np.uint32)
-    owner = np.empty(size, np.uint64)
-    other = np.empty(size, np.bool_)
     mask = np.uint64(index_mask)
     for start in range(0, count, _BLOCK):
         wanted = entities[start : start + _BLOCK]
-        found = rows[start : start + _BLOCK]
         k = len(wanted)
         np.bitwise_and(wanted, mask, out=index[:k])
         rows_of.take(index[:k].view(np.intp), out=row[:k], mode="clip")
-        found[:] = row[:k]
+        rows[start : start + k] = row[:k]
+    owner = index  # not needed any more
+    for start in range(0, count, _BLOCK):  # one table after the other fills the cache
+        wanted = entities[start : start + _BLOCK]
+        found = rows[start : start + _BLOCK]
+        k = len(wanted)
         owners.take(found, out=owner[:k], mode="clip")
-        np.not_equal(owner[:k], wanted, out=other[:k])
-        np.putmask(found, other[:k], NIL)
+        other = owner[:k] != wanted
+        if other.any():
+            found[other] = NIL
     return rows
 
 

@@ -29,10 +29,10 @@ under_test = subject.Subject(
 
 class TestBoid(
     gc.Cases,
+    spaced.Cases,
     sparse.Cases,
     doubling.Cases,
     one.Cases,
-    spaced.Cases,
     owned.Cases,
     packed.Cases,
     cases.Cases,
@@ -42,10 +42,10 @@ class TestBoid(
 
 class _Machine(
     gc.Rules,
+    spaced.Rules,
     sparse.Rules,
     doubling.Rules,
     one.Rules,
-    spaced.Rules,
     owned.Rules,
     packed.Rules,
 ):

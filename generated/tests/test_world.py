@@ -14,6 +14,7 @@ from . import (
     test_energy,
     test_every_type,
     test_footprint,
+    test_hawk,
     test_kin,
     test_meeting,
     test_particle,
@@ -58,6 +59,7 @@ SUBJECTS = {
     "energy": test_energy.under_test,
     "every_type": test_every_type.under_test,
     "footprint": test_footprint.under_test,
+    "hawk": test_hawk.under_test,
     "kin": test_kin.under_test,
     "particle": test_particle.under_test,
     "person": test_person.under_test,
@@ -205,6 +207,182 @@ def infect_of_one(row: kernels.Row, _chance: kernels.Value) -> bool:
     return True
 
 
+def scatter_of_one(row: kernels.Row, _sight: kernels.Value) -> bool:
+    """The steps of `scatter` for one row; whether it matches."""
+    _1: list[kernels.Value] = []
+    for _ in row.neighbours:
+        _1.append([True])
+    _2 = row.answer("count", "i8", (), _1)
+    _3 = kernels.number("i8", 0)
+    _4 = kernels.apply(">", _2, _3)
+    if not _4[0]:
+        return False
+    # fear = sum(normalize(offset) * other.Hawk.hunger)
+    _5: list[kernels.Value] = []
+    for other in row.neighbours:
+        _6 = kernels.normalize(other.offset)
+        _7 = kernels.apply("*", _6, other["Hawk.hunger"])
+        _5.append(_7)
+    _8 = row.answer("sum", "f4", (2,), _5)
+    # Boid.heading = normalize(Boid.heading - fear)
+    _9 = row["Boid.heading"]
+    _10 = kernels.apply("-", _9, _8)
+    _11 = kernels.normalize(_10)
+    row.put("Boid.heading", _11)
+    return True
+
+
+def huddle_of_one(row: kernels.Row, _reach: kernels.Value) -> None:
+    """The steps of `huddle` for one row."""
+    # Boid.position += mean(offset) * 0.125
+    _1 = row["Boid.position"]
+    _2: list[kernels.Value] = []
+    for other in row.neighbours:
+        _2.append(other.offset)
+    _3 = row.answer("mean", "f4", (2,), _2)
+    _4 = kernels.number("f4", 0.125)
+    _5 = kernels.apply("*", _3, _4)
+    _6 = kernels.apply("+", _1, _5)
+    row.put("Boid.position", _6)
+
+
+def chase_of_one(row: kernels.Row, _sight: kernels.Value) -> None:
+    """The steps of `chase` for one row."""
+    # Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)
+    _1 = row["Boid.heading"]
+    _2: list[kernels.Value] = []
+    for other in row.neighbours:
+        _3 = kernels.apply("+", other.offset, other["Boid.heading"])
+        _2.append(_3)
+    _4 = row.answer("sum", "f4", (2,), _2)
+    _5 = kernels.number("f4", 0.25)
+    _6 = kernels.apply("*", _4, _5)
+    _7 = kernels.apply("+", _1, _6)
+    _8 = kernels.normalize(_7)
+    row.put("Boid.heading", _8)
+
+
+def part_of_one(row: kernels.Row) -> None:
+    """The steps of `part` for one row."""
+    # Hawk.rivals = i32(count())
+    _1: list[kernels.Value] = []
+    for _ in row.neighbours:
+        _1.append([True])
+    _2 = row.answer("count", "i8", (), _1)
+    _3 = kernels.cast(_2, "i4")
+    row.put("Hawk.rivals", _3)
+    # Hawk.hunger = (Hawk.hunger + sum(other.Hawk.hunger)) / f32(Hawk.rivals + 1)
+    _4 = row["Hawk.hunger"]
+    _5: list[kernels.Value] = []
+    for other in row.neighbours:
+        _5.append(other["Hawk.hunger"])
+    _6 = row.answer("sum", "f4", (), _5)
+    _7 = kernels.apply("+", _4, _6)
+    _8 = row["Hawk.rivals"]
+    _9 = kernels.number("i4", 1)
+    _10 = kernels.apply("+", _8, _9)
+    _11 = kernels.cast(_10, "f4")
+    _12 = kernels.apply("/", _7, _11)
+    row.put("Hawk.hunger", _12)
+    # Boid.heading -= sum(offset) * 0.05
+    _13 = row["Boid.heading"]
+    _14: list[kernels.Value] = []
+    for other in row.neighbours:
+        _14.append(other.offset)
+    _15 = row.answer("sum", "f4", (2,), _14)
+    _16 = kernels.number("f4", 0.05)
+    _17 = kernels.apply("*", _15, _16)
+    _18 = kernels.apply("-", _13, _17)
+    row.put("Boid.heading", _18)
+
+
+def strike_of_one(row: kernels.Row, _reach: kernels.Value) -> None:
+    """The steps of `strike` for one row."""
+    # Hawk.prey = nearest(other.entity)
+    _1: list[kernels.Value] = []
+    for other in row.neighbours:
+        _1.append(other["Boid.entity"])
+    _2 = row.answer("nearest", "u8", (), _1)
+    row.put("Hawk.prey", _2)
+    # Hawk.hunger += -0.5 if count() > 0 else 0.1
+    _3 = row["Hawk.hunger"]
+    _4: list[kernels.Value] = []
+    for _ in row.neighbours:
+        _4.append([True])
+    _5 = row.answer("count", "i8", (), _4)
+    _6 = kernels.number("i8", 0)
+    _7 = kernels.apply(">", _5, _6)
+    _8 = kernels.number("f4", -0.5)
+    _9 = kernels.number("f4", 0.1)
+    _10 = kernels.apply("if", _7, _8, _9)
+    _11 = kernels.apply("+", _3, _10)
+    row.put("Hawk.hunger", _11)
+    # Boid.position += nearest(offset) * 0.9
+    _12 = row["Boid.position"]
+    _13: list[kernels.Value] = []
+    for other in row.neighbours:
+        _13.append(other.offset)
+    _14 = row.answer("nearest", "f4", (2,), _13)
+    _15 = kernels.number("f4", 0.9)
+    _16 = kernels.apply("*", _14, _15)
+    _17 = kernels.apply("+", _12, _16)
+    row.put("Boid.position", _17)
+    # Hawk.prey.Boid.position -= Boid.heading
+    _18 = row["Hawk.prey"]
+    row.send("Boid.position", "lookup", _18, "-", row["Boid.heading"])
+
+
+def spread_of_one(row: kernels.Row, _apart: kernels.Value) -> None:
+    """The steps of `spread` for one row."""
+    # Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))
+    _1 = row["Boid.position"]
+    _2: list[kernels.Value] = []
+    for other in row.neighbours:
+        _2.append(other.offset)
+    _3 = row.answer("sum", "f4", (2,), _2)
+    _4 = kernels.number("f4", 0.5)
+    _5 = kernels.apply("*", _3, _4)
+    _6: list[kernels.Value] = []
+    for _ in row.neighbours:
+        _6.append([True])
+    _7 = row.answer("count", "i8", (), _6)
+    _8 = kernels.number("i8", 1)
+    _9 = kernels.apply("max", _7, _8)
+    _10 = kernels.cast(_9, "f4")
+    _11 = kernels.apply("/", _5, _10)
+    _12 = kernels.apply("-", _1, _11)
+    row.put("Boid.position", _12)
+
+
+def dodge_of_one(row: kernels.Row) -> bool:
+    """The steps of `dodge` for one row; whether it matches."""
+    _1: list[kernels.Value] = []
+    for _ in row.neighbours:
+        _1.append([True])
+    _2 = row.answer("count", "i8", (), _1)
+    _3 = kernels.number("i8", 0)
+    _4 = kernels.apply(">", _2, _3)
+    if not _4[0]:
+        return False
+    # Boid.position -= nearest(offset)
+    _5 = row["Boid.position"]
+    _6: list[kernels.Value] = []
+    for other in row.neighbours:
+        _6.append(other.offset)
+    _7 = row.answer("nearest", "f4", (2,), _6)
+    _8 = kernels.apply("-", _5, _7)
+    row.put("Boid.position", _8)
+    # Boid.heading = sum(other.Boid.heading) * 0.5
+    _9: list[kernels.Value] = []
+    for other in row.neighbours:
+        _9.append(other["Boid.heading"])
+    _10 = row.answer("sum", "f4", (2,), _9)
+    _11 = kernels.number("f4", 0.5)
+    _12 = kernels.apply("*", _10, _11)
+    row.put("Boid.heading", _12)
+    return True
+
+
 class TestStepsOfWorldKernels(world_kernel_steps.Cases):
     world = Game
     subjects: ClassVar = SUBJECTS | UNOWNED
@@ -220,6 +398,9 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "dt": ("f4", ()),
             },
             is_exact=True,
+            kinds=[
+                ("point_mass", "transform"),
+            ],
             has_border=False,
         ),
         "drift": world_kernel_steps.Case(
@@ -233,6 +414,9 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "dt": ("f4", ()),
             },
             is_exact=True,
+            kinds=[
+                ("position", "velocity"),
+            ],
             has_border=False,
         ),
         "stray": world_kernel_steps.Case(
@@ -246,6 +430,9 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "strength": ("f4", ()),
             },
             is_exact=False,
+            kinds=[
+                ("position", "velocity"),
+            ],
             has_border=False,
             drawing=kernels.Drawing("stray"),
         ),
@@ -260,6 +447,9 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "push": kernels.Each("f4", (3,)),
             },
             is_exact=True,
+            kinds=[
+                ("position", "velocity"),
+            ],
             has_border=False,
         ),
         "haul": world_kernel_steps.Case(
@@ -274,6 +464,9 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "dt": ("f4", ()),
             },
             is_exact=True,
+            kinds=[
+                ("point_mass", "transform"),
+            ],
             has_border=True,
         ),
         "infect": world_kernel_steps.Case(
@@ -286,11 +479,164 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "chance": ("f8", ()),
             },
             is_exact=True,
+            kinds=[
+                ("meeting",),
+                ("person",),
+                ("meeting", "person"),
+            ],
             has_border=False,
             leads={
                 "Person": "person",
             },
             drawing=kernels.Drawing("infect"),
+        ),
+        "scatter": world_kernel_steps.Case(
+            over="boid",
+            steps=scatter_of_one,
+            modules={
+                "Boid": "boid",
+            },
+            arguments={
+                "sight": ("f4", ()),
+            },
+            is_exact=True,
+            kinds=[
+                ("boid",),
+                ("boid", "hawk"),
+            ],
+            has_border=False,
+            near="sight",
+            place="Boid.position",
+            among="hawks",
+            asked={
+                "Boid": "boid",
+                "Hawk": "hawk",
+            },
+        ),
+        "huddle": world_kernel_steps.Case(
+            over="boid",
+            steps=huddle_of_one,
+            modules={
+                "Boid": "boid",
+            },
+            arguments={
+                "reach": ("f4", ()),
+            },
+            is_exact=True,
+            kinds=[
+                ("boid",),
+            ],
+            has_border=False,
+            near="reach",
+            place="Boid.position",
+        ),
+        "chase": world_kernel_steps.Case(
+            over="hawks",
+            steps=chase_of_one,
+            modules={
+                "Boid": "boid",
+                "Hawk": "hawk",
+            },
+            arguments={
+                "sight": ("f4", ()),
+            },
+            is_exact=True,
+            kinds=[
+                ("boid", "hawk"),
+                ("boid",),
+            ],
+            has_border=False,
+            near="sight",
+            place="Boid.position",
+            among="boid",
+            asked={
+                "Boid": "boid",
+            },
+        ),
+        "part": world_kernel_steps.Case(
+            over="hawks",
+            steps=part_of_one,
+            modules={
+                "Boid": "boid",
+                "Hawk": "hawk",
+            },
+            arguments={},
+            is_exact=True,
+            kinds=[
+                ("boid", "hawk"),
+            ],
+            has_border=False,
+            near=10.0,
+            place="Boid.position",
+        ),
+        "strike": world_kernel_steps.Case(
+            over="hawks",
+            steps=strike_of_one,
+            modules={
+                "Boid": "boid",
+                "Hawk": "hawk",
+            },
+            arguments={
+                "reach": ("f4", ()),
+            },
+            is_exact=True,
+            kinds=[
+                ("boid", "hawk"),
+                ("boid",),
+            ],
+            has_border=False,
+            leads={
+                "Boid": "boid",
+            },
+            drawing=kernels.Drawing("strike"),
+            turns="random",
+            near="reach",
+            place="Boid.position",
+            among="boid",
+            asked={
+                "Boid": "boid",
+            },
+        ),
+        "spread": world_kernel_steps.Case(
+            over="hawks",
+            steps=spread_of_one,
+            modules={
+                "Boid": "boid",
+                "Hawk": "hawk",
+            },
+            arguments={
+                "apart": ("f8", ()),
+            },
+            is_exact=True,
+            kinds=[
+                ("boid", "hawk"),
+            ],
+            has_border=False,
+            turns="rows",
+            near="apart",
+            place="Boid.position",
+        ),
+        "dodge": world_kernel_steps.Case(
+            over="boid",
+            steps=dodge_of_one,
+            modules={
+                "Boid": "boid",
+            },
+            arguments={},
+            is_exact=True,
+            kinds=[
+                ("boid",),
+                ("boid", "hawk"),
+            ],
+            has_border=False,
+            turns="rows",
+            near=5.0,
+            place="Boid.position",
+            among="hawks",
+            asked={
+                "Boid": "boid",
+                "Hawk": "hawk",
+            },
         ),
     }
 
@@ -395,6 +741,12 @@ class TestQueries(queries.Cases):
         },
         "hunters": {
             "all": ("position", "velocity", "energy", "kin", "predator"),
+            "any": (),
+            "none": (),
+            "optional": (),
+        },
+        "hawks": {
+            "all": ("boid", "hawk"),
             "any": (),
             "none": (),
             "optional": (),

@@ -30,22 +30,27 @@ class Among:
         """Those of the rows that are asked."""
         return (self.other or self.own).components
 
+    def radius_line(self, radius: str) -> str:
+        """The statement that makes a radius a float of Python."""
+        is_float = isinstance(self.near.radius, float)
+        return f"_radius = {radius if is_float else f'float({radius})'}"
+
     @property
     def lines(self) -> list[str]:
         """The statements that find both."""
         found = [f"_{self.own.variable} = {self.own.current}"]
-        return found if self.other is None else [*found, f"_among = {self.other.current}"]
+        return found if self.other is None else [*found, f"_asked = {self.other.current}"]
 
     @property
     def passed(self) -> list[str]:
         """What these find."""
-        return [f"_{self.own.variable}", *(["_among"] if self.other else [])]
+        return [f"_{self.own.variable}", *(["_asked"] if self.other else [])]
 
     @property
     def parameters(self) -> list[str]:
         """The same as parameters."""
         own = f"{self.own.variable}: {self.own.annotation}"
-        return [own] if self.other is None else [own, f"among: {self.other.annotation}"]
+        return [own] if self.other is None else [own, f"asked: {self.other.annotation}"]
 
     @property
     def has_ghosts(self) -> bool:
@@ -70,7 +75,7 @@ class Among:
             found[self.own_rows(name)] = _named(self.own.rows(name), self.prefix)
         if self.other is not None:
             for name in dict.fromkeys([space, *asked]):
-                rows = _named(self.other.rows(name), self.prefix, "among")
+                rows = _named(self.other.rows(name), self.prefix, "asked")
                 found[self.other_rows(name)] = rows
         lines = [f"{name} = joined_rows({rows})" for name, rows in found.items()]
         return [*lines, *self._with_ghosts(asked)] if self.has_ghosts else lines

@@ -62,6 +62,11 @@ class JoinedSource(Source, ABC):
         """The expression for the rows in a component: a slice, or an array."""
 
     @property
+    def follow(self) -> bool:
+        """Whether rows are the first ones in all components."""
+        return False
+
+    @property
     def has_holes(self) -> bool:
         """Whether there are rows that are not in use."""
         return False
@@ -93,6 +98,10 @@ class GroupSource(JoinedSource):
     @property
     def count(self) -> str:
         return "n"
+
+    @property
+    def follow(self) -> bool:
+        return True
 
     def rows(self, component: str) -> str:
         return "slice(0, n)"
@@ -130,6 +139,10 @@ class RowsSource(JoinedSource):
     @property
     def count(self) -> str:
         return "n"
+
+    @property
+    def follow(self) -> bool:
+        return True
 
     def rows(self, component: str) -> str:
         return "slice(0, n)"

@@ -131,7 +131,7 @@ class JoinedNearKernel(NearKernel):
         places = self._among.given("_radius", are_one=self._among.asks_ghosts)
         given = call("_given = joined_given", places, 8)
         return [
-            f"_radius = float({self._radius})",
+            self._among.radius_line(self._radius),
             *self._among.lines,
             *self._among.defined([], self.loop.rows_of),
             *for_macro(given).lstrip().split("\n    "),

@@ -51,7 +51,7 @@ class TurnNearLoop(NearLoop):
 
     def ask(self) -> None:
         super().ask()
-        self.cells = Parameter(self.names.take("cells", "_cells"), "TurnCells", "_cells")
+        self.cells = Parameter(self.names.take("cells_now", "_cells"), "TurnCells", "_cells")
         self._is_listed = False
         self.messages.arrived = self._arrived
 
@@ -164,7 +164,7 @@ class JoinedTurnNearKernel(JoinedNearKernel, TurnNearKernel):
     @property
     def before(self) -> list[str]:
         return [
-            f"_radius = float({self._radius})",
+            self._among.radius_line(self._radius),
             *self._among.lines,
             *self._among.defined([], self.loop.rows_of),
             *cells_lines("joined_turn_given", self._among.given("_radius")),

@@ -60,6 +60,8 @@ class Emitter:
     working: Working = field(default_factory=Working)
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
+    beside: dict[str, str] = field(default_factory=dict)
+    """What blocks have of arrays that are made before the loop: names there, and of the whole."""
     lines: list[str] = field(default_factory=list)
     locals_: dict[str, Value] = field(default_factory=dict)
     _uniforms: int = 0
@@ -150,6 +152,13 @@ class Emitter:
         else:
             self.write(f"{name} = {text}")
         return Value(name, scalar, (), Layout.UNIFORM if is_uniform else Layout.ROWS)
+
+    def cut(self, name: str, text: str, scalar: str) -> Value:
+        """An array of all rows, made before the loop, of which each block has its part."""
+        whole = self.made(f"all_{name}", text, scalar, True).text
+        part = whole.replace("_all", "", 1)
+        self.beside[part] = whole
+        return Value(part, scalar, (), Layout.ROWS)
 
     # --- conversions ----------------------------------------------------------------------------
 

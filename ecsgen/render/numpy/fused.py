@@ -48,6 +48,9 @@ class _InBlock(KernelMethod):
 class _InJoinedBlock(_InBlock, JoinedMethod):
     """The same of the world."""
 
+    def _handles_of_all(self, field: FieldValue) -> str:
+        return ""
+
 
 class _Fused(KernelMethod):
     """Several kernels as one method, with the arrays of all in each block."""

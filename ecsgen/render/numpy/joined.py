@@ -23,6 +23,7 @@ class WorldMethod(KernelMethod):
     def __init__(self, world: World, kernel: Kernel, source: Source) -> None:
         self.source = source
         super().__init__(all_fields(world, source.components.values()), kernel)
+        self.beside = self.statements.emitter.beside
 
     def _managers(self) -> OtherManagers:
         return OtherManagers(self.source.others, True)
@@ -52,6 +53,11 @@ class JoinedMethod(WorldMethod):
     @property
     def blocks(self) -> str:
         return self.with_each("_blocks")
+
+    def _handles_of_all(self, field: FieldValue) -> str:
+        if not self.source.follow:
+            return ""
+        return self._views.column(field, self._holder(field.owner), self.stamp)
 
     @property
     def stamp(self) -> str:

@@ -37,7 +37,7 @@ class JoinedNearMethod(NearMethod, WorldMethod):
         """The statements that find who is in reach, and cut blocks."""
         given = ", ".join(["_radius", *self._among.passed])
         return [
-            f"_radius = float({self._radius})",
+            self._among.radius_line(self._radius),
             *self._among.lines,
             *self.source.each_lines(self.each, self._program.writes),
             f"_blocks = self._{self.name}_blocks({given})",

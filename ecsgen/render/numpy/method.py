@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from textwrap import indent
+from types import MappingProxyType
 from typing import ClassVar
 
 from ecsgen.model import Component, Kernel
@@ -41,11 +42,16 @@ class KernelMethod(Method):
             " ".join(kernel.where.split()),
             self._managers(),
             self._constants,
+            self._handles_of_all,
         )
 
     def _kept_constants(self) -> Constants | None:
         """Where numbers go that stay the same; None if the module has no place for them."""
         return Constants()
+
+    def _handles_of_all(self, field: FieldValue) -> str:
+        """The expression for a field of all rows, in the order of the blocks, if that is known."""
+        return ""
 
     def _seen(self) -> Views:
         """How fields are seen."""
@@ -102,9 +108,10 @@ class KernelMethod(Method):
 
     def with_each(self, blocks: str) -> str:
         """Blocks with the values that go with their rows."""
-        if not self.each:
-            return blocks
         values = [f"rows_last({argument.whole})" for argument in self.each]
+        values += self.beside.values()
+        if not values:
+            return blocks
         return f"beside({', '.join([blocks, *values])})"
 
     @property
@@ -154,7 +161,8 @@ class KernelMethod(Method):
     def names(self) -> list[str]:
         """The arrays of a block."""
         fields = [self._views.value(field).text for field in self.fields]
-        return [*fields, *(slot.name for slot in self.slots), *(a.text for a in self.each)]
+        beside = [*(a.text for a in self.each), *self.beside]
+        return [*fields, *(slot.name for slot in self.slots), *beside]
 
     @property
     def fields(self) -> list[FieldValue]:
@@ -205,6 +213,9 @@ class KernelMethod(Method):
     def cut_call(self) -> str:
         """The statement that has the blocks cut."""
         return f"        _blocks = data._{self.name}_blocks()"
+
+    beside: Mapping[str, str] = MappingProxyType({})
+    """What blocks have of arrays that are made before the loop: names there, and of the whole."""
 
     made: ClassVar[str] = "Blocks"
     """The class of the blocks."""

@@ -1,6 +1,12 @@
-"""Fields of other rows in numpy: rows are looked up for a block, and their cells gathered."""
+"""Fields of other rows in numpy: rows are looked up for a block, and their cells gathered.
+
+Rows to which a column of handles leads are looked up for all rows at once, where that column is at
+hand: tables are searched one after the other then, and each is in the cache meanwhile.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from ecsgen.model.programs import (
     Exists,
@@ -23,16 +29,19 @@ from ecsgen.render.quoting import literal
 class OtherCells:
     """What a kernel reads of other rows."""
 
-    def __init__(self, managers: OtherManagers, program: Program) -> None:
+    def __init__(
+        self, managers: OtherManagers, program: Program, whole: Callable[[FieldValue], str]
+    ) -> None:
         self._managers = managers
         self._program = program
+        self._whole = whole
         self._columns: dict[str, str] = {}
         self._defaults: dict[tuple[object, ...], str] = {}
         self._found: dict[tuple[str, Expression], Value] = {}
 
     def layout(self, emit: Emitter, node: Referred | Exists) -> Layout:
         """The layout that the value will have."""
-        if emit.layout(node.handle) is Layout.UNIFORM:
+        if not self._column_of(node.handle) and emit.layout(node.handle) is Layout.UNIFORM:
             return Layout.UNIFORM
         if isinstance(node, Exists) or not node.type.shape:
             return Layout.ROWS
@@ -63,21 +72,31 @@ class OtherCells:
         """The rows that handles lead to, NIL where they lead to none; found once."""
         key = node.component, node.handle
         if key not in self._found:
+            if whole := self._column_of(node.handle):
+                self._found[key] = emit.cut("led", self._lookup(node, whole, 0), "i64")
+                return self._found[key]
             handle = emit.value(node.handle)
-            managers = self._managers
-            manager, way = managers.manager(node.component), managers.way(node)
-            given = [manager, _several(handle)]
-            if clean := managers.clean(node.component):
-                given.append(clean)
-            if way == "id":
-                found = f"{manager}.resolve_many({_several(handle)})"
-            elif way in ("living_id", "direct_id"):
-                found = call("living_id_rows", given, emit.indent).lstrip()
-            else:
-                found = call("living_rows", given, emit.indent).lstrip()
+            found = self._lookup(node, _several(handle), emit.indent)
             self._found[key] = emit.made("theirs", found, "i64", handle.is_uniform)
             emit.working.give_back(handle)
         return self._found[key]
+
+    def _lookup(self, node: Referred | Exists, handles: str, indent: int) -> str:
+        """The expression for the rows to which handles lead."""
+        managers = self._managers
+        manager, way = managers.manager(node.component), managers.way(node)
+        if way == "id":
+            return f"{manager}.resolve_many({handles})"
+        clean = managers.clean(node.component)
+        given = [manager, handles, *([clean] if clean else [])]
+        by_id = way in ("living_id", "direct_id")
+        return call("living_id_rows" if by_id else "living_rows", given, indent).lstrip()
+
+    def _column_of(self, handle: Expression) -> str:
+        """The expression for the handles of all rows; nothing where they differ as rows run."""
+        if not isinstance(handle, FieldValue) or handle.text in self._program.writes:
+            return ""
+        return self._whole(handle)
 
     def forget(self, target: FieldValue | Local) -> None:
         """Look rows up again whose handles are in a field or local that is assigned to."""

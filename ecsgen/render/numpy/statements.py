@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ecsgen.model.programs import (
     ID_SLOT,
     Element,
@@ -36,11 +38,13 @@ class Statements:
         where: str = "",  # as the schema has it
         managers: OtherManagers = NO_MANAGERS,
         constants: Constants | None = None,
+        whole: Callable[[FieldValue], str] = lambda field: "",
     ) -> None:
+        """`whole`: the expression for a field of all rows in their order, if there is one."""
         self._program = program
         self._views = views
         self._written = {step.target for step in program.steps}
-        self._others = OtherCells(managers, program)
+        self._others = OtherCells(managers, program, whole)
         self.emitter = Emitter(
             self._view, arguments, COMPOSED, self._others, indent, constants=constants
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ecsgen.model import Component, Default, Kernel, Project
@@ -44,11 +44,15 @@ class KernelCase:
 
 @dataclass(frozen=True, slots=True)
 class StepsCase:
-    """A kernel, the components of the rows that it runs over, and those that it leads to."""
+    """A kernel, the components of the rows that it runs over, those that it leads to, and those
+    of other rows that it asks."""
 
     kernel: Kernel
     components: tuple[Component, ...]
     leading: tuple[Component, ...]
+    asking: tuple[Component, ...]
+    kinds: tuple[str, ...]
+    """Which components entities have, for tests of it: items of a list."""
 
     @property
     def check(self) -> KernelCheck:
@@ -69,6 +73,28 @@ class StepsCase:
     def leads(self) -> list[str]:
         """Those that it refers or sends to, likewise."""
         return _items(self.leading)
+
+    @property
+    def place(self) -> str:
+        """The field with the places of neighbours."""
+        near = self.kernel.program.near
+        return "" if near is None else near.place.text
+
+    @property
+    def among(self) -> str:
+        """The attribute of the world with those who are asked, if it runs over others."""
+        return module_name(_among(self.kernel))
+
+    @property
+    def asked(self) -> list[str]:
+        """Their components, likewise."""
+        return _items(self.asking)
+
+
+def _among(kernel: Kernel) -> str:
+    """Whom a kernel asks, if it runs over others; a name, or nothing."""
+    near = kernel.program.near
+    return "" if near is None or near.among == kernel.over else near.among
 
 
 def _items(components: Iterable[Component]) -> list[str]:
@@ -97,16 +123,38 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
 
 def steps_cases(project: Project) -> tuple[StepsCase, ...]:
     """Return the kernels over rows of managers, with the components concerned."""
-    members = _members(project)
+    members = {"": (), **_members(project)}
     by_name = {component.name: component for component in project.components}
+
+    def found(names: Iterable[str]) -> tuple[Component, ...]:
+        return tuple(by_name[name] for name in names)
+
     return tuple(
         StepsCase(
             kernel,
-            tuple(by_name[name] for name in members[kernel.over]),
-            tuple(by_name[name] for name in sorted(kernel.program.leads) if name),
+            found(members[kernel.over]),
+            found(_led_to(kernel)),
+            found(members[_among(kernel)]),
+            tuple(_kinds(project, kernel)),
         )
         for kernel in steps_kernels(project)
     )
+
+
+def _led_to(kernel: Kernel) -> list[str]:
+    """Return the components that a kernel refers or sends to."""
+    return [name for name in sorted(kernel.program.leads) if name]
+
+
+def _kinds(project: Project, kernel: Kernel) -> Iterator[str]:
+    """Return components that entities have which a kernel runs over, asks, or leads to; then all
+    of these."""
+    any_of = {query.name: query.any for query in project.world.queries}
+    found = {name: {*members, *any_of.get(name, ())} for name, members in _members(project).items()}
+    own, asked, led = found[kernel.over], found.get(_among(kernel), set()), set(_led_to(kernel))
+    for kind in dict.fromkeys(map(frozenset, (own, asked, led, own | asked | led))):
+        if kind:
+            yield literal(tuple(sorted(map(module_name, kind))))
 
 
 def _members(project: Project) -> dict[str, tuple[str, ...]]:

@@ -75,8 +75,8 @@ class Others:
 
         if self._in_turns:
             arrive()
-            if self._crowd is not None and name == self._crowd.field:
-                self._crowd.moved(row)
+            if self._crowd is not None:
+                self._crowd.moved(column, row)
         else:
             self._held.append(arrive)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .kernel_cells import columns_of, put_columns, random_cells
 from .kernel_inputs import Inputs
-from .package import EntityManager
+from .package import EntityArray, EntityManager
 from .runtime import runtime_with
 from .subject import Subject, born
 
@@ -38,7 +38,7 @@ def filled(
     behind = min(3, subject.reserve - rows) if subject.reserve else 3
     for count in (rows // 2, rows - rows // 2, behind):
         with subject.room_for(rows + behind):
-            manager.create_many(born(entities, count) if is_owned else count)
+            manager.create_many(owners(manager, entities, count) if is_owned else count)
         if count == rows // 2:
             with np.errstate(all="ignore"):
                 run(manager, name, inputs.of(manager.data.n).plain)
@@ -55,6 +55,14 @@ def filled(
     if rows > 3:
         manager.destroy(int(used[2]))  # leaves a hole where rows are indices
     return manager
+
+
+def owners(manager: Any, entities: EntityManager, count: int) -> EntityArray:
+    """Return so many new entities, some of them twice where they can have several rows."""
+    found = born(entities, count)
+    if manager._IS_LIST:
+        found[1::3] = found[0::3][: len(found[1::3])]
+    return found
 
 
 def move_buffer(

@@ -57,9 +57,10 @@ class Row:
 
     def put(self, name: str, value: Value, *index: int) -> None:
         """Write a field, or an element of it."""
-        put(self._columns[name], (self.place(name), *index), value)
-        if self._crowd is not None and name == self._crowd.field:
-            self._crowd.moved(self._row)
+        column, row = self._columns[name], self.place(name)
+        put(column, (row, *index), value)
+        if self._crowd is not None:
+            self._crowd.moved(column, row)
 
     def refer(
         self, text: str, by: str, handle: Value, default: tuple[Any, ...]
@@ -86,7 +87,7 @@ class Row:
         """Who is near now."""
         assert self._crowd is not None
         with np.errstate(all="ignore"):
-            return self._crowd.around(self._row)
+            return self._crowd.around(self.place(self._crowd.place))
 
     def answer(
         self, how: str, scalar: str, shape: tuple[int, ...], values: list[Value]

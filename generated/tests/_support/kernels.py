@@ -109,6 +109,9 @@ class _Comparison:
         self.manager = manager = filled(subject, rows, rng, kernel.name, inputs)
         if self.radius or kernel.component:
             spaces.kill_some(manager, rng)
+        if self.radius:
+            field = manager._SPACE.field
+            spaces.gather(subject, manager, field, self.radius, rng)
         if kernel.component:
             pool = handles([manager])
             link(subject, manager, pool, rng)
@@ -175,8 +178,9 @@ class _Comparison:
         """Return who is near, if that is asked."""
         if not self.radius:
             return None
-        turns = bool(self.kernel.turns)
-        return spaces.Crowd(self.manager, columns, self.radius, in_turns=turns)
+        manager, turns = self.manager, bool(self.kernel.turns)
+        place = manager._SPACE.field
+        return spaces.Crowd(manager, columns, self.radius, place, in_turns=turns)
 
     def _others(self, columns: Columns, crowd: spaces.Crowd | None) -> Others | None:
         """Return what references find, if there are any."""

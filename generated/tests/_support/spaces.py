@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .kernel_cells import columns_of, put_columns
+from .subject import Subject
 
 Cell = tuple[int, ...]
 Columns = Mapping[str, NDArray[Any]]
@@ -98,62 +101,89 @@ def _in_reach(
     return [row for row in rows if space.in_reach(point, places[row])]
 
 
+Rows = Mapping[str, int]
+"""By component: the row of one of those that the world's kernels run over, or ask."""
+
+
 class Neighbour:
-    """A row as another one sees it."""
+    """A row as another one sees it, or one row of each of several components."""
 
     def __init__(
-        self, columns: Mapping[str, NDArray[Any]], row: int, offset: Value, square: Any
+        self, columns: Columns, row: int, rows: Rows, offset: Value, square: Any
     ) -> None:
         self._columns = columns
         self._row = row
+        self._rows = rows
         self.offset = offset
         self.square = square
         self.distance: Value = [np.sqrt(square)]
 
     def __getitem__(self, name: str) -> Value:
-        return list(np.ravel(self._columns[name][self._row]))
+        row = self._rows.get(name.partition(".")[0], self._row)
+        return list(np.ravel(self._columns[name][row]))
+
+
+class Members(NamedTuple):
+    """Those who can be asked."""
+
+    rows: Mapping[int, Rows]
+    """By the row with the place, in order: those of the same entity in each component."""
+    names: NDArray[np.uint64] | None = None
+    """By such a row: whose it is, where nobody asks who is of the same entity."""
 
 
 class Crowd:
     """Rows of a manager in the cells of their places, in the order in which they came there.
 
     All is as it was before the kernel; in turns as it is now, and who moves changes cells.
+    `place` is the field with the places, as steps spell it; by default all ask each other.
     """
 
     def __init__(
-        self, manager: Any, columns: Columns, radius: float, *, in_turns: bool
+        self,
+        manager: Any,
+        columns: Columns,
+        radius: float,
+        place: str,
+        *,
+        in_turns: bool,
+        members: Members | None = None,
     ) -> None:
-        self.field: str = manager._SPACE.field
         if not in_turns:
             columns = {name: column.copy() for name, column in columns.items()}
+        self.place = place
         self._columns = columns
+        self._places = columns[place]
         self._in_turns = in_turns
-        self._space = Space(radius, manager.wrap, columns[self.field].dtype)
-        self._seen = are_seen(manager)
+        self._space = Space(radius, manager.wrap, self._places.dtype)
+        everybody = range(len(self._places))
+        rows, names = members or Members({row: {} for row in everybody})
+        self._names = everybody if names is None else names
+        seen = are_seen(manager)
+        self._rows = {row: of_one for row, of_one in rows.items() if seen[row]}
         self._cells: dict[Cell, list[int]] = {}
         self._cell_of: dict[int, Cell | None] = {}
-        for row, is_seen in enumerate(self._seen):
-            if is_seen:
-                self._enter(row)
+        for row in self._rows:
+            self._enter(row)
 
-    def moved(self, row: int) -> None:
-        """Let a row whose place was written go to another cell, if it is seen."""
-        if self._in_turns and self._seen[row]:
+    def moved(self, column: NDArray[Any], row: int) -> None:
+        """Let a row go to another cell if its place was written, and it is seen."""
+        if self._in_turns and column is self._places and row in self._rows:
             self._enter(row)
 
     def around(self, row: int) -> list[Neighbour]:
         """Return the neighbours of a row, in order."""
-        places = self._columns[self.field]
-        found = []
+        places, found = self._places, []
         for one in _in_reach(self._space, self._cells, places[row], places):
-            if one != row:
+            if self._names[one] != self._names[row]:
                 offset = self._space.offset(places[row], places[one])
                 square = self._space.square(offset)
-                found.append(Neighbour(self._columns, one, offset, square))
+                rows = self._rows[one]
+                found.append(Neighbour(self._columns, one, rows, offset, square))
         return found
 
     def _enter(self, row: int) -> None:
-        place, before = self._columns[self.field][row], self._cell_of.get(row)
+        place, before = self._places[row], self._cell_of.get(row)
         cell = self._space.cell(place) if np.isfinite(place).all() else None
         if cell == before:
             return
@@ -205,6 +235,22 @@ def _folded(how: str, kind: Any, values: list[Any]) -> Any:
     for value in values:
         added = added + np.float64(value)
     return kind(added / len(values) if how == "mean" else added)
+
+
+def gather(
+    subject: Subject, manager: Any, field: str, radius: float, rng: np.random.Generator
+) -> None:
+    """Let some places be near others, in a space that goes around or does not."""
+    columns = columns_of(subject, manager)
+    places = columns[field]
+    half = places.dtype.type(radius / 2)
+    with np.errstate(all="ignore"):
+        places *= half / 5
+        if rng.random() < 0.5:  # equally far from some, and others are just in reach
+            places[...] = np.rint(places / half) * half
+    put_columns(subject, manager, columns)
+    sizes = rng.choice([0, 0, 2.5, 3.5, 8], len(manager.wrap)) * radius
+    manager.wrap = tuple(sizes.tolist())
 
 
 def kill_some(manager: Any, rng: np.random.Generator) -> None:

@@ -20,6 +20,11 @@ GROUPS = (
     world(
         "world_kernels_numpy",
         Mutant("rows that do not match send", r"send_all\(_where\)", "send_all()"),
+        Mutant(
+            "one leads where another does",
+            r"beside\(_blocks, (_all_\w+), (_all_\w+)\)",
+            r"beside(_blocks, \1, \1)",
+        ),
         Mutant("the second message is the first", r"\.put\(1, ", ".put(0, "),
         Mutant(
             "steps send in another order",
@@ -64,5 +69,22 @@ GROUPS = (
         "_runtime/kernels/turns.py",
         TESTS,
         Mutant("turns go by the second word", r"draw_words\(stem, 0, ", "draw_words(stem, 1, "),
+    ),
+    module(
+        "_runtime/kernels/turns.py",
+        ("test_tale.py",),
+        Mutant(
+            "the dead are found in turns",
+            r"owners\[alive\]\.tolist\(\), rows\[alive\]",
+            "owners.tolist(), rows",
+        ),
+        Mutant(
+            "the last row of several is found",
+            r"manager\._first_rows\(\)$",
+            "np.arange(manager.data._n)",
+        ),
+        Mutant(
+            "rows are counted", r"rows\[alive\]\.tolist\(\), strict", "range(alive.sum()), strict"
+        ),
     ),
 )

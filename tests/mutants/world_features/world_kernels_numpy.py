@@ -13,5 +13,29 @@ GROUPS = (
         ),
         Mutant("what was there is not read", r"(found\.members\[\d\],\s+)True", r"\1False"),
         Mutant("rows of another component", r"found\.members\[1\]", "found.members[0]"),
+        Mutant(
+            "who asks is asked",
+            r"(joined_(?:turn_given|search)\(\s+\"[^()]*_rows), \w+_members(?=\s+\))",
+            r"\1",
+        ),
+        Mutant(
+            "what is asked is of other rows", r"(OtherColumn\([^()]*), \w+\)", r"\1, boid_rows)"
+        ),
+        Mutant(
+            "rows that ask are others", r"(NearColumn\(\s*self[^()]*), hawk_rows", r"\1, boid_rows"
+        ),
+        Mutant(
+            "what neighbours ask for is not put back",
+            r"(NearColumn\((?:[^()]|\([^()]*\))*True, )True",
+            r"\1False",
+        ),
+        Mutant("the radius is a tenth", r"_radius = (.*\d.*|float\(.*\))$", r"_radius = \1 * 0.1"),
+        Mutant(
+            "who moves is not noticed", r"^    ( +)move_to\((?:[^()]|\([^()]*\))*\)$", r"    \1pass"
+        ),
+        Mutant("turns are in the order of rows", r"turn_order\(.*\)$", "np.arange(_found.count)"),
+        Mutant("the farthest is the nearest", r"(f == 0 or _?square) < ", r"\1 > "),
+        Mutant("of several the last is the nearest", r"(f == 0 or _?square) < ", r"\1 <= "),
+        Mutant("members are rows", r"heading\[2 \* \w+_members\[o\]", "heading[2 * o"),
     ),
 )

@@ -2,73 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from .. import chance, kernel_borders
+from .. import chance, kernel_borders, spaces
 from ..kernel_cells import Columns, columns_of, put_columns, random_cells, same_cells
 from ..kernel_filling import run, running, used_rows
 from ..kernel_inputs import Inputs
 from ..kernel_others import Others, handles, link
-from ..kernel_rows import Asked, Row
+from ..kernel_rows import Asked
 from ..kernels import in_turns
 from ..package import CapacityError
+from ..spaces import Crowd, Members, Rows
 from ..subject import Subject
 from . import world_kernels
+from .world_kernel_case import Case as Case
+from .world_kernel_case import Place, Whole, flat_names
 
 COUNT = 21
-
-Rows: TypeAlias = Mapping[str, int]
-"""By component: the row of one of those that a kernel runs over."""
-Whole: TypeAlias = Mapping[str, Mapping[str, NDArray[Any]]]
-"""By component: all columns of its manager."""
-
-
-class Case(NamedTuple):
-    """A kernel of the world, and what there is to know of it."""
-
-    over: str
-    steps: Callable[..., object]
-    modules: Mapping[str, str]
-    """The components that its rows have: the attributes of the world."""
-    arguments: Mapping[str, tuple[Any, ...]]
-    is_exact: bool
-    has_border: bool
-    """Whether there is a condition; then `steps` return whether it holds."""
-    leads: Mapping[str, str] = {}
-    """Those that it refers or sends to, likewise."""
-    drawing: chance.Drawing | None = None
-    turns: str = ""
-
-    @property
-    def every(self) -> dict[str, str]:
-        """All components that it has to do with."""
-        return {**self.modules, **self.leads}
-
-
-class Place(Row):
-    """A row of each of several components."""
-
-    def __init__(self, columns: Columns, rows: Mapping[str, int], **told: Any) -> None:
-        super().__init__(columns, 0, **told)
-        self._rows = rows
-
-    def place(self, name: str) -> int:
-        """Return which row of a field's column it is."""
-        return self._rows[name.partition(".")[0]]
-
-
-def flat_names(whole: Whole) -> dict[str, NDArray[Any]]:
-    """Return the same columns by the names that steps have for them."""
-    return {
-        f"{component}.{name}": column
-        for component, columns in whole.items()
-        for name, column in columns.items()
-    }
 
 
 class Cases:
@@ -82,18 +37,27 @@ class Cases:
     def filled(self, case: Case, seed: int) -> Any:
         """Return a world of entities with all components, behind some that lack one of them."""
         w = self.world()
-        modules = {*case.modules.values(), *case.leads.values()}
-        owned = sorted(m for m in modules if self.is_owned(w, m))
         try:
-            for k, module in enumerate(owned if seed else ()):
-                w.spawn(k + 1, **{name: {} for name in owned if name != module})
-            if owned:
-                w.spawn(COUNT, **{name: {} for name in owned})
-            for module in modules.difference(owned):
-                getattr(w, module).create_many(COUNT)
+            for kind in case.kinds:
+                count = COUNT if kind == case.kinds[0] else COUNT // 2
+                owned = [module for module in kind if self.is_owned(w, module)]
+                for k, module in enumerate(owned if seed else ()):
+                    w.spawn(k + 1, **{name: {} for name in owned if name != module})
+                if owned:
+                    w.spawn(count, **{name: {} for name in owned})
+                for module in set(kind).difference(owned):
+                    getattr(w, module).create_many(count)
         except CapacityError:
             pytest.skip("the handles of this project are too small")
+        for module in case.every.values():
+            self.part(getattr(w, module))
         return w
+
+    def part(self, manager: Any) -> None:
+        """Let most rows be active, and some inactive, where there is such a thing."""
+        if hasattr(manager, "activate_many"):
+            manager.activate_many(np.arange(manager.data.n))
+            manager.deactivate_many(np.arange(0, manager.data.n, 7))
 
     def is_owned(self, w: Any, module: str) -> bool:
         """Whether rows belong to entities."""
@@ -101,34 +65,36 @@ class Cases:
 
     def rows(self, w: Any, case: Case) -> list[Rows]:
         """Return the rows that a kernel runs over, in order."""
-        over = getattr(w, case.over)
-        if case.over in self.subjects:
+        return self.rows_of(w, case.over, case.modules)
+
+    def rows_of(self, w: Any, name: str, modules: Mapping[str, str]) -> list[Rows]:
+        """Return the rows of a group, query or component, in order."""
+        over = getattr(w, name)
+        if name in self.subjects:
             used = used_rows(over)
             rows = used[used < running(over)].tolist()
-            return [dict.fromkeys(case.modules, row) for row in rows]
+            return [dict.fromkeys(modules, row) for row in rows]
         found = over.rows().entity if hasattr(over, "rows") else over.entity
-        managers = [getattr(w, module) for module in case.modules.values()]
+        managers = [getattr(w, module) for module in modules.values()]
         places = [manager.require_many(found).tolist() for manager in managers]
         return [
-            dict(zip(case.modules, row, strict=True))
-            for row in zip(*places, strict=True)
+            dict(zip(modules, row, strict=True)) for row in zip(*places, strict=True)
         ]
 
     def whole(self, w: Any, case: Case) -> dict[str, dict[str, NDArray[Any]]]:
         """Return copies of all columns of the components."""
-        every = {**case.modules, **case.leads}
         return {
             component: columns_of(self.subjects[module], getattr(w, module))
-            for component, module in every.items()
+            for component, module in case.every.items()
         }
 
     def randomize(
         self, w: Any, case: Case, inputs: Inputs, rng: np.random.Generator
     ) -> None:
         """Fill the fields with random bits, and lead handles to rows."""
-        every = {**case.modules, **case.leads}
-        pool = handles(getattr(w, module) for module in every.values())
-        for module in every.values():
+        every = case.every.values()
+        pool = handles(getattr(w, module) for module in every)
+        for module in every:
             manager, subject = getattr(w, module), self.subjects[module]
             columns = columns_of(subject, manager)
             for name, column in columns.items():
@@ -140,19 +106,62 @@ class Cases:
         if case.leads:
             inputs.lead(pool)
 
+    def gather(
+        self, w: Any, case: Case, inputs: Inputs, rng: np.random.Generator
+    ) -> float:
+        """Let some be near others, and return the radius."""
+        if not case.near:
+            return 0.0
+        radius = case.near
+        if isinstance(radius, str):
+            radius = inputs.one_of(radius, (1, 5, 20))
+        component, _, name = case.place.partition(".")
+        subject = self.subjects[case.every[component]]
+        spaces.gather(subject, self.holder(w, case), name, radius, rng)
+        return radius
+
+    def holder(self, w: Any, case: Case) -> Any:
+        """Return the manager of the places."""
+        return getattr(w, case.every[case.place.partition(".")[0]])
+
+    def crowd(
+        self, w: Any, case: Case, columns: Columns, radius: float
+    ) -> Crowd | None:
+        """Return who is near, if that is asked."""
+        if not radius:
+            return None
+        component, manager = case.place.partition(".")[0], self.holder(w, case)
+        others, names = case.asked or case.modules, None
+        if case.among:
+            names = columns[f"{component}.entity"]
+        members = {
+            one[component]: one
+            for one in self.rows_of(w, case.among or case.over, others)
+        }
+        return Crowd(
+            manager,
+            columns,
+            radius,
+            case.place,
+            in_turns=bool(case.turns),
+            members=Members(members, names),
+        )
+
     def check(self, w: Any, kernel: str, seed: int) -> None:
         """Run a kernel, and its steps row by row: nothing may differ."""
         case, rng = self.kernels[kernel], np.random.default_rng(seed)
         rows = self.rows(w, case)
         inputs = Inputs(case.arguments, rng, len(rows))
         self.randomize(w, case, inputs, rng)
+        radius = self.gather(w, case, inputs, rng)
         if case.has_border:
             self.approach(w, case, rows, inputs, rng)
         before, expected = self.whole(w, case), self.whole(w, case)
         stems = self.stems(w, case, rows, flat_names(expected), seed)
         with np.errstate(all="ignore"):
+            crowd = self.crowd(w, case, flat_names(expected), radius)
             run(w, kernel, inputs.plain)
-            self.act(w, case, rows, expected, inputs, stems)
+            self.act(w, case, rows, expected, inputs, stems, crowd)
         found = self.whole(w, case)
         for component, module in case.every.items():
             used = used_rows(getattr(w, module))
@@ -171,17 +180,20 @@ class Cases:
         cells: Whole,
         inputs: Inputs,
         stems: Sequence[int],
+        crowd: Crowd | None,
     ) -> None:
         """Let the steps change copies of all columns."""
         managers = {name: getattr(w, module) for name, module in case.every.items()}
         alive, columns = w.entities.alive, flat_names(cells)
-        others = Others(managers, cells, alive, in_turns=bool(case.turns))
+        turns = bool(case.turns)
+        others = Others(managers, cells, alive, in_turns=turns, crowd=crowd)
         acts = [(k, inputs.cells(k)) for k in range(len(rows))]
         for k, given in in_turns(acts, stems) if case.turns == "random" else acts:
             one = Place(
                 columns,
                 rows[k],
                 stem=stems[k],
+                crowd=crowd,
                 others=others,
                 is_heard=all(others.hears_from(*place) for place in rows[k].items()),
             )
@@ -228,6 +240,23 @@ class Cases:
             columns[name][place] = cells[name]
         for component, module in case.every.items():
             put_columns(self.subjects[module], getattr(w, module), whole[component])
+
+    def test_over_nobody(self) -> None:
+        for kernel in self.kernels:
+            self.check(self.world(), kernel, 0)
+
+    def test_radii_are_checked(self) -> None:
+        """They are finite and above 0, or nothing is done."""
+        for kernel, case in self.kernels.items():
+            if not isinstance(case.near, str):
+                continue
+            w, rng = self.filled(case, 0), np.random.default_rng(0)
+            inputs = Inputs(case.arguments, rng, len(self.rows(w, case)))
+            before = flat_names(self.whole(w, case))
+            with pytest.raises(ValueError, match="radius"):
+                run(w, kernel, {**inputs.plain, case.near: 0})
+            for name, column in flat_names(self.whole(w, case)).items():
+                assert column.tobytes() == before[name].tobytes()
 
     @pytest.mark.parametrize("seed", range(4))
     def test_as_their_steps_say(self, seed: int) -> None:

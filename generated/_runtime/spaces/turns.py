@@ -1,0 +1,176 @@
+"""Rows that take turns and ask neighbours: the cells of places as they are now, from which rows go
+and to which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import isfinite
+from typing import Any, Final, SupportsFloat
+
+import numpy as np
+
+from ..handles import RowArray
+from .cells import (
+    CELL_STEPS,
+    FARTHEST_CELL,
+    CellNumbers,
+    Grid,
+    Places,
+    grid_of,
+    space_measures,
+)
+from .search import PlaceNames
+from .spaced import Spaced, checked_radius
+
+TurnGiven = tuple[Places, CellNumbers, PlaceNames, PlaceNames, float, tuple[float, ...]]
+"""Places of members, NaN of those whom nobody sees; which member each row of the manager is, -1 for
+none; the names of those who ask, and of members; the radius, and the wrap."""
+
+
+def turn_given(kernel: str, manager: Spaced, radius: SupportsFloat) -> TurnGiven:
+    """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
+    n = manager.data._n
+    places, _, reach, wrap = manager._near_given(kernel, radius, n)
+    names = np.arange(places.shape[1], dtype=np.uint64)
+    numbers = names.astype(np.int64)
+    return *_seen(manager, places, numbers), names[:n], names, reach, wrap
+
+
+def joined_turn_given(
+    kernel: str,
+    manager: Spaced,
+    radius: SupportsFloat,
+    asking: RowArray,
+    members: RowArray | None = None,
+) -> TurnGiven:
+    """Return the same of some rows of a manager, and of those who are asked, by default the same.
+
+    Of two sets nobody asks who is of the same entity.
+    """
+    reach = checked_radius(kernel, radius)
+    places, _ = manager._all_places()
+    met = asking if members is None else members
+    numbers = np.full(places.shape[1], -1, np.int64)
+    numbers[met] = np.arange(len(met))
+    names = other_names = np.arange(len(met), dtype=np.uint64)
+    if members is not None:
+        owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
+        names, other_names = owners[asking], owners[met]
+    seen = _seen(manager, places, numbers)
+    return seen[0].take(met, axis=1), seen[1], names, other_names, reach, manager.wrap
+
+
+def _seen(
+    manager: Spaced, places: Places, numbers: CellNumbers
+) -> tuple[Places, CellNumbers]:
+    """Return places, NaN of those whom nobody sees, and numbers, -1 of these."""
+    seen = manager._are_seen(places.shape[1])
+    if seen is None:
+        return places, numbers
+    hidden = np.where(seen, places, np.nan).astype(places.dtype)
+    return hidden, np.where(seen, numbers, -1)
+
+
+class TurnCells:
+    """Members by the cells in which they are, those of one cell in the order in which they came."""
+
+    __slots__ = (
+        "_cell_of",
+        "_cells",
+        "_grid",
+        "_names",
+        "_numbers",
+        "_reach",
+        "_steps",
+        "names",
+        "places",
+        "sizes",
+    )
+
+    def __init__(
+        self,
+        places: Places,
+        numbers: CellNumbers,
+        names: PlaceNames,
+        other_names: PlaceNames,
+        radius: float,
+        wrap: Sequence[float],
+    ) -> None:
+        self.places = places
+        """Where members are now, shape (axes, members); NaN of those who are in no cell."""
+        self.names = other_names
+        self._names = names
+        self._numbers = numbers.tolist()
+        self._grid: Grid = grid_of(radius, wrap, places.dtype)
+        self._reach, self.sizes = space_measures(places.dtype.type, radius, wrap)
+        steps = (CELL_STEPS[min(count, 3)] for count in self._grid.counts)
+        self._steps = list(product(*steps))
+        self._cells: dict[tuple[int, ...], dict[int, None]] = {}
+        self._cell_of: list[tuple[int, ...] | None] = [None] * places.shape[1]
+        with np.errstate(all="ignore"):
+            for member, place in enumerate(places.T.tolist()):
+                self._enter(member, self._cell(place))
+
+    def move(self, row: int, place: Sequence[Any]) -> None:
+        """Let a row, which has another place now, go to its cell; to the end if that is another."""
+        member = self._numbers[row]
+        if member < 0:
+            return
+        cell, before = self._cell(place), self._cell_of[member]
+        self.places[:, member] = np.nan if cell is None else place
+        if cell != before:
+            if before is not None:
+                del self._cells[before][member]
+            self._enter(member, cell)
+
+    def find(self, own: int, place: Sequence[Any], found: RowArray) -> int:
+        """Write which members are in reach of a place, in their order; return how many."""
+        around = [member for cell in self._around(place) for member in cell]
+        if not around:
+            return 0
+        members = np.array(around)
+        sizes, halves = self.sizes
+        square = None
+        for axis, x in enumerate(place):
+            apart = self.places[axis].take(members) - x
+            far = np.abs(apart) > halves[axis]
+            if far.any():
+                apart[far] -= sizes[axis] * np.rint(apart[far] / sizes[axis])
+            square = apart * apart if square is None else square + apart * apart
+        is_other = self.names.take(members) != self._names[own]
+        near = members[(square <= self._reach) & is_other]
+        found[: len(near)] = near
+        return len(near)
+
+    def _around(self, place: Sequence[Any]) -> Iterator[dict[int, None]]:
+        """Give who is in the cells around a place, which is finite or has none."""
+        cell = self._cell(place)
+        for step in self._steps if cell is not None else ():
+            axes = zip(cell or (), step, self._grid.counts, strict=True)
+            one = tuple((c + s) % count if count else c + s for c, s, count in axes)
+            yield self._cells.get(one, {})
+
+    def _enter(self, member: int, cell: tuple[int, ...] | None) -> None:
+        self._cell_of[member] = cell
+        if cell is not None:
+            self._cells.setdefault(cell, {})[member] = None
+
+    def _cell(self, place: Sequence[Any]) -> tuple[int, ...] | None:
+        if not all(map(isfinite, place)):
+            return None
+        axes = zip(place, *self._grid, strict=True)
+        return tuple(_cell_along(x, edge, count) for x, edge, count in axes)
+
+
+def _cell_along(x: Any, edge: float, count: int) -> int:
+    cell = float(np.floor(np.float64(x) / edge))
+    if count and not 0 <= cell < count:
+        cell %= count
+    return int(min(max(cell, -FARTHEST_CELL), FARTHEST_CELL)) if cell == cell else 0
+
+
+# As compiled loops call them.
+turn_cells: Final = TurnCells
+near_now: Final = TurnCells.find
+move_to: Final = TurnCells.move

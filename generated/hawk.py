@@ -1,0 +1,471 @@
+"""Hawk: lookup sparse, instances one, destroy gc.
+
+What makes a boid hunt others of them.
+
+One buffer of 24 bytes per row, column after column:
+
+    column  type    bytes/row  offset (64 rows)  tags
+    ------  ------  ---------  ----------------  ----
+    entity  u64             8                 0  hot
+    hunger  f32             4               512  hot
+    prey    entity          8               768  hot
+    rivals  i32             4              1280  hot
+    24 bytes per row, 4096 for 64 rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import index
+from typing import ClassVar, Final, Literal, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._runtime.arrow.columns import GivenTable
+from ._runtime.columns.buffers import Column, cells, is_same_view
+from ._runtime.columns.field_info import field_info
+from ._runtime.columns.rows import OwnedRows
+from ._runtime.convert.base import FieldTable
+from ._runtime.convert.numbers import FloatField, HandleField, IntField
+from ._runtime.destroy.gc import Gc
+from ._runtime.entities.layout import INDEX_MASK
+from ._runtime.handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ._runtime.instances.one import One
+from ._runtime.maps.sparse import Sparse, grown_map, indices
+from ._runtime.placement.moves import Planned
+from ._runtime.placement.rows import duplicate_instance, fill
+from ._runtime.proxies.cells import RowField
+from ._runtime.proxies.proxy import EntityProxy
+from ._runtime.queries.columns import QueryColumn, QueryColumns
+from ._runtime.queries.joined import JoinedRows
+from ._runtime.typed import NamedTuple, TypedDict
+
+COLUMNS: Final = (
+    Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
+    Column("hunger", np.dtype(np.float32), (), 4, ("hot",), 8),
+    Column("prey", np.dtype(np.uint64), (), 8, ("hot",), 12),
+    Column("rivals", np.dtype(np.int32), (), 4, ("hot",), 20),
+)
+_HUNGER: Final = FloatField("Hawk.hunger", "f32")
+_PREY: Final = HandleField("Hawk.prey")
+_RIVALS: Final = IntField("Hawk.rivals", "i32")
+HUNGER_DEFAULT: Final = 1.0
+PREY_DEFAULT: Final = NULL_ENTITY
+RIVALS_DEFAULT: Final = 0
+CONVERTERS: Final[FieldTable] = {
+    "hunger": (_HUNGER, HUNGER_DEFAULT),
+    "prey": (_PREY, PREY_DEFAULT),
+    "rivals": (_RIVALS, RIVALS_DEFAULT),
+}
+FIELDS: Final = (
+    field_info(
+        _HUNGER,
+        "f32",
+        HUNGER_DEFAULT,
+        ("hot",),
+        doc="What catching nothing adds to, and catching takes from.",
+    ),
+    field_info(_PREY, "entity", PREY_DEFAULT, ("hot",), doc="Whom it is after."),
+    field_info(
+        _RIVALS, "i32", RIVALS_DEFAULT, ("hot",), doc="How many other hawks are near."
+    ),
+)
+
+
+class Hawk(NamedTuple):
+    """One row of a HawkManager, copied out."""
+
+    hunger: float = HUNGER_DEFAULT
+    """What catching nothing adds to, and catching takes from."""
+
+    prey: Entity = PREY_DEFAULT
+    """Whom it is after."""
+
+    rivals: int = RIVALS_DEFAULT
+    """How many other hawks are near."""
+
+
+class HawkFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    hunger: ArrayLike
+    prey: ArrayLike
+    rivals: ArrayLike
+
+
+class HawkHotColumns(NamedTuple):
+    """The columns tagged `hot`: all that are not cold."""
+
+    hunger: NDArray[np.float32]
+    prey: NDArray[np.uint64]
+    rivals: NDArray[np.int32]
+
+
+class HawkColumns(QueryColumns):
+    """The columns of Hawk in a query's rows: one cell per entity."""
+
+    __slots__ = ()
+
+    hunger = QueryColumn[np.float32]("hunger", _HUNGER, HUNGER_DEFAULT)
+    """What catching nothing adds to, and catching takes from. Shape (n,)."""
+
+    prey = QueryColumn[np.uint64]("prey", _PREY, PREY_DEFAULT)
+    """Whom it is after. Shape (n,)."""
+
+    rivals = QueryColumn[np.int32]("rivals", _RIVALS, RIVALS_DEFAULT)
+    """How many other hawks are near. Shape (n,)."""
+
+
+class HawkData(OwnedRows, JoinedRows):
+    """The columns of a HawkManager: views of the rows in use."""
+
+    __slots__ = (
+        "_entity_cells",
+        "_entity_column",
+        "_hunger_cells",
+        "_hunger_column",
+        "_joined",
+        "_prey_cells",
+        "_prey_column",
+        "_rivals_cells",
+        "_rivals_column",
+    )
+    MANAGER: ClassVar = "HawkManager"
+    LAYOUT: ClassVar = COLUMNS
+    ROW_BYTES: ClassVar = 24
+    FIELDS: ClassVar = FIELDS
+
+    @property
+    def hunger(self) -> NDArray[np.float32]:
+        """What catching nothing adds to, and catching takes from. Shape (n,)."""
+        return self._hunger_column[: self._n]
+
+    @hunger.setter
+    def hunger(self, values: ArrayLike) -> None:
+        if not is_same_view(self.hunger, values):
+            self._hunger_column[: self._n] = _HUNGER.many(values, self._n)
+
+    @property
+    def prey(self) -> NDArray[np.uint64]:
+        """Whom it is after. Shape (n,)."""
+        return self._prey_column[: self._n]
+
+    @prey.setter
+    def prey(self, values: ArrayLike) -> None:
+        if not is_same_view(self.prey, values):
+            self._prey_column[: self._n] = _PREY.many(values, self._n)
+
+    @property
+    def rivals(self) -> NDArray[np.int32]:
+        """How many other hawks are near. Shape (n,)."""
+        return self._rivals_column[: self._n]
+
+    @rivals.setter
+    def rivals(self, values: ArrayLike) -> None:
+        if not is_same_view(self.rivals, values):
+            self._rivals_column[: self._n] = _RIVALS.many(values, self._n)
+
+    def tagged(self, tag: Literal["hot"], /) -> HawkHotColumns:
+        """Return the columns that bear a tag; ValueError if none does."""
+        if tag == "hot":
+            return HawkHotColumns(self.hunger, self.prey, self.rivals)
+        raise ValueError(f"Hawk has no tag {tag!r}; it has hot")
+
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+        self._entity_column = self._cut(0)
+        self._entity_cells = cells(self._entity_column)
+        self._hunger_column: NDArray[np.float32] = self._cut(1)
+        self._hunger_cells: memoryview[float] = cells(self._hunger_column)
+        self._prey_column: NDArray[np.uint64] = self._cut(2)
+        self._prey_cells: memoryview[Entity] = cells(self._prey_column)
+        self._rivals_column: NDArray[np.int32] = self._cut(3)
+        self._rivals_cells: memoryview[int] = cells(self._rivals_column)
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._entity_column[dst] = self._entity_column[src]
+        self._hunger_column[dst] = self._hunger_column[src]
+        self._prey_column[dst] = self._prey_column[src]
+        self._rivals_column[dst] = self._rivals_column[src]
+
+
+class HawkManager(Sparse, One, Gc):
+    """Owns every Hawk: lookup sparse, instances one, destroy gc.
+
+    What makes a boid hunt others of them.
+    """
+
+    __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
+    LAYOUT: ClassVar = COLUMNS
+    FIELDS: ClassVar = FIELDS
+    _ROWS: ClassVar = HawkData
+    _CONVERTERS: ClassVar = CONVERTERS
+    _SORT_KEYS: ClassVar = ("hunger", "prey", "rivals")
+    data: HawkData
+
+    def hunger(self, row: int, /) -> float:
+        """What catching nothing adds to, and catching takes from."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._hunger_cells[row]
+
+    def set_hunger(self, row: int, value: float, /) -> None:
+        """Set `hunger` of a row."""
+        _value = _HUNGER.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._hunger_cells[row] = _value
+
+    def prey(self, row: int, /) -> Entity:
+        """Whom it is after."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._prey_cells[row]
+
+    def set_prey(self, row: int, value: Entity | int, /) -> None:
+        """Set `prey` of a row."""
+        _value = _PREY.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._prey_cells[row] = _value
+
+    def rivals(self, row: int, /) -> int:
+        """How many other hawks are near."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._rivals_cells[row]
+
+    def set_rivals(self, row: int, value: int, /) -> None:
+        """Set `rivals` of a row."""
+        _value = _RIVALS.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._rivals_cells[row] = _value
+
+    def row(self, row: int, /) -> Hawk:
+        """Return a copy of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return Hawk(
+            data._hunger_cells[row], data._prey_cells[row], data._rivals_cells[row]
+        )
+
+    hunger_of = RowField.by_entity(hunger)
+    set_hunger_of = RowField.set_by_entity(set_hunger)
+    prey_of = RowField.by_entity(prey)
+    set_prey_of = RowField.set_by_entity(set_prey)
+    rivals_of = RowField.by_entity(rivals)
+    set_rivals_of = RowField.set_by_entity(set_rivals)
+
+    def __getitem__(self, entity: Entity, /) -> HawkRef:
+        """Return the entity's row, which has the fields as attributes and follows it; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        return self._proxy(HawkRef, entity)
+
+    def rows(self) -> Iterator[HawkRef]:
+        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
+
+        Those that go before their turn are skipped.
+        """
+        return self._proxies(HawkRef)
+
+    def create(
+        self,
+        entity: Entity,
+        /,
+        *,
+        hunger: float = HUNGER_DEFAULT,
+        prey: Entity | int = PREY_DEFAULT,
+        rivals: int = RIVALS_DEFAULT,
+    ) -> Instance:
+        """Give an entity an instance and return its row; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            DuplicateInstanceError: the entity has an instance already.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: the manager is locked.
+        """
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _hunger_ = HUNGER_DEFAULT
+            if hunger is not HUNGER_DEFAULT:
+                _hunger_ = _HUNGER.one(hunger)
+            _prey_ = PREY_DEFAULT
+            if prey is not PREY_DEFAULT:
+                _prey_ = _PREY.one(prey)
+            _rivals_ = RIVALS_DEFAULT
+            if rivals is not RIVALS_DEFAULT:
+                _rivals_ = _RIVALS.one(rivals)
+        except Exception:
+            self._entities.require(entity)  # a dead entity counts for more
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
+        if self._locks:
+            raise self._locked()
+        data = self.data
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
+        if _found != NIL and data._entity_cells[_found] == entity:
+            raise duplicate_instance(data.MANAGER, entity)
+        if data._n == data._allocated:
+            data._grow(data._n + 1)
+        if _map is not None:
+            self._set_map(_map)
+        if _found != NIL and data._entity_cells[_found] != entity:
+            self._evict(_found)  # a dead entity had the same index
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
+        try:
+            data._entity_cells[row] = entity
+            data._hunger_cells[row] = _hunger_
+            data._prey_cells[row] = _prey_
+            data._rivals_cells[row] = _rivals_
+            data._n = row + 1
+            self._sparse_cells[_slot] = row
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return row
+
+    def create_many(
+        self,
+        entities: ArrayLike,
+        table: GivenTable | None = None,
+        /,
+        **columns: Unpack[HawkFields],
+    ) -> RowArray:
+        """Give each of k entities an instance and return the rows, shape (k,); O(k).
+
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
+        """
+        return self._create_many(entities, columns, table)
+
+    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Add rows of checked columns, for which there is room."""
+        data = self.data
+        count = len(entities)
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
+        slots = indices(entities, INDEX_MASK)
+        try:
+            data._entity_column[span] = entities
+            data._hunger_column[span] = columns["hunger"]
+            data._prey_column[span] = columns["prey"]
+            data._rivals_column[span] = columns["rivals"]
+            data._n = end
+            self._sparse[slots] = rows.astype(np.uint32)
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return rows
+
+    def ensure(
+        self,
+        entity: Entity,
+        /,
+        *,
+        hunger: float = HUNGER_DEFAULT,
+        prey: Entity | int = PREY_DEFAULT,
+        rivals: int = RIVALS_DEFAULT,
+    ) -> Instance:
+        """Return the entity's instance, or create one of these values; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+        """
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
+        if row != NIL:
+            return row
+        return self.create(entity, hunger=hunger, prey=prey, rivals=rivals)
+
+    def _destroy_row(self, row: Instance) -> int:
+        """Remove a row that is known to be in use and return how many went."""
+        data = self.data
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._hunger_cells[dst] = data._hunger_cells[src]
+                data._prey_cells[dst] = data._prey_cells[src]
+                data._rivals_cells[dst] = data._rivals_cells[src]
+                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+            data._n = src
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
+
+    def _destroy_rows(self, gone: RowArray) -> int:
+        """Remove rows in use, ascending and distinct, and return how many went."""
+        if len(gone) == 0:
+            return 0
+        data = self.data
+        n = data._n
+        src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
+        try:
+            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
+            self._move_many(src, dst, moves)
+            data._n = n - len(gone)
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return len(gone)
+
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers."""
+        if len(src):
+            data = self.data
+            data._move_rows(src, dst)
+            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
+        for planned in moves:
+            planned()
+
+
+class HawkRef(EntityProxy):
+    """A row of a HawkManager, which follows its entity."""
+
+    __slots__ = ()
+
+    hunger = RowField.cell(HawkManager.hunger, HawkManager.set_hunger, _HUNGER)
+    prey = RowField.cell(HawkManager.prey, HawkManager.set_prey, _PREY)
+    rivals = RowField.cell(HawkManager.rivals, HawkManager.set_rivals, _RIVALS)
