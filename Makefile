@@ -65,6 +65,8 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated
 	$(BIN)/mypy fast/ecsgen_fast
+	$(BIN)/ecsgen build schemas/ --backend numba --output build/compiled_town --force
+	$(BIN)/mypy build/compiled_town
 	ECSGEN_NAMES=types $(BIN)/python -m pytest -q tests/test_names.py -k types
 
 check: $(STAMP)

@@ -19,7 +19,7 @@ from tests.test_combinations import parameters, run_case, write
 
 COMPILED = 9, "numba"
 """One with several sets, at once and in turns; numba takes seconds for each kernel."""
-WORLDS = range(*map(int, os.environ.get("ECSGEN_NEAR", "9:14").split(":")))
+WORLDS = range(*map(int, os.environ.get("ECSGEN_NEAR", "9:12").split(":")))
 
 
 @pytest.mark.slow

@@ -27,7 +27,12 @@ GROUPS = (
     module(
         "_compiled/bulk/rows.py",
         ("test_bead.py", "test_cell.py"),
-        Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
+        Mutant("rows given twice are accepted", r"if len\(found\) < len\(rows\):", "if False:"),
+    ),
+    module(
+        "_compiled/bulk/sets.py",
+        ("test_bead.py", "test_cell.py"),
+        Mutant("a row too many", r"found\[:count\]", "found[:count + 1]"),
     ),
     module(
         "_compiled/folds.py",

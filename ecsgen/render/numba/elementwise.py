@@ -215,8 +215,13 @@ def extreme_of(name: str, type_: Type, left: Code, right: Code) -> Code:
 def _extreme(name: str, type_: Type, operands: list[Code]) -> Code:
     if type_.is_float:
         return called(f"{name}imum", *operands)
-    values = [cut(one, type_.scalar) for one in operands]
+    values = [_typed(one, type_.scalar) for one in operands]
     return called(name, *values, reach=_own_reach(type_))
+
+
+def _typed(one: Code, scalar: str) -> Code:
+    """The same number in its own type: for mypy, those of Python and of numpy have no order."""
+    return called(SCALARS[scalar].numpy, one) if one.is_number else cut(one, scalar)
 
 
 _MAKERS: Final[dict[str, Callable[[Type, list[Code]], Code]]] = {
