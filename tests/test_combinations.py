@@ -28,7 +28,7 @@ from ecsgen.diagnostics import Diagnostics
 from tests.generated_package import build
 from tests.random_schemas import ENUMS, Draft, Schemas, over_chunks, together
 
-PACKAGES = range(*map(int, os.environ.get("ECSGEN_COMBINATIONS", "0:14").split(":")))
+PACKAGES = range(*map(int, os.environ.get("ECSGEN_COMBINATIONS", "0:10").split(":")))
 COMPONENTS = 6
 """So many share a package: the runtime is read once for all of them."""
 SHARE = 0.2

@@ -57,12 +57,12 @@ def test_managers_are_as_they_were_or_broken(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_groups_are_as_they_were_or_broken() -> None:
-    run([group_scene()], group_operations())
+    run([group_scene()], group_operations(), step=2)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_archetypes_are_as_they_were_or_broken() -> None:
-    run([archetype_scene()], archetype_operations())
+    run([archetype_scene()], archetype_operations(), step=2)
 
 
 @pytest.mark.filterwarnings("ignore")

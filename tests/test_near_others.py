@@ -59,7 +59,7 @@ STEPS = {
       - best.OWN.table = OWN.table + nearest(other.PART.table)
       - OWN.i = OWN.i + i32(count(other.entity != OWN.foe))""",
 }
-COMPILED = ("Bird.roam", "hunting_shout")
+COMPILED = ("hunting_shout",)
 """What numba compiles, which takes seconds for each; `ECSGEN_EDGES=all` compiles all."""
 TURNS = {"roam": "rows", "chase": "random"}
 ARGS = {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.placement.rows import repeated_row
-from .sets import ascending
+from .sets import distinct_rows
 
 _DENSE: Final = 16
 """Sets of more than one row in 16 are found through a mask, smaller ones by sorting."""
@@ -19,7 +19,7 @@ def distinct(rows: NDArray[np.intp], n: int, manager: str) -> NDArray[np.intp]:
     if len(rows) < 2:
         return rows
     dense = len(rows) * _DENSE > n
-    found: NDArray[np.intp] = ascending(rows, n) if dense else np.unique(rows)
+    found: NDArray[np.intp] = distinct_rows(rows, n) if dense else np.unique(rows)
     if len(found) < len(rows):
         raise repeated_row(rows, manager)
     return found

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, error_model="numpy")
-def ascending(rows: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+def distinct_rows(rows: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     """Return the rows below n, each once, in order; O(n)."""
     given = np.zeros(n, np.uint8)
     for k in range(len(rows)):
