@@ -119,12 +119,16 @@ def test_a_component_whose_name_is_too_long_is_an_error(project: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", [("build",), ("schema",), ("layout",), ("--version",)])
-def test_a_full_standard_output_is_an_error(project: Path, arguments: tuple[str, ...]) -> None:
+def test_a_full_standard_output_is_an_error(
+    project: Path, arguments: tuple[str, ...], unbuffered: str
+) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "ecsgen", *arguments],
             cwd=project,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -89,6 +89,8 @@ def _refused(error: OSError) -> int:
     if error.filename is not None:
         place = f"can't use {shown(Path(os.fsdecode(error.filename)))}"
     click.echo(f"Error: {place}: {error.strerror or error}", err=True)
+    if error.filename is None:
+        _drop_output()  # what is left of it would be refused once more
     return REFUSED
 
 
