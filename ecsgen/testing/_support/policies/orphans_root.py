@@ -79,3 +79,17 @@ class Cases(hierarchy.Cases):
         m.set_parent_many([1, 3], NIL)
         m.set_parent_many([2, 3], 4)
         assert [m.previous_sibling(row) for row in (1, 2)] == [NIL, NIL]
+
+    def test_children_of_many_that_go_are_roots(self) -> None:
+        """Where those that take their places have no relatives."""
+        _, m, _ = self.family([*[NIL] * 8, *range(8), *[NIL] * 8])
+        m.destroy_many(range(8))
+        assert m.data.parent.tolist() == [NIL] * 16
+        assert m.roots().tolist() == list(range(16))
+
+    def test_many_go_with_their_parent(self) -> None:
+        """And those that take their places keep their own."""
+        _, m, _ = self.family([NIL, NIL, *[1] * 7, *[NIL] * 3, *[0] * 8])
+        m.destroy_many(range(1, 9))
+        assert m.data.parent.tolist() == [NIL, *[0] * 8, *[NIL] * 3]
+        self.check_children(m, 0, list(range(1, 9)))

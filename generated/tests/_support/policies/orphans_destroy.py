@@ -61,6 +61,13 @@ class Cases(hierarchy.Cases):
         assert len(m) == 290
         assert all(self.found(m, owner) != NIL for owner in owners[27:])
 
+    def test_descendants_of_several_among_very_many(self) -> None:
+        parents = [p for k in range(0, 72, 4) for p in (NIL, k, k + 1, k + 2)]
+        _, m, owners = self.family(parents + [NIL] * 230)
+        m.destroy_many(range(0, 72, 4))
+        assert len(m) == 230
+        assert all(self.found(m, owner) != NIL for owner in owners[72:])
+
     def test_a_deep_chain_goes(self) -> None:
         _, m, owners = self.family([NIL, *range(199)])
         m.destroy(100)
