@@ -129,6 +129,13 @@ class Cases(base.Cases):
         self.check_values(m, [0, 2], [0, 2])
         self.check_proxy(proxy, m, 1)
 
+    def test_a_row_takes_what_another_shows(self) -> None:
+        _, m, es = self.filled(3)
+        for field in filter(self.is_shown, self.subject.fields):
+            setattr(m[es[0]], field.name, getattr(m[es[2]], field.name))
+            assert same(getattr(m, field.name)(0), getattr(m, field.name)(2))
+        self.check_values(m, [1, 2], [1, 2])
+
     def test_views_of_defaults_write(self) -> None:
         source, m = self.new(2)
         for field in filter(self.is_shown, self.subject.fields):
@@ -146,6 +153,7 @@ class Cases(base.Cases):
                 np.subtract(shown, 1, out=shown)
             read = getattr(m, field.name)(proxy.row)
             assert same(field.stored(read), expected.tolist())
+            assert getattr(proxy, field.name).flags.writeable
             assert len(m) == size
 
     def test_proxies_follow_their_rows(self) -> None:
