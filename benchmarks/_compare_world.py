@@ -64,8 +64,8 @@ def worlds(old: Any, new: Any) -> Operations:
 
 def _parts(package: Any) -> list[str]:
     """Return the components that `spawn` can give."""
-    names = [*inspect.signature(package.World.spawn).parameters]
-    return [name for name in names if name not in ("self", "n")]
+    taken = inspect.signature(package.World.spawn).parameters.values()
+    return [one.name for one in taken if one.kind is one.KEYWORD_ONLY]
 
 
 def _named(package: Any, kind: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Three small programs, one entity at a time, with ecsgen and as others would write them.
 
     python benchmarks/programs.py [--sizes N …] [--rounds N] [--only shooter scene meadow]
+        [--backend {numpy,numba}]
 
 A shooter beside the library esper, a scene of nodes in nodes beside plain objects, and an
 agent-based model beside both. All get the same results, which is checked. With ecsgen they run as
@@ -28,6 +29,8 @@ import _shooter
 from _missing import library_or_none
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, machine, measure
+
+from ecsgen.config import BACKENDS, Backend
 
 FRAMES = 8
 """So many frames are played before one is timed, and so many are timed."""
@@ -211,12 +214,12 @@ def _microseconds(times: list[float]) -> str:
     return f"{min(times) / 1000:,.0f} ({statistics.median(times) / 1000:,.0f})"
 
 
-def as_generated_and_in_c(folder: Path, schema: Path) -> Packages:
+def as_generated_and_in_c(folder: Path, backend: Backend, schema: Path) -> Packages:
     """Build a schema, and import it as generated, and with methods in C."""
-    found = {"": built(folder, "numpy", schema)}
+    found = {"": built(folder, backend, schema)}
     if library_or_none("ecsgen_fast"):
         with patch.dict(os.environ, ECSGEN_FAST="1"):
-            package = found[" in C"] = built(folder / "in_c", "numpy", schema)
+            package = found[" in C"] = built(folder / "in_c", backend, schema)
             importlib.import_module(f"{package.__name__}._runtime.fast")
     return found
 
@@ -226,6 +229,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1_000, 10_000])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", nargs="+", default=["shooter", "scene", "meadow"])
+    parser.add_argument("--backend", choices=BACKENDS, default="numpy")
     options = parser.parse_args()
     esper = library_or_none("esper")
     print(
@@ -238,7 +242,7 @@ def main() -> None:
 
         @cache
         def packages(name: str) -> Packages:
-            return as_generated_and_in_c(Path(folder), SCHEMAS / f"{name}.yaml")
+            return as_generated_and_in_c(Path(folder), options.backend, SCHEMAS / f"{name}.yaml")
 
         for count in options.sizes:
             parts: list[Iterator[Part]] = []

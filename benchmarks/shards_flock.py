@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,17 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _mpi import said
 from _package import SCHEMAS, built
 from _timing import machine
 
 VISION, NEAR = 10.0, 3.3
-MPIEXEC = Path(sys.executable).parent / "mpiexec"
-QUIET = {
-    "HYDRA_IFACE": "lo",
-    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
-    "MPIR_CVAR_POLLS_BEFORE_YIELD": "10",
-    "OMP_NUM_THREADS": "1",
-}
+MPIEXEC = str(Path(sys.executable).parent / "mpiexec")
 PHASES = ("migrate", "borders", "refresh", "steer", "fly")
 WARM = 2
 """The first ticks compile, and strew."""
@@ -111,14 +104,7 @@ def spent(package: Any, n: int, count: int, ticks: int) -> Any:
     """Return the ms that some ranks spend on each phase and a tick: clock and CPU."""
     home = str(Path(package.__file__).resolve().parents[1])
     script = [sys.executable, __file__, "--fly", home, package.__name__, str(count), str(ticks)]
-    done = subprocess.run(
-        [str(MPIEXEC), "-n", str(n), *script],
-        env={**os.environ, **QUIET},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return np.array(json.loads(done.stdout))
+    return np.array(said(MPIEXEC, n, script))
 
 
 def together(backend: str, package: Any, count: int, ticks: int, rounds: int) -> None:

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,11 +20,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-QUIET = {
-    "HYDRA_IFACE": "lo",
-    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
-    "MPIR_CVAR_POLLS_BEFORE_YIELD": "10",
-}
+from _mpi import said
+
 MOVES = 12
 """In each process; the first two are not counted."""
 
@@ -100,12 +95,7 @@ def measured(comm: Any, move: Callable[[], object], some: int) -> None:
 def of_two_ranks(mpiexec: str, python: str, *arguments: object) -> tuple[float, float]:
     """Return what they say."""
     script = [python, __file__, "--ranks", *map(str, arguments)]
-    environment = {**os.environ, **QUIET}
-    command = [mpiexec, "-n", "2", *script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    best, median = json.loads(done.stdout)
+    best, median = said(mpiexec, 2, script)
     return best, median
 
 
