@@ -28,29 +28,32 @@ def shift_of(table: Table) -> Any:
 
 
 @njit(cache=True, error_model="numpy")
+def place_of(table: Table, key: Any, shift: Any) -> Any:
+    """Return where a key is in the table, or the empty place where it would be; O(1)."""
+    last = np.uint64(len(table) - 1)
+    place = key * _FACTOR >> shift << _ONE
+    while table[place] != key and table[place] != _EMPTY:
+        place = place + _TWO & last
+    return place
+
+
+@njit(cache=True, error_model="numpy")
 def find_slots(table: Table, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Return the slot of each key, or -1; O(k)."""
     slots = np.empty(len(keys), np.intp)
-    shift, last = shift_of(table), np.uint64(len(table) - 1)
+    shift = shift_of(table)
     for k in range(len(keys)):
-        key = keys[k]
-        place = key * _FACTOR >> shift << _ONE
-        while table[place] != key and table[place] != _EMPTY:
-            place = place + _TWO & last
-        slots[k] = np.intp(table[place + _ONE])
+        slots[k] = np.intp(table[place_of(table, keys[k], shift) + _ONE])
     return slots
 
 
 @njit(cache=True, error_model="numpy")
 def enter_keys(table: Table, keys: NDArray[np.uint64], slots: NDArray[np.intp]) -> bool:
     """Enter keys with their slots, if none is there or given twice, and return whether; O(k)."""
-    shift, last = shift_of(table), np.uint64(len(table) - 1)
-    places = np.empty(len(keys), np.uint64)
+    shift, places = shift_of(table), np.empty(len(keys), np.uint64)
     for k in range(len(keys)):
         key = keys[k]
-        place = key * _FACTOR >> shift << _ONE
-        while table[place] != key and table[place] != _EMPTY:
-            place = place + _TWO & last
+        place = place_of(table, key, shift)
         if table[place] == key:
             for entered in range(k):
                 table[places[entered]] = _EMPTY
@@ -68,10 +71,7 @@ def remove_keys(table: Table, keys: NDArray[np.uint64]) -> int:
     shift, last = shift_of(table), np.uint64(len(table) - 1)
     ended = 0
     for k in range(len(keys)):
-        key = keys[k]
-        place = key * _FACTOR >> shift << _ONE
-        while table[place] != key:
-            place = place + _TWO & last
+        place = place_of(table, keys[k], shift)
         goes_on = table[place + _TWO & last] != _EMPTY
         table[place] = _GONE if goes_on else _EMPTY
         table[place + _ONE] = _NO_SLOT

@@ -9,14 +9,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ...runtime.handles import EntityArray, RowArray
-from ...runtime.shards.finding import EMPTY, FACTOR, NO_SLOT, Table
-from .finding import shift_of
+from ...runtime.shards.finding import NO_SLOT, Table
+from .finding import place_of, shift_of
 
-_FACTOR: Final = np.uint64(FACTOR)
-_EMPTY: Final = np.uint64(EMPTY)
 _NO_SLOT: Final = np.uint64(NO_SLOT)
 _ONE: Final = np.uint64(1)
-_TWO: Final = np.uint64(2)
 _NIL: Final = 0xFFFF_FFFF
 
 
@@ -27,16 +24,13 @@ def slots_of(
     """Return the slots of entities that are alive here or have rows here, and whether all of them
     are alive; O(k)."""
     slots = np.empty(len(es), np.intp)
-    shift, last = shift_of(table), np.uint64(len(table) - 1)
+    shift = shift_of(table)
     bits, size, alive = np.uint64(mask), np.uint64(len(cells)), True
     for k in range(len(es)):
         e = es[k]
         index = e & bits
         if index >= size or cells[index] != e:
-            place = e * _FACTOR >> shift << _ONE
-            while table[place] != e and table[place] != _EMPTY:
-                place = place + _TWO & last
-            slot = table[place + _ONE]
+            slot = table[place_of(table, e, shift) + _ONE]
             if slot != _NO_SLOT:
                 index = slot
             alive &= slot != _NO_SLOT and cells[slot] == e
@@ -50,16 +44,13 @@ def are_here(
 ) -> NDArray[np.bool_]:
     """Return which entities are alive here; O(k)."""
     here = np.empty(len(es), np.bool_)
-    shift, last = shift_of(table), np.uint64(len(table) - 1)
+    shift = shift_of(table)
     bits, size = np.uint64(mask), np.uint64(len(cells))
     for k in range(len(es)):
         e = es[k]
         index = e & bits
         if index >= size or cells[index] != e:
-            place = e * _FACTOR >> shift << _ONE
-            while table[place] != e and table[place] != _EMPTY:
-                place = place + _TWO & last
-            index = table[place + _ONE]
+            index = table[place_of(table, e, shift) + _ONE]
         here[k] = index < size and cells[index] == e
     return here
 
@@ -88,17 +79,14 @@ def visited_rows(
 ) -> RowArray:
     """Return the row of each entity, made here or not, NIL where it has none; O(k)."""
     rows = np.empty(len(es), np.intp)
-    shift, last = shift_of(table), np.uint64(len(table) - 1)
+    shift = shift_of(table)
     bits, size, n = np.uint64(mask), np.uint64(len(rows_of)), len(owners)
     for k in range(len(es)):
         e = es[k]
         index = e & bits
         row: Any = rows_of[index] if index < size else np.uint32(_NIL)
         if row >= n or owners[row] != e:
-            place = e * _FACTOR >> shift << _ONE
-            while table[place] != e and table[place] != _EMPTY:
-                place = place + _TWO & last
-            slot = table[place + _ONE]
+            slot = table[place_of(table, e, shift) + _ONE]
             row = rows_of[slot] if slot < size else np.uint32(_NIL)
             if row >= n or owners[row] != e:
                 row = np.uint32(_NIL)

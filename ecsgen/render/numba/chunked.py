@@ -67,10 +67,6 @@ class ChunkKernel(CompiledKernel):
         return f"{self.name}_kernel"  # the module has functions of other names
 
     @property
-    def function(self) -> str:
-        return f"_{self._own_name}"
-
-    @property
     def is_parallel(self) -> bool:
         """Chunks are shared out among the cores, not the rows of one."""
         return False

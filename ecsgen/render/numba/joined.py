@@ -182,10 +182,6 @@ class JoinedKernel(CompiledKernel):
         return [f"_order = {order_text(who, self._origin.holder(who), picked)}"]
 
     @property
-    def function(self) -> str:
-        return f"_{self._own_name}"
-
-    @property
     def _which(self) -> list[Parameter]:
         count = Parameter(self.loop.rows, "int", f"_{self.source.count}")
         if self.is_ordered:

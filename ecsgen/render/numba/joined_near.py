@@ -104,10 +104,6 @@ class JoinedNearKernel(NearKernel):
         return f"{self.name}_kernel"  # the module has functions of other names
 
     @property
-    def function(self) -> str:
-        return f"_{self._own_name}"
-
-    @property
     def each_lines(self) -> list[str]:
         return self.source.each_lines(self.each, self._program.writes)
 

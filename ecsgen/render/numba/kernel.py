@@ -29,7 +29,7 @@ class CompiledKernel(Method):
 
     def _looped(self) -> Loop:
         """The loop over the rows."""
-        given = OneComponent(self._component), self.name, self._program
+        given = OneComponent(self._component), self._own_name, self._program
         names_rows = bool(self._program.sends) and self.takes_rows and not self.is_ordered
         loop = Loop(*given, managers=self._managers, is_plain=self.is_plain, names_rows=names_rows)
         loop.write_steps()
@@ -69,9 +69,13 @@ class CompiledKernel(Method):
         return self.kernel.parallel and alone
 
     @property
+    def _own_name(self) -> str:
+        return self.name
+
+    @property
     def function(self) -> str:
         """What the function is called."""
-        return f"_{self.name}"
+        return f"_{self._own_name}"
 
     @property
     def header(self) -> str:
