@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -31,6 +32,7 @@ from tests.fast_packages import (
     need_layer,
     shipped,
 )
+from tests.generated_package import SCHEMAS, build
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,22 @@ def test_what_should_be_in_c_is(packages: Packages) -> None:
     for name, wanted in METHODS.items():
         assert set(wanted.split()) <= methods_in_c(getattr(quick, name)).keys(), name
         assert not methods_in_c(getattr(plain, name))
+
+
+def test_compiled_packages_have_the_same_methods(
+    packages: Packages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where kernels are compiled as well: their columns have one more view each."""
+    pytest.importorskip("numba")
+    quick, _ = packages
+    build(SCHEMAS, tmp_path / "compiled_yard", backend="numba")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ECSGEN_FAST", "1")
+    compiled = importlib.import_module("compiled_yard")
+    importlib.import_module("compiled_yard._runtime.fast")
+    for kind in managers(quick):
+        same = getattr(compiled, kind.__name__)
+        assert methods_in_c(same).keys() == methods_in_c(kind).keys(), kind
 
 
 def test_methods_look_like_the_generated_ones(packages: Packages) -> None:
@@ -248,6 +266,7 @@ def test_a_layer_of_another_version_is_left_out(
     packages: Packages, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layer = ModuleType("ecsgen_fast")
+    layer.__file__ = __file__
     exec(text, vars(layer))
     monkeypatch.setitem(sys.modules, "ecsgen_fast", layer)
     monkeypatch.delenv("ECSGEN_FAST", raising=False)
@@ -260,6 +279,22 @@ def test_a_layer_of_another_version_is_left_out(
         pytest.raises(ImportError, match="ECSGEN_FAST is 1, but ecsgen_fast does not know"),
     ):
         fast._found()
+
+
+def test_a_folder_that_sources_have_left_is_no_layer(
+    packages: Packages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build takes its sources away, but not what somebody compiled from them."""
+    fast = importlib.import_module("quick._runtime.fast")
+    left = Path(packages[0].__file__ or "").parent / "_fast"
+    left.mkdir()
+    (left / "_fast.so").write_bytes(b"")
+    try:
+        monkeypatch.setenv("ECSGEN_FAST", "1")
+        assert fast._found() is importlib.import_module("ecsgen_fast").install
+    finally:
+        shutil.rmtree(left)
+        sys.modules.pop("quick._fast", None)
 
 
 def test_a_package_of_another_version_is_left_alone(packages: Packages) -> None:

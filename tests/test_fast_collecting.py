@@ -248,6 +248,34 @@ def test_whoever_collects_in_another_way_is_asked(packages: Packages) -> None:
     assert (world.collect(), called) == (1, [entities[3:4]])
 
 
+@pytest.mark.parametrize("dead", [1, 20])
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_collect_of_ones_own_is_called(packages: Packages, dead: int, noted: bool) -> None:
+    for package in packages:
+        called = []
+
+        class Rocks(package.RockManager):  # type: ignore[name-defined, misc]
+            __slots__ = ()
+
+            def collect(self) -> int:
+                called.append(len(self))  # noqa: B023  # called below
+                return int(super().collect())
+
+        class Mine(  # type: ignore[call-arg]
+            package.Quarry,  # type: ignore[name-defined, misc]
+            managers={"rock": Rocks},
+        ):
+            pass
+
+        world = Mine()
+        entities = world.spawn(30, rock={})
+        if noted:
+            world.destroy_later(entities[:dead])
+        else:
+            world.destroy_many(entities[:dead])
+        assert (world.collect(), called) == (dead, [30])
+
+
 def test_nothing_leaks(packages: Packages) -> None:
     def exercise() -> None:
         world = packages[0].Quarry()

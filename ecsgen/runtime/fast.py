@@ -31,6 +31,8 @@ def _found() -> _Installer | None:
             module = import_module(place)
         except ImportError:
             continue
+        if getattr(module, "__file__", None) is None:
+            continue  # a folder without sources: what was compiled from former ones
         if INTERFACE in getattr(module, "INTERFACES", ()):
             install: _Installer = module.install
             return install

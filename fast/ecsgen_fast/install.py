@@ -29,6 +29,7 @@ from .known import (
     SETTER,
     WORLDS,
     Kind,
+    attributes,
     knows_steps,
     static,
     uses_only,
@@ -282,10 +283,13 @@ def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
     }
     todo |= {"create", "require"} & chosen.keys()  # worlds and proxies call them
     todo |= {"lookup_many"} if "lookup" in chosen else set()  # as queries do
-    todo |= {"remove_many"} if "remove" in chosen else set()  # as collecting does
+    todo |= (
+        {"remove_many", "collect"} if "remove" in chosen else set()
+    )  # as collecting does
+    members = attributes(kind)
     while todo:
         name = todo.pop()
-        value = static(kind, name)
+        value = members.get(name)
         if value is None or name in found:
             continue
         found.add(name)

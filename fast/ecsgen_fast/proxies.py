@@ -47,7 +47,7 @@ def install_proxy(kind: Kind) -> None:
         return
     for name, value in list(vars(kind).items()):
         if type(value) is property:
-            _put_property(kind, plan, name, value, static(manager, name))
+            _put_property(kind, plan, name, value, manager)
     for name, field in {"row": ROW, "entity": OWNER}.items():
         inherited = static(kind, name)
         known = [*_GET, "_owner", "entity", "row"]
@@ -99,14 +99,17 @@ def _plan(kind: Kind, manager: Kind) -> Proxy | None:
 
 
 def _put_property(
-    kind: Kind, plan: Proxy, name: str, wrapped: property, accessor: Any
+    kind: Kind, plan: Proxy, name: str, wrapped: property, manager: Kind
 ) -> None:
     """Put functions in C before a field's property, as far as it is known what that does."""
+    accessor = static(manager, name)
     if not isinstance(accessor, Method):
         return
     cells = [name]
     reads = _is_known(wrapped.fget, _GET, cells) and _free(wrapped.fget) <= {"read"}
-    writes = _is_known(wrapped.fset, _SET, cells)
+    # as `set_<field>` writes, which may have more to do than C knows
+    sets = isinstance(static(manager, f"set_{name}"), Method)
+    writes = sets and _is_known(wrapped.fset, _SET, cells)
     if reads or writes:
         setattr(
             kind, name, Property(plan, wrapped, name, accessor.field, reads, writes)
