@@ -26,7 +26,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics
 from tests.generated_package import build
-from tests.random_schemas import ENUMS, Draft, Schemas, over_chunks, together
+from tests.random_schemas import ENUMS, Draft, Schemas, joined, over_chunks, together
 
 PACKAGES = range(*map(int, os.environ.get("ECSGEN_COMBINATIONS", "0:10").split(":")))
 COMPONENTS = 6
@@ -66,7 +66,7 @@ def check_package(number: int, folder: Path) -> None:
     world = schemas.world()
     drafts = [schemas.component(f"Mix{letter}") for letter in "ABCDEF"[:COMPONENTS]]
     chunked, archetypes = schemas.chunked("XYZ"[: 1 + number % 3])
-    world += archetypes + over_chunks(chunked) + together(drafts)
+    world += archetypes + over_chunks(chunked, joined(drafts, Random(number))) + together(drafts)
     name = f"mixture_{number}"
     documents = [world, ENUMS, KNOWN, *(draft.text for draft in (*drafts, *chunked))]
     try:
@@ -80,12 +80,10 @@ def check_package(number: int, folder: Path) -> None:
             )
         check_chunks(chunked, importlib.import_module(f"{name}.tests.test_archetypes"), number)
         of_world = importlib.import_module(f"{name}.tests.test_world")
-        run_cases(of_world.TestMixture, Random(number))
-        run_cases(of_world.TestChunkQueries, Random(number))
-        if hasattr(of_world, "TestChunkKernels"):
-            run_cases(of_world.TestChunkKernels, Random(number))
+        for name_of, tests in vars(of_world).items():
+            if name_of.startswith("Test"):
+                run_cases(tests, Random(number))
         if hasattr(of_world, "TestTogetherGroup"):
-            run_cases(of_world.TestTogetherGroup, Random(number))
             machine = seed(number)(of_world._TogetherGroupMachine)
             run_state_machine_as_test(machine, settings=SETTINGS)
     except BaseException as error:
@@ -120,12 +118,17 @@ def check_chunks(drafts: list[Draft], tests: ModuleType, number: int) -> None:
 
 
 def run_cases(cases: type, random: Random) -> None:
-    """Run a part of the direct cases, as pytest would."""
+    """Run a part of the direct cases, as pytest would; not those that want fixtures."""
     for name, function in inspect.getmembers(cases, inspect.isfunction):
-        if name.startswith("test") and random.random() < SHARE:
+        if name.startswith("test") and random.random() < SHARE and not is_fitted(function):
             for arguments in parameters(function):
                 with suppress(pytest.skip.Exception):
                     run_case(cases(), function, arguments)
+
+
+def is_fitted(function: Callable[..., Any]) -> bool:
+    """Return whether a case takes what only pytest can give."""
+    return not {"tmp_path", "monkeypatch"}.isdisjoint(inspect.signature(function).parameters)
 
 
 def run_case(case: Any, function: Callable[..., Any], arguments: dict[str, Any]) -> None:

@@ -34,6 +34,11 @@ release: true
 hierarchy: {orphans: destroy}
 fields: {e: f64}
 ---
+component: Branch
+ring: 5
+hierarchy: {orphans: destroy}
+fields: {f: f64}
+---
 component: Exact
 ring: 64
 ids: true
@@ -47,6 +52,20 @@ groups: {pair: [Line, Near]}
 @pytest.fixture(scope="module")
 def package() -> ModuleType:
     return world_package(SCHEMA, "rings")
+
+
+@pytest.mark.parametrize("spawns", [True, False])
+def test_all_that_are_too_many_go_at_once(package: ModuleType, spawns: bool) -> None:
+    """The next oldest ones, too, though the descendants of the first would make room for all."""
+    world = package.Rings()
+    m = world.branch
+    m.create_many(world.entities.create_many(5), f=range(5))
+    m.set_parent(4, 0)
+    if spawns:
+        world.spawn(2, branch={"f": [10.0, 11.0]})
+    else:
+        m.create_many(world.entities.create_many(2), f=[10, 11])
+    assert m.data.f[m.by_age()].tolist() == [2, 3, 10, 11]
 
 
 def test_a_spawn_evicts_the_oldest(package: ModuleType) -> None:

@@ -52,6 +52,19 @@ def test_managers_that_can_grow_do_not_if_another_is_full(package: ModuleType, f
     assert len(world.entities) == 60
 
 
+@pytest.mark.parametrize("values", [{}, {"a": [1.0, 2.0]}])
+def test_rows_of_the_dead_stay_if_too_few_indices_are_left(
+    package: ModuleType, values: dict[str, Any]
+) -> None:
+    world = package.Full()
+    es = world.spawn(128, apple={"a": range(128)}).tolist()
+    world.destroy(es[5])
+    before = state(world), world.apple.data.a.tolist()
+    with pytest.raises(MemoryError, match="2 entities wanted, 1 indices left"):
+        world.spawn(2, apple=values)
+    assert (state(world), world.apple.data.a.tolist()) == before
+
+
 def test_no_manager_grows_if_no_index_is_left(package: ModuleType) -> None:
     world = package.Full()
     before = state(world)

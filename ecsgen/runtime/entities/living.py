@@ -161,6 +161,11 @@ class LivingEntities:
             break_down(self)
             raise
 
+    @property
+    def _left(self) -> int:
+        """How many indices are left."""
+        return self._free.count + INDEX_COUNT - self._n_used
+
     def _grow(self, n: int) -> None:
         if n > INDEX_COUNT:
             raise CapacityError(f"{n} indices wanted, there are {INDEX_COUNT}")

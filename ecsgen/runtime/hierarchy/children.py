@@ -22,7 +22,7 @@ from ..owners.owned import Owned
 from ..owners.unowned import Unowned
 from ..per_class import per_class
 from ..placement.moves import NO_ROWS, Planned, put
-from ..placement.rows import Remap, unused, whole_count
+from ..placement.rows import Remap, whole_count
 from ..state import NO_SLOTS
 from .hierarchy import FamilyRows, Hierarchy
 from .links import new_parents, parent_numbers, parents_given
@@ -78,7 +78,7 @@ class Children(Hierarchy):
         if 0 <= number < self.data._n:
             self._followed.rows = (number,)  # type: ignore[assignment]  # calling Instance takes time
         elif number != NIL:
-            raise unused(number, self.data._n, type(self).__name__)
+            raise self._unused(number)
         return self._followed
 
     @per_class

@@ -123,7 +123,9 @@ class Ring(Packed):
 
     def _has_room(self, count: int) -> bool:
         data = self.data
-        return count <= data._RING and data._rows_for(count) <= data._allocated
+        if count > 1 and data._n + count > data._RING:
+            return False  # those that are too many go at once
+        return data._rows_for(count) <= data._allocated
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         most = self.data._RING

@@ -29,3 +29,11 @@ def own_managers(
             )
         own[base] = kind
     return own
+
+
+def overrides(method: str, own: Mapping[type[Any], type[Any]]) -> bool:
+    """Return whether one of the classes has a method of its own."""
+    return any(
+        getattr(kind, method, None) is not getattr(base, method, None)
+        for base, kind in own.items()
+    )

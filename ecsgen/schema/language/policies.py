@@ -29,7 +29,8 @@ class GrowthSpec(Strict):
     """Address space taken once, committed page by page; growing never moves data."""
 
     reserve: Annotated[int, Field(ge=1, le=MAX_CAPACITY)] = Field(
-        description="Rows, rounded up to whole 64s. Beyond it: `CapacityError`."
+        description="Rows, rounded up to whole 64s. Beyond it: `CapacityError`. Rows of dead "
+        "entities count until they go: where all are in use, `collect()` before you create."
     )
 
 

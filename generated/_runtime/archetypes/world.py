@@ -72,7 +72,7 @@ class SpawnedRows:
         store: ArchetypeStore[Any],
         count: int,
         given: Mapping[RowClass, GivenRows],
-        is_watched: bool,
+        is_watched: bool = False,
     ) -> None:
         self._store = store
         self._bits = 0
@@ -203,8 +203,7 @@ class ArchetypeWorld(EntityWorld):
         parts = super()._new_parts(managed)
         if chunked:
             columns = {kind: columns_of(kind, rows) for kind, rows in chunked.items()}
-            is_watched = self._is_watched(managed)
-            parts.append((SpawnedRows(self._store, 1, columns, is_watched), {}))
+            parts.append((SpawnedRows(self._store, 1, columns), {}))
         return parts
 
     def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:

@@ -95,8 +95,7 @@ class EntityManager(LivingEntities):
         fresh = min(n - early, INDEX_COUNT - self._n_used)
         n_reused = n - fresh
         if n_reused > self._free.count:
-            left = self._free.count + INDEX_COUNT - self._n_used
-            raise CapacityError(f"{n} entities wanted, {left} indices left")
+            raise CapacityError(f"{n} entities wanted, {self._left} indices left")
         self.reserve(self._n_used + fresh)
         start = ONE_GENERATION | self._n_used
         created = np.arange(start, start + fresh, dtype=np.uint64)

@@ -41,7 +41,7 @@ def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
     """Return `parents`, one for all or one per row, as integers; TypeError for others."""
     if np.ndim(parents) == 0:
         number = index(cast(SupportsIndex, parents))
-        return np.array(number if 0 <= number <= NIL else -1)
+        return np.array(number if -(2**63) <= number < 2**64 else -1)
     given = integers(parents, manager, "parents")
     if given.dtype == np.bool_:
         raise TypeError(f"{manager}: parents are rows, not a mask")

@@ -71,7 +71,7 @@ class QueryRows:
         ):  # as `order` says, without its questions
             return column.take(rows, 0)
         order = self.order(column.strides[0])
-        if order is None:
+        if order is None or column.dtype.hasobject:
             return column.take(rows, axis=0)
         cells = np.empty((len(rows), *column.shape[1:]), column.dtype)
         order.gather(items(column), items(cells))

@@ -13,7 +13,7 @@ from ..errors import DuplicateInstanceError
 from ..handles import Entity, RowClass
 from ..placement.rows import duplicate_instance, is_integer
 from .base import WorldBase
-from .spawning import SeveralRows, SpawnPart, append_parts, own_columns
+from .spawning import SeveralRows, SpawnPart, append_parts
 
 _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
@@ -132,6 +132,9 @@ class EntityWorld(WorldBase):
 
     def _holder(self, component: RowClass) -> Any:
         """Return what has the rows of a component."""
+        kind: Any = type(component)
+        if kind in self._managers:
+            raise TypeError(f"wanted the class {kind.__name__}, not a row of it")
         holder = self._managers.get(component)
         if holder is None:
             name = getattr(component, "__name__", repr(component))
@@ -143,7 +146,11 @@ class EntityWorld(WorldBase):
     def _by_class(self, rows: Sequence[tuple[Any, ...]]) -> RowsByClass:
         """Return checked rows by their class."""
         found: dict[RowClass, list[tuple[Any, ...]]] = {}
+        row: Any
         for row in rows:
+            if isinstance(row, type) and row in self._managers:
+                name = row.__name__
+                raise TypeError(f"{name} is a class: give a row of it, {name}(…)")
             found.setdefault(type(row), []).append(row)
         holders = {kind: self._holder(kind) for kind in found}
         for kind, given in found.items():
@@ -157,20 +164,17 @@ class EntityWorld(WorldBase):
 
     def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
         """Return what is to take rows of a new entity, with checked columns."""
-        is_watched = self._is_watched(given)
-        return [self._part(kind, rows, is_watched) for kind, rows in given.items()]
+        return [self._part(kind, rows) for kind, rows in given.items()]
 
     def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
         """Return what is to take more rows of an entity, with checked columns."""
         return self._new_parts(given)
 
-    def _part(
-        self, kind: RowClass, rows: Sequence[tuple[Any, ...]], is_watched: bool
-    ) -> SpawnPart:
+    def _part(self, kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> SpawnPart:
         manager = self._managers[kind]
         columns = manager._checked(len(rows), columns_of(kind, rows))
         store = manager if len(rows) == 1 else SeveralRows(manager, len(rows))
-        return store, own_columns(columns, is_watched)
+        return store, columns
 
 
 def given_fields(
@@ -190,6 +194,6 @@ def given_fields(
 
 
 def columns_of(kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    """Return rows as columns by field."""
+    """Return rows as columns by field, which nobody else has."""
     names: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]  # a NamedTuple
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
