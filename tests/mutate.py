@@ -35,7 +35,7 @@ if sys.platform == "linux":
 from tests.garbage import collect_rarely
 from tests.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
-SECONDS, SECONDS_PER_FILE = 900, 60
+SECONDS, SECONDS_PER_FILE = 900, 30
 """A run that takes longer is a kill: an endless loop is noticed, too. At most, and for each file
 of tests beside two more for the start."""
 MEMORY = 2 << 30

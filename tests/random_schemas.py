@@ -40,6 +40,8 @@ WORDS = (
 SHAPES = ("[1]", "[2]", "[3]", "[5]", "[2,2]", "[1,3]")
 HARD_TO_SPLIT = ("str[5]", "bytes[3]", "object")
 
+NEVER_UNIQUE = re.compile("bool|object|Mode|Access|cold")
+
 CONTRADICTIONS: tuple[dict[str, str], ...] = (
     {"lookup": "direct", "instances": "many"},
     {"lookup": "direct", "partition": "{start: active}"},
@@ -95,13 +97,27 @@ def together(drafts: list[Draft]) -> str:
     return f"groups: {{together: [{', '.join(members)}]}}\n" if len(members) > 1 else ""
 
 
-def over_chunks(drafts: list[Draft]) -> str:
-    """Return the keys of the world with a query of chunks, and a kernel over it where there are
-    numbers."""
+def joined(drafts: list[Draft], random: Random) -> str:
+    """Return a query of the world's over components that entities have, if there are two."""
+    owned = [d.name for d in drafts if d.keys.get("owner") != "none"]
+    names = random.sample(owned, min(len(owned), 4))
+    if len(names) < 2:
+        return ""
+    first, second, *others = names
+    clauses = [f"all: [{first}, {second}]"]
+    keys = random.sample(["any", "none", "optional"], len(others))
+    clauses += [f"{key}: [{one}]" for key, one in zip(keys, others, strict=True)]
+    return f"joined: {{{', '.join(clauses)}}}"
+
+
+def over_chunks(drafts: list[Draft], other: str = "") -> str:
+    """Return the keys of the world with a query of chunks and another one, and a kernel over the
+    first where there are numbers."""
     first, *others = drafts
     clauses = [f"all: [{first.name}]"]
     clauses += [f"{key}: [{one.name}]" for key, one in zip(("any", "none"), others, strict=False)]
-    text = f"queries: {{few: {{{', '.join(clauses)}}}}}\n"
+    queries = [f"few: {{{', '.join(clauses)}}}", *filter(None, [other])]
+    text = f"queries: {{{', '.join(queries)}}}\n"
     numbers = [name for name, form in first.fields.items() if re.search(r'"[iuf]\d', form)]
     steps = ", ".join(f'"{first.name}.{name} += {first.name}.{name}"' for name in numbers)
     return text + (f"kernels: {{twice: {{over: few, steps: [{steps}]}}}}\n" if steps else "")
@@ -125,7 +141,8 @@ class Schemas:
         """Return a legal component of any policies and fields."""
         draft = Draft(name, self._policies())
         unowned = draft.keys.get("owner") == "none"
-        draft.fields = self._fields(least=1 if unowned else 0)
+        fields = self._fields(least=1 if unowned else 0)
+        draft.fields = {name: self._unique(kind) for name, kind in fields.items()}
         if draft.keys.get("cold") == "indirect" and "cold" not in str(draft.fields):
             draft.fields["far"] = f"{{type: {self.random.choice(NUMBERS)}, tags: [cold]}}"
         return draft
@@ -147,7 +164,8 @@ class Schemas:
         fields = {longer(name): kind for name, kind in draft.fields.items()}
         keys = {**draft.keys, "doc": self._words(most)}
         kinds = {name: re.match(r'{type: "([iuf]\d+)"', kind) for name, kind in fields.items()}
-        numbers = {n: m[1] for n, m in kinds.items() if m and "cold" not in fields[n]}
+        written = re.compile("^((?!cold|unique).)*$")
+        numbers = {n: m[1] for n, m in kinds.items() if m and written.match(fields[n])}
         if numbers:
             alike = {
                 kind: [n for n, k in numbers.items() if k == kind] for kind in numbers.values()
@@ -217,6 +235,11 @@ class Schemas:
         count = self.random.choice([0, 1, 2, 3, 5]) or least
         names = self.random.sample(WORDS.split(), count)
         return {name: self._field() for name in names}
+
+    def _unique(self, kind: str) -> str:
+        """Return the type of a field, no two rows of which have the same value, if it is drawn."""
+        suits = re.search(r'type: "[^"]*[^"\]]"', kind) and not NEVER_UNIQUE.search(kind)
+        return f"{kind[:-1]}, unique: true}}" if suits and self.random.random() < 0.1 else kind
 
     def _field(self) -> str:
         """Return the type of a field with its default, tags and storage."""

@@ -36,10 +36,10 @@ under_test = subject.Subject(
 
 class TestFootprint(
     manual.Cases,
+    ring.Cases,
     sparse.Cases,
     doubling.Cases,
     many.Cases,
-    ring.Cases,
     owned.Cases,
     packed.Cases,
     cases.Cases,
@@ -49,10 +49,10 @@ class TestFootprint(
 
 class _Machine(
     manual.Rules,
+    ring.Rules,
     sparse.Rules,
     doubling.Rules,
     many.Rules,
-    ring.Rules,
     owned.Rules,
     packed.Rules,
 ):

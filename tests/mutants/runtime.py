@@ -11,8 +11,8 @@ GROUPS = (
         FEW,
         Mutant(
             "buffers start anywhere",
-            r"return raw\[start : start \+ size\]",
-            "return raw[1 : 1 + size]",
+            r"(raw = np\.zeros\(.*\n.*\n +return) raw\[start : start \+ size\]",
+            r"\1 raw[1 : 1 + size]",
         ),
         Mutant("buffers are no whole pages", r"-\(-size // PAGE\) \* PAGE", "size"),
         Mutant(
@@ -27,6 +27,15 @@ GROUPS = (
         Mutant("every view is the same", r"and values\.strides == column\.strides", ""),
         Mutant("views in arguments count as held", r" - len\(seen\)", ""),
         Mutant("held views are not reported", r"if views > 0:", "if False:"),
+    ),
+    module(
+        "_runtime/columns/buffers.py",
+        ("test_archetypes.py",),
+        Mutant(
+            "buffers of chunks start anywhere",
+            r"(raw = np\.empty\(.*\n.*\n +return) raw\[start : start \+ size\]",
+            r"\1 raw[1 : 1 + size]",
+        ),
     ),
     module(
         "_runtime/columns/rows.py",
@@ -125,6 +134,10 @@ GROUPS = (
         ("test_sound_source.py", "test_spark.py"),
         Mutant("few rows stay where they were", r"self\._src\[place\] == rows", "rows < 0"),
         Mutant("rows stay where they were", r"self\._table\[src\] = dst", "pass"),
+    ),
+    module(
+        "_runtime/placement/rows.py",
+        ("test_limb.py",),
         Mutant("none is the last one", r"np\.where\(rows == NIL, rows, moved\)", "moved"),
     ),
     module(
@@ -184,6 +197,10 @@ GROUPS = (
         "_runtime/convert/base.py",
         FIELDS,
         Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+    ),
+    module(
+        "_runtime/convert/base.py",
+        ("test_particle.py",),
         Mutant(
             "values may be views of what they change",
             r"if buffer is not None and np\.may_share_memory\(array, buffer\):",

@@ -31,9 +31,10 @@ GROUPS = (
         ),
         Mutant(
             "a manager is left out of the sum",
-            r"in self\._collecting\)",
-            r"in self._collecting[1:])",
+            r"(sum\(.*)in self\._collecting\)",
+            r"\1in self._collecting[1:])",
         ),
+        Mutant("nobody dies of a collection", r"return any\(manager\._KILLS .*\)", "return False"),
         Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
         Mutant("components that it does not have", r" if holder\.has\(entity\)\)", ")"),
         Mutant("a collection does not flush", r"died = self\._flush\(\)", "pass"),

@@ -68,6 +68,11 @@ class Field:
         array = np.array([self.stored(value) for value in values], self.dtype)
         return array.reshape(len(values), *self.shape)
 
+    def is_default(self, value: Any) -> bool:
+        """Return whether a value is the default, bit by bit."""
+        given, default = self.array([value]), self.array([self.default])
+        return given.tobytes() == default.tobytes()
+
     def element(self, k: int) -> Any:
         """Return the k-th of several elements; neighbours differ."""
         raise NotImplementedError
@@ -265,6 +270,9 @@ class Object(Field):
     dtype = "O"
     elements = st.none() | st.integers(-2, 2) | st.text(max_size=2)
     refused = ()
+
+    def is_default(self, value: Any) -> bool:
+        return value is None
 
     def element(self, k: int) -> str:
         return f"object {k}"

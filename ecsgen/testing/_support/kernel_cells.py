@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .fields import Enum
 from .subject import Subject
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
@@ -74,6 +75,17 @@ def random_cells(
         special = rng.choice(np.array(SPECIAL), shape).astype(dtype)
         usual = np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
     return np.where(rng.random(shape) < 0.2, special, usual)
+
+
+def choose_members(
+    subject: Subject, columns: Mapping[str, NDArray[Any]], rng: np.random.Generator
+) -> None:
+    """Let most cells of enums be members: conditions seldom hold for any other number."""
+    for f in subject.fields:
+        if isinstance(f, Enum) and f.name in columns:
+            column = columns[f.name]
+            drawn = rng.choice(np.array(f.members, column.dtype), column.shape)
+            np.copyto(column, drawn, where=rng.random(column.shape) < 0.8)
 
 
 def same_cells(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel_cells import columns_of, put_columns, random_cells
+from .kernel_cells import choose_members, columns_of, put_columns, random_cells
 from .kernel_inputs import Inputs
 from .package import EntityArray, EntityManager
 from .runtime import runtime_with
@@ -48,6 +48,9 @@ def filled(
     for column in columns.values():
         if column.dtype.kind in "biuf":
             column[...] = random_cells(column.dtype, column.shape, rng, tame=tame)
+    choose_members(subject, columns, rng)
+    for column in columns.values():
+        if column.dtype.kind in "biuf":
             low, high = _range(column.dtype)
             column[rows::2], column[rows + 1 :: 2] = high, low
     used = used_rows(manager)

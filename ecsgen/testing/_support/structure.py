@@ -180,6 +180,8 @@ class Cases(base.Cases):
             self.check_broken(m, es[0])
             with pytest.raises(BrokenManagerError):
                 _ = data.n
+            with pytest.raises(BrokenManagerError):
+                data.n = 0
 
     def check_broken(self, m: Any, owner: int) -> None:
         """Check that each call says that the manager is broken."""

@@ -131,6 +131,10 @@ class Subject:
         whole: list[Any] = getattr(data, field.name).tolist()
         return whole
 
+    def own_arrays(self, k: int) -> dict[str, Any]:
+        """Return the k-th row as arrays that are no views."""
+        return {f.name: f.array([f.sample(k)]).copy() for f in self.fields}
+
     def own_columns(self, manager: Any, rows: slice) -> dict[str, Any]:
         """Return some rows as a creation takes them, views of the columns where there are any."""
         count = manager.data.n

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from . import base
-from .fields import Field, Float, Int
+from .fields import Enum, Field, Float, Handle, Int
 from .package import (
     MissingInstanceError,
     StaleIdError,
@@ -23,18 +24,26 @@ GONE = (MissingInstanceError, StaleIdError)
 
 
 class Sly:
-    """A number that does something when somebody asks for it."""
+    """A number that does something when somebody asks for it for the first time."""
 
     def __init__(self, number: int, act: Any) -> None:
         self.number = number
-        self.act = act
+        self.acts = [act]
 
     def __index__(self) -> int:
-        self.act()
+        if self.acts:
+            self.acts.pop()()
         return self.number
 
     def __float__(self) -> float:
         return float(self.__index__())
+
+
+def with_first(value: Any, first: Any) -> Any:
+    """Return a value with another first element: itself, if it is a single one."""
+    if not isinstance(value, tuple):
+        return first
+    return with_first(value[0], first), *value[1:]
 
 
 class Followed:
@@ -156,6 +165,21 @@ class Cases(base.Cases):
             assert getattr(proxy, field.name).flags.writeable
             assert len(m) == size
 
+    def test_what_cannot_write_to_a_default_says_so(self) -> None:
+        source, m = self.new()
+        proxy = m[self.owner(m, self.add_one(source, m))]
+        writes: tuple[Callable[[Any], object], ...] = (
+            lambda shown: shown.fill(3),
+            lambda shown: np.copyto(shown, 3),
+            lambda shown: shown[:1].fill(3),
+        )
+        for field in filter(self.is_shown, self.subject.fields):
+            if field.name in self.subject.indirect:
+                for write in writes:
+                    with pytest.raises(ValueError, match="read-only"):
+                        write(getattr(proxy, field.name))
+        assert same(m.row(proxy.row), self.subject.read({}))
+
     def test_proxies_follow_their_rows(self) -> None:
         _, m, es = self.filled(70)
         owners = es.tolist()
@@ -176,19 +200,23 @@ class Cases(base.Cases):
             assert type(kept[owner]).__name__ in repr(kept[owner])
 
     def test_values_that_move_rows_go_to_the_right_one(self) -> None:
-        fields = [
-            f for f in self.subject.fields if isinstance(f, Float) and not f.shape
-        ]
-        for field in fields:
+        for field in self.accessible:
+            if not isinstance(field, Float | Int | Handle | Enum):
+                continue
+            sample = field.sample(5)
+            first = 9 if isinstance(field, Float) else int(np.ravel(sample)[0])
+            expected = field.read(with_first(sample, first))
             for write in ("proxy", "method"):
                 _, m, es = self.filled(4)
                 act = lambda m=m: m.destroy(0)  # noqa: E731  # the last row moves
                 moved = self.owner(m, m.data.n - 1)
+                value = with_first(sample, Sly(first, act))
                 if write == "proxy":
-                    setattr(m[moved], field.name, Sly(9, act))
+                    setattr(m[moved], field.name, value)
                 else:
-                    getattr(m, f"set_{field.name}_of")(moved, Sly(9, act))
-                assert getattr(m, field.name)(self.found(m, moved)) == 9
+                    getattr(m, f"set_{field.name}_of")(moved, value)
+                found = getattr(m, field.name)(self.found(m, moved))
+                assert same(field.stored(found), field.stored(expected))
                 del es
 
     def test_there_are_no_other_attributes(self) -> None:
@@ -261,6 +289,17 @@ class Cases(base.Cases):
             return
         assert [self.owner(m, proxy.row) for proxy in rows] == es[[2, 4]].tolist()
         assert self.owner(m, first.row) == es[0]
+
+    def test_a_row_comes_while_the_last_one_is_shown(self) -> None:
+        source, m, _ = self.filled(1)
+        rows = m.rows()
+        next(rows)
+        self.add_one(source, m)
+        if hasattr(m, "instances"):
+            with pytest.raises(StaleInstanceError):
+                next(rows)
+        else:
+            assert list(rows) == []
 
     def test_views_are_no_longer_held(self) -> None:
         source, m, es = self.filled(1)

@@ -32,7 +32,7 @@ GROUPS = (
             "np.arange(n)",
         ),
         Mutant(
-            "other generations are found", r" and data\._id_generation_cells\[row\] == .*:", ":"
+            "other generations are found", r" and data\._id_generation_cells\[row\] == id.*:", ":"
         ),
         Mutant(
             "worn out rows are used again", r"first_worn_out\([\s\S]*?\)\n(?= +super)", "pass\n"

@@ -2,7 +2,7 @@
 
 from tests.mutants._base import Mutant, managers, module
 
-RINGS = ("test_footprint.py", "test_rumour.py")
+RINGS = ("test_footprint.py", "test_rumour.py", "test_echo.py")
 
 GROUPS = (
     managers(

@@ -28,8 +28,13 @@ GROUPS = (
         Mutant("who is mixed once", r"out=stem\)\n    _mix\(stem, bits\)", "out=stem)"),
         Mutant("elements share a number", r"number \+ place", "number"),
         Mutant("words are mixed with a round less", r"zip\(_SHIFTS, ", "zip(_SHIFTS[1:], "),
-        Mutant("numbers reach 2", r"2\.0\*\*-53", "2.0**-52"),
+        Mutant("numbers reach 2", r"\*= 2\.0\*\*-53", "*= 2.0**-52"),
         Mutant("a range is too wide", r"np\.right_shift\(word, _HALF, out=word\)", "pass"),
+    ),
+    module(
+        "_runtime/kernels/chance.py",
+        ("test_debtor.py",),
+        Mutant("numbers of one row reach 2", r"\* 2\.0\*\*-53\)", "* 2.0**-52)"),
     ),
     module(
         "_runtime/kernels/normal.py",

@@ -33,6 +33,10 @@ GROUPS = (
             "self.id_of_many(np.arange(self.data._n)[::-1])",
         ),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+    ),
+    module(
+        "_runtime/owners/unowned.py",
+        ("test_rumour.py",),
         Mutant("many have no room", r"self\._reserve_rows\(.*\)", "pass"),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
@@ -9,7 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from ..base import State
-from ..package import NIL, StaleEntityError, StructureLockedError
+from ..package import (
+    NIL,
+    StaleEntityError,
+    StaleInstanceError,
+    StructureLockedError,
+)
 from ..runtime import runtime_with
 from ..subject import born
 from . import children, owned
@@ -66,6 +72,23 @@ class Cases(children.Cases, owned.Cases):
             with pytest.raises(StaleEntityError):
                 m.create_many([living, dead], parents=parent)
         assert State(self.subject, m) == before
+
+    def test_an_entity_is_no_parent(self) -> None:
+        entities, m, owners = self.family([NIL, 0])
+        entity, (new,) = owners[0], born(entities, 1).tolist()
+        calls: tuple[Callable[[], object], ...] = (
+            lambda: m.create(new, parent=entity),
+            lambda: m.create_many([new], parents=entity),
+            lambda: m.create_many([new], parents=[entity]),
+            lambda: m.set_parent(1, entity),
+            lambda: m.set_parent_many([1], entity),
+            lambda: m.set_parent_many([1], [entity]),
+        )
+        for call in calls:
+            with pytest.raises(StaleInstanceError, match=r"lookup\(entity\)"):
+                call()
+        with pytest.raises(StaleInstanceError):
+            m.set_parent_many([1], -(2**70))
 
     def test_locked_managers_get_no_children(self) -> None:
         entities, m, _ = self.family([NIL])

@@ -289,6 +289,15 @@ class Cases(packed.Cases):
             with pytest.raises(ValueError, match=field.name):
                 setattr(m.data.active, field.name, field.array([field.sample(0)] * 3))
 
+    def test_parts_of_active_rows(self) -> None:
+        split = self.subject.split.items()
+        whole = [parts for name, parts in split if name not in self.subject.indirect]
+        for part in sum(whole, ()):
+            _, m, _ = self.parted(2, 2)
+            first, *others = getattr(m.data, part).tolist()
+            setattr(m.data.active, part, first)
+            assert same(getattr(m.data, part).tolist(), [first, first, *others[1:]])
+
     def test_only_rows_in_use_change_sides(self) -> None:
         _, m, _ = self.parted(1, 1)
         for row in (-1, 2, NIL):

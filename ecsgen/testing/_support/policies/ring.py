@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from hypothesis.stateful import invariant, rule
 from ..base import State
 from ..machine import Record, through_pickle
 from ..package import NIL, CapacityError
+from ..subject import need, same
 from . import packed
+from .release import fail
 
 SIZE = 64
 """Rings are that large in tests: full after a few rows, and no larger than any reserve."""
@@ -159,6 +162,35 @@ class Cases(packed.Cases):
                 super().add(source, m, SIZE + 1)
             assert State(self.subject, m) == before
 
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_parents_move_while_the_oldest_goes(self, at_once: bool) -> None:
+        source, m, owners = self.full()
+        if not hasattr(m, "set_parent"):
+            pytest.skip("rows have no parents")
+        last = len(m) - 1
+        above = self.owner(m, last)
+        assert above != owners[0]
+        if at_once:
+            (row,) = super().add(source, m, 1, parents=last)
+        else:
+            row = super().add_one(source, m, parent=last)
+        assert self.owner(m, m.parent(row)) == above
+        assert list(m.children(self.found(m, above))) == [row]
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_failures_of_callbacks_stop_nobody(self, at_once: bool) -> None:
+        source, m, owners = self.full()
+        if not hasattr(m, "on_release"):
+            pytest.skip("nobody is told")
+        come: Callable[[], object] = partial(super().add, source, m, 1)
+        if not at_once:
+            come = partial(super().add_one, source, m)
+        m.on_release(fail)
+        with pytest.raises(ExceptionGroup):
+            come()
+        assert len(m) == SIZE
+        assert self.found(m, owners[0]) == NIL
+
     def test_values_stay_with_their_rows(self) -> None:
         source, m, es = self.filled(SIZE)
         self.push_one(source, m)
@@ -201,6 +233,38 @@ class Cases(packed.Cases):
             for _ in range(3):
                 self.push_one(source, m)
         assert m.capacity == m.data.allocated == held
+
+    @pytest.mark.parametrize("count", [2, SIZE])
+    def test_a_ring_that_is_nearly_full_does_not_grow(self, count: int) -> None:
+        source, m = self.new()
+        m.reserve(SIZE)
+        held = m.capacity
+        self.push(source, m, SIZE - 1)
+        owners = self.push(source, m, count)
+        assert m.capacity == m.data.allocated == held
+        assert [self.owner(m, row) for row in m.by_age()[-count:]] == owners
+
+    def test_callbacks_give_values_to_those_that_stay(self) -> None:
+        source, m = self.new()
+        if not (hasattr(m, "on_release") and self.subject.indirect):
+            pytest.skip("no callback takes room that is meant for new rows")
+        need(self.subject, 2 * SIZE)
+        field = self.subject.cold_fields[0]
+        samples = (field.sample(k) for k in range(2))
+        other = next(value for value in samples if not field.is_default(value))
+        self.room.close()
+        with self.subject.room_for(2 * SIZE):
+            super().add(source, m, 2 * SIZE)
+
+            def take_places(rows: Any) -> None:
+                for row in sorted({*range(len(m))} - {*rows.tolist()})[-SIZE:]:
+                    getattr(m, f"set_{field.name}")(row, other)
+
+            m.on_release(take_places)
+            rows = super().add(source, m, 10, **{field.name: [other] * 10})
+            cells = [getattr(m, field.name)(row) for row in rows]
+        assert same(cells, [field.read(other)] * 10)
+        assert m.data.cold.n >= SIZE + 10
 
     def test_saving_keeps_ages(self) -> None:
         source, m, owners = self.full()

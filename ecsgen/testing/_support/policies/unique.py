@@ -271,6 +271,10 @@ class Cases(base.Cases):
             lambda: setattr(m.data, name, [first, third, first]),
             lambda: setattr(m.data, name, new),
         ]
+        if hasattr(m, "rows"):
+            proxy = m[self.owner(m, 1)]
+            calls.append(lambda: setattr(proxy, name, first))
+            calls.append(lambda: setattr([*m.rows()][1], name, first))
         if isinstance(source, EntityManager):
             calls.append(lambda: m.ensure(source.create(), **{name: first}))
         if hasattr(m, "n_active") and m.n_active == 3:
@@ -299,6 +303,9 @@ class Cases(base.Cases):
             assert find_many(values[:6]).tolist() == [2, NIL, 0, NIL, NIL, 1]
             setattr(m.data, name, [values[1], values[2], values[4]])
             assert find_many(values[:6]).tolist() == [NIL, 0, 1, NIL, 2, NIL]
+            if hasattr(m, "rows"):
+                setattr(m[self.owner(m, 0)], name, values[6])
+                assert find_many(values[:7]).tolist()[1::5] == [NIL, 0]
             assert m.version == version
 
     def test_columns_are_read_only(self) -> None:
@@ -343,15 +350,16 @@ class Cases(base.Cases):
             assert find_many(values).tolist() == [NIL] * 8
 
     def test_the_index_counts_as_memory(self) -> None:
+        room = min(1000, self.subject.reserve or 1000)
         _, more, _ = self.filled(200)
-        more.reserve(1000)
+        more.reserve(room)
         _, m, _ = self.filled(1)
-        m.reserve(1000)
+        m.reserve(room)
         assert more.nbytes >= m.nbytes + 199 * 60 * len(self.subject.unique)
 
     def test_nan_is_never_found(self) -> None:
         for field in self.subject.unique:
-            if isinstance(field, fields.Float):
+            if isinstance(field, fields.Float) and field.default == field.default:
                 source, m, (first, second, *_) = self.three(field)
                 nan = float("nan")
                 find = getattr(m, f"find_{field.name}")
@@ -379,11 +387,11 @@ class Cases(base.Cases):
                 getattr(m, f"find_{field.name}")(values[3])
 
     def test_rows_of_the_dead_keep_their_values_until_they_go(self) -> None:
-        source, m, es = self.filled(3)
+        field = self.subject.unique[0]
+        source, m, (_, value, *_) = self.three(field)
         if not isinstance(source, EntityManager):
             pytest.skip("rows have no owners")
-        field = self.subject.unique[0]
-        value = getattr(m, field.name)(1)
+        es = m.data.entity.copy()
         successors = reborn(source, es)
         is_free = m._DISPLACES or es[1] not in m
         if es[1] in m:
@@ -405,6 +413,8 @@ class Cases(base.Cases):
         if not m._DISPLACES or not hasattr(m, "on_release"):
             pytest.skip("no callback hears of rows that make way")
         successors = reborn(source, m.data.entity[:2].copy()).tolist()
+        if len(m) < 3:
+            pytest.skip("rows of the dead are gone already")
         m.on_release(lambda rows: getattr(m, f"set_{name}")(2, values[3]))
         create = partial(m.create, successors[0], **{name: values[3]})
         if at_once:

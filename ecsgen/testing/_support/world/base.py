@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
-from contextlib import ExitStack
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -12,30 +10,14 @@ import pytest
 
 from ..package import CapacityError, EntityArray, StaleEntityError
 from ..reflection import check_shown
-from ..subject import Subject, same
-
-MANY = 100_000
-"""More rows than any test has."""
+from ..roomy import Roomy
+from ..subject import same
 
 
-class Cases:
+class Cases(Roomy):
     """A world with all its components."""
 
     world: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
-    """By the attribute of the world that holds the manager, sorted by name."""
-    unowned: ClassVar[Mapping[str, Subject]]
-    """The same of those whose rows belong to no entity."""
-
-    def setup_method(self) -> None:
-        """Let no row make way for another."""
-        self.room = ExitStack()
-        for subject in (*self.subjects.values(), *self.unowned.values()):
-            self.room.enter_context(subject.room_for(MANY))
-
-    def teardown_method(self) -> None:
-        """Let managers be as they were."""
-        self.room.close()
 
     def managers(self, w: Any) -> dict[str, Any]:
         """Return the managers of a world."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from ..package import SnapshotError, StructureLockedError, World
+from ..package import (
+    CapacityError,
+    SnapshotError,
+    StructureLockedError,
+    World,
+    entities,
+)
+from ..roomy import Roomy
+from ..runtime import runtime_with
 from ..snapshots import CODECS
-from ..subject import Subject
 
 
 def loaded(source: Any, **options: Any) -> Any:
@@ -18,12 +24,10 @@ def loaded(source: Any, **options: Any) -> Any:
     return World.load(source, codecs=CODECS, **options)
 
 
-class Cases:
+class Cases(Roomy):
     """A world goes into a file, and comes back as it was."""
 
     world: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
-    unowned: ClassVar[Mapping[str, Subject]]
 
     def filled(self) -> Any:
         """Return a world with a few rows of everything, some of which are gone again."""
@@ -39,6 +43,8 @@ class Cases:
             ids = [manager.create(**subject.sample(k)) for k in range(4)]
             manager.destroy_id(ids[1])
         w.destroy(es[3])
+        with runtime_with(LAST_GENERATION=entities.ONE_GENERATION):
+            w.destroy(w.entities.create())  # the last one of its index
         w.destroy_later(es[0])
         w.turns = 3
         return w
@@ -56,6 +62,7 @@ class Cases:
         assert again.to_bytes(codecs=CODECS) == data
         assert again.turns == 3
         assert [*again.entities] == [*w.entities]
+        assert len(again.entities) == len(w.entities)
         for module in w.MANAGERS:
             manager, other = getattr(w, module), getattr(again, module)
             assert [*other] == [*manager]
@@ -70,6 +77,21 @@ class Cases:
             each.collect()
             each.spawn(3, **{module: {} for module in self.plain()})
         assert again.to_bytes(codecs=CODECS) == w.to_bytes(codecs=CODECS)
+
+    @pytest.mark.parametrize("verify", [None, False])
+    def test_picks_go_on_alike(self, verify: bool | None) -> None:
+        w = self.world()
+        try:
+            es = w.spawn(8, **{module: {} for module in self.plain()})
+        except CapacityError:
+            pytest.skip("the handles of this project are too small")
+        w.gc()
+        w.destroy_many(es[:5])
+        again = loaded(w.to_bytes(codecs=CODECS), verify=verify)
+        for _ in range(3):
+            assert again.gc() == w.gc()
+            for module in self.plain():
+                assert [*getattr(again, module)] == [*getattr(w, module)]
 
     def plain(self) -> list[str]:
         """Return the components that any number of entities can have by default."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -11,16 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ..package import CapacityError
-from ..subject import Subject
+from ..roomy import Roomy
 
 
-class Cases:
+class Cases(Roomy):
     """The signatures of a world."""
 
     world: ClassVar[Any]
     signature: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
-    """By the attribute of the world that holds the manager, sorted by name."""
 
     def flag(self, module: str) -> Any:
         """Return the flag of a component."""

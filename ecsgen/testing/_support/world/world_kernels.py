@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from ..package import CapacityError, StructureLockedError
-from ..subject import Subject, same
+from ..roomy import Roomy
+from ..subject import same
 
 COUNT = 12
 
@@ -55,12 +56,10 @@ def run(w: Any, kernel: str, arguments: tuple[Any, ...]) -> None:
         getattr(w, kernel)(*arguments)
 
 
-class Cases:
+class Cases(Roomy):
     """The kernels of a world."""
 
     world: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
-    """By the attribute of the world that holds the manager."""
     kernels: ClassVar[Mapping[str, tuple[str, tuple[str, ...], tuple[Any, ...]]]]
     """What each runs over, the components there, and some arguments."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
 
-from ..package import EntityArray, EntityManager
+from ..package import DuplicateInstanceError, EntityArray, EntityManager
 from ..runtime import runtime_with
 from ..subject import same
 from . import proxies
@@ -92,6 +93,57 @@ class Cases(proxies.Cases):
         with pytest.raises(TypeError):
             w.spawn(1, **{module: {"no_such_field": 1} for module in self.members})
         assert len(w.entities) == 2
+
+    def succeed(self, w: Any, entity: int, /, **components: Any) -> int:
+        """Let an entity die, and spawn another of the same index."""
+        w.destroy(entity)
+        with runtime_with(MIN_FREE=0):
+            successor: int = w.spawn(1, **components).tolist()[0]
+        return successor
+
+    def watched(self) -> list[str]:
+        """Return the managers that tell of a dead entity's row as its successor gets one."""
+        found = []
+        for name in self.world().MANAGERS:
+            w = self.world()
+            manager = getattr(w, name)
+            if getattr(manager.data, "UNIQUE", ()):
+                continue  # two rows of defaults, where the dead keep theirs
+            if hasattr(manager, "collect") and hasattr(manager, "on_release"):
+                entity = w.spawn(1, **{name: {}}).tolist()[0]
+                self.succeed(w, entity, **{name: {}})
+                if entity not in manager:
+                    found.append(name)
+        return found
+
+    def test_arrays_that_callbacks_write_were_copied(self) -> None:
+        for (module, subject), name in product(self.members.items(), self.watched()):
+            w = self.world()
+            (entity,) = w.spawn(1, **{name: {}}).tolist()
+            given, others = subject.own_arrays(0), subject.own_arrays(1)
+
+            def write(_: object, to: Any = given, what: Any = others) -> None:
+                for field, array in to.items():
+                    array[:] = what[field]
+
+            getattr(w, name).on_release(write)
+            successor = self.succeed(w, entity, **{name: {}, module: given})
+            row = w.archetypes.get(successor, subject.row)
+            assert same(row, subject.read(subject.sample(0)))
+
+    def test_callbacks_may_create_what_is_spawned(self) -> None:
+        """Then the spawn fails, and nothing of it is left, nor of what they created."""
+        for (module, subject), name in product(self.members.items(), self.watched()):
+            w = self.world()
+            (entity,) = w.spawn(1, **{name: {}}).tolist()
+
+            def create(_: object, w: Any = w, row: Any = subject.row) -> None:
+                w.archetypes.add_many(w.entities.live(), row)
+
+            getattr(w, name).on_release(create)
+            with pytest.raises(DuplicateInstanceError):
+                self.succeed(w, entity, **{name: {}, module: {}})
+            assert len(w.archetypes) == len(w.entities) == len(getattr(w, name)) == 0
 
     def test_adding_and_removing_keep_the_rest(self) -> None:
         names = sorted(self.members)

@@ -96,6 +96,16 @@ class Cases(hierarchy.Cases):
         other.set_parent_many(rows, where)
         self.check_twins(m, other)
 
+    def test_who_has_no_parent_gets_none_when_others_move(self) -> None:
+        source, m, _ = self.family([NIL, 0, 0])
+        if not hasattr(m, "deactivate_many"):
+            pytest.skip("new rows come behind all others")
+        m.deactivate_many(range(3))
+        above = self.owner(m, 0)
+        root, child = self.add(source, m, 2, parents=[NIL, 0])
+        assert m.parent(root) == NIL
+        assert m.parent(child) == self.found(m, above)
+
     def test_new_rows_are_the_last_children(self) -> None:
         source, m, owners = self.family([NIL, 0])
         first = self.owner(m, self.add_one(source, m, parent=self.found(m, owners[0])))

@@ -425,6 +425,27 @@ class Cases(base.Cases):
                 m.create_many([alive, alive, dead], **bad)
             with pytest.raises(StaleEntityError):
                 m.ensure(dead, **bad)
+            if self.subject.fields:
+                with pytest.raises(StaleEntityError):
+                    m.create_many([alive, dead], {"no field": [1, 2]})
+
+    def test_a_table_is_as_good_as_columns(self) -> None:
+        if not (fields := self.subject.fields):
+            pytest.skip("without fields there are no tables")
+        entities, m = self.new()
+        es = born(entities, 3)
+        table = {f.name: f.array([f.sample(1), f.sample(2)]) for f in fields}
+        rows = m.create_many(es[:2], {"entity": [0, 0], **table})
+        self.check_values(m, rows, [1, 2])
+        first = fields[0]
+        m.create_many(es[2:], {}, **{first.name: first.array([first.sample(3)])})
+        before = State(self.subject, m)
+        (other,) = born(entities, 1).tolist()
+        with pytest.raises(TypeError, match="no field"):
+            m.create_many([other], {"no field": [1]})
+        with pytest.raises(TypeError, match="table"):
+            m.create_many([other], 7)
+        assert State(self.subject, m) == before
 
     def test_removing_entities(self) -> None:
         _, m, es = self.filled(4)

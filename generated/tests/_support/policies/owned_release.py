@@ -100,6 +100,15 @@ class Cases(owned.Cases, release.Cases):
             expected = [field.read(field.sample(k)) for k in range(2)]
             assert same([getattr(m, field.name)(row) for row in rows], expected)
 
+    @pytest.mark.parametrize("count", [2, 20])
+    def test_callbacks_do_not_change_who_gets_it(self, count: int) -> None:
+        entities, m, es = self.filled(count)
+        successors = reborn(entities, es)
+        given = successors.copy()
+        m.on_release(lambda rows: given.fill(0))
+        rows = m.create_many(given)
+        assert m.data.entity[rows].tolist() == successors.tolist()
+
     @pytest.mark.parametrize("name", ["clear", "gc", "collect"])
     def test_failures_stop_no_sweep(self, name: str) -> None:
         entities, m, es = self.filled(100)

@@ -8,16 +8,15 @@ from typing import Any, ClassVar
 import pytest
 
 from ..package import CapacityError
-from ..subject import Subject, same
+from ..roomy import Roomy
+from ..subject import same
 
 
-class Cases:
+class Cases(Roomy):
     """The bundles of a world."""
 
     world: ClassVar[Any]
     signature: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
-    """By the attribute of the world that holds the manager."""
     bundles: ClassVar[Mapping[str, tuple[str, ...]]]
     """By bundle, the components that it spawns."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -14,18 +13,15 @@ from ..package import (
     StaleEntityError,
     StructureLockedError,
 )
+from ..roomy import Roomy
 from ..subject import Subject, same
 
 
-class Cases:
+class Cases(Roomy):
     """`world[entity]`, and what worlds do with rows of one entity."""
 
     world: ClassVar[Any]
     view: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
-    """By the attribute of the world that holds the manager, sorted by name."""
-    unowned: ClassVar[Mapping[str, Subject]]
-    """The same of those whose rows belong to no entity."""
 
     def row(self, subject: Subject, k: int = 0) -> Any:
         """Return the k-th sample as a row."""
@@ -57,6 +53,17 @@ class Cases:
         assert w.components(bare) == ()
         for subject in self.subjects.values():
             assert w.get(bare, subject.row) is None
+
+    def test_classes_and_rows_are_told_apart(self) -> None:
+        w = self.world()
+        e = w.create()
+        for subject in self.subjects.values():
+            name = subject.row.__name__
+            with pytest.raises(TypeError, match=f"{name} is a class: give a row"):
+                w.create(subject.row)
+            with pytest.raises(TypeError, match=f"wanted the class {name}, not a row"):
+                w.get(e, self.row(subject))
+        assert len(w) == 1
 
     def test_a_row_twice(self) -> None:
         for module, subject in self.subjects.items():

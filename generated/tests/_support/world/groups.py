@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from itertools import permutations, product
 from typing import Any
 
@@ -21,25 +20,19 @@ from ..package import (
 )
 from ..policies.objects import Thing
 from ..reflection import check_shown
+from ..roomy import Roomy
 from ..runtime import runtime_with
-from ..subject import same
-from .group import COPIES, MANY, Group
+from ..subject import Subject, same
+from .group import COPIES, Group
 from .group_rules import SETTINGS as SETTINGS
 from .group_rules import Rules as Rules
 
 
-class Cases(Group):
+class Cases(Roomy, Group):
     """Joining, leaving, order, locks and copies, one at a time."""
 
-    def setup_method(self) -> None:
-        """Let no row make way for another."""
-        self.room = ExitStack()
-        for subject in self.members.values():
-            self.room.enter_context(subject.room_for(2 * MANY))
-
-    def teardown_method(self) -> None:
-        """Let managers be as they were."""
-        self.room.close()
+    def rings(self) -> Iterable[Subject]:
+        return self.members.values()
 
     def filled(self, count: int, others: int = 1) -> tuple[Any, EntityArray]:
         """Return a world with a whole group, and entities that have one member before it."""

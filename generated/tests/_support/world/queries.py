@@ -150,17 +150,17 @@ class Cases(ColumnCases):
                 self.check(w)
 
     def test_loops_notice_changes(self) -> None:
-        """At the next step, and at the end if there is none."""
-        for (query, change), is_last in product(
+        """Before the first step, at the next one, and at the end if there is none."""
+        for (query, change), taken in product(
             product(self.queries, (self.kill, self.strip)),
-            (False, True),
+            (0, 1, None),
         ):
             w = next(w for name, _, w in self.populated() if name == query)
             rows = list(getattr(w, query))
             loop = iter(getattr(w, query))
-            steps = list(islice(loop, len(rows) if is_last else 1))
-            assert steps == rows[: len(steps)]
-            change(w, query, steps[-1].entity)
+            steps = list(islice(loop, len(rows) if taken is None else taken))
+            assert steps == rows[:taken]
+            change(w, query, (steps or rows)[-1].entity)
             with pytest.raises(RuntimeError, match="while a query was iterated"):
                 next(loop)
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ..package import NIL, CapacityError, StructureLockedError
+from ..roomy import Roomy
 from ..runtime import runtime_with
-from ..subject import Subject
 
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
@@ -35,12 +35,10 @@ def as_if_large() -> Any:
     return runtime_with(**FEW)
 
 
-class Queried:
+class Queried(Roomy):
     """The queries of a world."""
 
     world: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
-    """By the attribute of the world that holds the manager."""
     queries: ClassVar[Mapping[str, Clauses]]
 
     def concerned(self, *queries: str) -> list[str]:

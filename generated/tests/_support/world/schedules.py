@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,8 +12,9 @@ import pytest
 
 from ..kernel_cells import random_cells
 from ..package import CapacityError
+from ..roomy import Roomy
 from ..runtime import runtime_with
-from ..subject import Subject
+from .world_kernels import shuffle_one
 
 COUNTS = (0, 3, 41, 1100)
 """None, few, several blocks of numpy, and of compiled code."""
@@ -36,11 +38,10 @@ class Schedule(NamedTuple):
     calls: Sequence[Call]
 
 
-class Cases:
+class Cases(Roomy):
     """The schedules of a world."""
 
     world: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
     schedules: ClassVar[Mapping[str, Schedule]]
 
     def filled(self, schedule: Schedule, count: int) -> Any:
@@ -70,6 +71,17 @@ class Cases:
                     cells[...] = random_cells(cells.dtype, cells.shape, rng, tame=True)
         return w
 
+    def add_more(self, w: Any, schedule: Schedule) -> None:
+        """Add a few more to each kernel's, if there is room for them."""
+        with suppress(CapacityError):
+            for modules in dict.fromkeys(call.modules for call in schedule.calls):
+                if modules:
+                    w.spawn(2, **{module: {} for module in modules})
+        for call in schedule.calls:
+            if call.holder and not call.modules:
+                with suppress(CapacityError):
+                    getattr(w, call.holder).create_many(2)
+
     def columns(self, w: Any) -> dict[tuple[str, str], bytes]:
         """Return the cells of all managers."""
         return {
@@ -82,9 +94,14 @@ class Cases:
         }
 
     @pytest.mark.parametrize("count", COUNTS)
-    def test_as_the_calls(self, count: int) -> None:
+    @pytest.mark.parametrize("is_shuffled", [False, True])
+    def test_as_the_calls(self, count: int, is_shuffled: bool) -> None:
+        """Twice, and of a few more rows the second time."""
         for name, schedule in self.schedules.items():
             w = self.filled(schedule, count)
+            if is_shuffled:
+                for seed, module in enumerate(w.MANAGERS):
+                    shuffle_one(getattr(w, module), seed)
             other = deepcopy(w)
             with np.errstate(all="ignore"):
                 for _ in range(2):
@@ -95,6 +112,8 @@ class Cases:
                         given = [schedule.arguments[key] for key in call.arguments]
                         getattr(holder, call.kernel)(*given)
                     assert self.columns(w) == self.columns(other)
+                    for each in (w, other):
+                        self.add_more(each, schedule)
 
     def test_what_is_wrong_changes_nothing(self) -> None:
         for name, schedule in self.schedules.items():

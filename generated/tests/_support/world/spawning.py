@@ -11,7 +11,7 @@ import pytest
 
 from .. import package
 from ..runtime import runtime_with
-from ..subject import born, same
+from ..subject import Subject, born, same
 from . import later
 
 
@@ -34,6 +34,15 @@ class Cases(later.Cases):
             for module, manager in self.managers(w).items()
             if hasattr(manager, "collect") and hasattr(manager, "on_release")
         ]
+
+    def alike(self, subject: Subject, source: Subject) -> tuple[str, str] | None:
+        """Return a field of each that the other's columns fit, if there are such."""
+        kinds = {(f.dtype, f.shape): f.name for f in source.whole if f.dtype[0] == "f"}
+        for field in subject.whole:
+            name = kinds.get((field.dtype, field.shape))
+            if name is not None:
+                return field.name, name
+        return None
 
     def locks(self, w: Any, first: str, module: str) -> bool:
         """Return whether a manager is locked with another, whose rows move with its own."""
@@ -80,21 +89,17 @@ class Cases(later.Cases):
         for (module, subject), (other, source) in permutations(
             self.subjects.items(), 2
         ):
-            kinds = {
-                (f.dtype, f.shape): f.name for f in source.whole if f.dtype[0] == "f"
-            }
-            for field in subject.whole[: 0 if source.reserve else None]:
-                if (name := kinds.get((field.dtype, field.shape))) is None:
-                    continue
-                w = self.world()
-                manager = getattr(w, other)
-                self.spawn(w, manager.capacity or 64, [other])
-                self.spawn(w, manager.capacity - len(manager), [other])
-                column = getattr(manager.data, name)[:2]
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error")
-                    w.spawn(2, **{other: {}, module: {field.name: column}})
-                break
+            both = self.alike(subject, source)
+            if both is None or source.reserve:
+                continue
+            w = self.world()
+            manager = getattr(w, other)
+            self.spawn(w, manager.capacity or 64, [other])
+            self.spawn(w, manager.capacity - len(manager), [other])
+            column = getattr(manager.data, both[1])[:2]
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                w.spawn(2, **{other: {}, module: {both[0]: column}})
 
     def test_columns_whose_rows_go_can_be_spawned(self) -> None:
         for module, subject in self.subjects.items():
@@ -106,6 +111,25 @@ class Cases(later.Cases):
             if hasattr(manager, "collect"):
                 successor = self.succeed(w, es[0], **{module: own})
                 assert same(manager.row(manager.require(successor)), expected)
+
+    def test_columns_of_others_whose_rows_go_can_be_spawned(self) -> None:
+        """Others move into their place before the new rows are filled."""
+        for (module, subject), (other, source) in permutations(
+            self.subjects.items(), 2
+        ):
+            both = self.alike(subject, source)
+            if both is None or not hasattr(source.manager, "collect"):
+                continue
+            w = self.world()
+            es = self.spawn(w, 6, [other])
+            column = getattr(getattr(w, other).data, both[1])[:3]
+            expected = column.tolist()
+            w.destroy_many(es[:3])
+            with runtime_with(MIN_FREE=0):
+                es = w.spawn(3, **{other: {}, module: {both[0]: column}})
+            manager = getattr(w, module)
+            found = getattr(manager.data, both[0])[manager.require_many(es)]
+            assert same(found.tolist(), expected)
 
     def test_values_are_those_given(self) -> None:
         w = self.world()
@@ -134,7 +158,7 @@ class Cases(later.Cases):
             for module in sorted({*self.subjects} - {first}):
                 w, subject = self.world(), self.subjects[module]
                 (entity,) = w.spawn(1, **{first: {}}).tolist()
-                given = {f.name: f.array([f.sample(0)]) for f in subject.fields}
+                given = subject.own_arrays(0)
                 others = {f.name: f.array([f.sample(1)]) for f in subject.fields}
 
                 def write(_: object, to: Any = given, what: Any = others) -> None:
@@ -212,6 +236,21 @@ class Cases(later.Cases):
             (successor,) = w.entities
             assert len(w.components(successor)) == len(self.subjects)
 
+    def test_nothing_is_left_of_who_dies_of_a_collection(self) -> None:
+        for module, manager in self.managers(self.world()).items():
+            if not (manager._KILLS and hasattr(manager, "collect")):
+                continue
+            w = self.world()
+            es = self.spawn(w, 3, list(self.subjects))
+            rows = getattr(w, module).require_many(es)
+            getattr(w, module).set_parent(rows[1], rows[0])
+            w.destroy(es[0])
+            w.collect()
+            assert list(w.entities) == [es[2]]
+            for each in self.managers(w).values():
+                if hasattr(each, "collect"):
+                    assert list(each) == [es[2]]
+
     @pytest.mark.parametrize("method", ["gc", "collect"])
     def test_failing_callbacks_stop_no_sweep(self, method: str) -> None:
         w = self.world()
@@ -223,6 +262,26 @@ class Cases(later.Cases):
                 getattr(w, method)()
             left = [len(m) for m in self.managers(w).values() if hasattr(m, "collect")]
             assert max(left) < 4
+
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_a_failure_at_the_last_row_leaves_nothing(self, count: int) -> None:
+        for module, subject in self.subjects.items():
+            w = self.world()
+            manager, create = getattr(w, module), subject.manager.create
+
+            def create_others(
+                m: Any, *given: Any, create: Any = create, **fields: Any
+            ) -> Any:
+                return fail() if len(m) == count - 1 else create(m, *given, **fields)
+
+            with (
+                patch.object(subject.manager, "create", create_others),
+                patch.object(subject.manager, "_append_many", fail),
+                pytest.raises(MemoryError),
+            ):
+                w.spawn(count, **{module: {}})
+            assert len(manager) == len(w.entities) == 0
+            assert w.entities.create() == self.world().entities.create()
 
     def test_a_failure_on_the_way_leaves_nothing(self) -> None:
         for subject in self.subjects.values():

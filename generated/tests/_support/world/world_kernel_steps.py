@@ -10,15 +10,22 @@ import pytest
 from numpy.typing import NDArray
 
 from .. import chance, kernel_borders, spaces
-from ..kernel_cells import Columns, columns_of, put_columns, random_cells, same_cells
+from ..kernel_cells import (
+    Columns,
+    choose_members,
+    columns_of,
+    put_columns,
+    random_cells,
+    same_cells,
+)
 from ..kernel_filling import run, running, used_rows
 from ..kernel_inputs import Inputs
 from ..kernel_others import Others, handles, link
 from ..kernel_rows import Asked
 from ..kernels import in_turns
 from ..package import CapacityError
+from ..roomy import Roomy
 from ..spaces import Crowd, Members, Rows
-from ..subject import Subject
 from . import world_kernels
 from .world_kernel_case import Case as Case
 from .world_kernel_case import Place, Whole, flat_names
@@ -26,12 +33,10 @@ from .world_kernel_case import Place, Whole, flat_names
 COUNT = 21
 
 
-class Cases:
+class Cases(Roomy):
     """The kernels of a world."""
 
     world: ClassVar[Any]
-    subjects: ClassVar[Mapping[str, Subject]]
-    """By the attribute of the world that holds the manager."""
     kernels: ClassVar[Mapping[str, Case]]
 
     def filled(self, case: Case, seed: int) -> Any:
@@ -100,6 +105,7 @@ class Cases:
             for name, column in columns.items():
                 if name != "entity" and column.dtype.kind in "biuf":
                     column[...] = random_cells(column.dtype, column.shape, rng)
+            choose_members(subject, columns, rng)
             put_columns(subject, manager, columns)
             if case.leads:
                 link(subject, manager, pool, rng)
