@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
 
 from ecsgen.inspector import serve
 from generated import Health, Weapon, World
@@ -131,6 +131,7 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
     expect(page.locator("#world")).to_have_text("Game")
     assert urlsplit(page.url).query == ""
     page.reload()  # which is answered by 401 at first: the tab knows the token
+    expect(page.locator("#world")).to_have_text("Game")
     page.keyboard.press("/")
     page.keyboard.type("scene_node -every_type")
     expect(page.locator(".facts").first).to_contain_text("199 entities found")
@@ -149,6 +150,38 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
     mass.press("Escape")
     expect(mass).to_have_value("7.5")
     assert shown.inspector._answers._world.point_mass.mass(1) == 7.5
+
+
+def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
+    """What a slow change is answered does not hide what is wrong with the one after it."""
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.goto(f"{shown.inspector.url}#/entity/{2 + (1 << 32)}")
+    mass, label = page.get_by_label("point_mass mass"), page.get_by_label("point_mass label")
+    expect(mass).to_have_value("999997")
+    page.route("**/api/entity/*/point_mass*", hold_the_first)
+    for value in ("8.5", "heavy"):
+        mass.fill(value)
+        mass.press("Enter")
+    page.wait_for_timeout(200)  # for the second to overtake the first, if it can
+    with page.expect_response(lambda answer: answer.request.method == "PATCH" and answer.ok):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    expect(page.get_by_role("alert").first).to_contain_text("'heavy' is no f32")
+    label.fill("stone")
+    with page.expect_response(lambda answer: answer.request.method == "PATCH" and answer.ok):
+        label.press("Enter")
+    expect(page.get_by_role("alert").first).to_contain_text("'heavy' is no f32")
+    mass.press("Escape")
+    expect(mass).to_have_value("8.5")
+    assert shown.inspector._answers._world.point_mass.mass(2) == 8.5
+    assert shown.inspector._answers._world.point_mass.label(2) == "stone"
 
 
 def test_every_view(page: Page, shown: Ticking) -> None:

@@ -10,6 +10,7 @@ export class EntityPage {
     this.app = app;
     this.entity = entity;
     this.parts = new Map();
+    this.last = Promise.resolve();
     this.facts = element("p", { class: "facts" });
     this.tools = element("div", { class: "tools" });
     this.cards = element("div", { class: "cards" });
@@ -86,7 +87,13 @@ export class EntityPage {
     this.choice.replaceChildren(...free.map(({ name, title }) => element("option", { value: name }, title)));
   }
 
-  async change(method, name, body, instance = null) {
+  // One change after the other: sent at once, they could arrive, and be answered, in any order.
+  change(...what) {
+    this.last = this.last.then(() => this.#change(...what));
+    return this.last;
+  }
+
+  async #change(method, name, body, instance = null) {
     const place = instance === null ? "" : `?instance=${instance}`;
     try {
       this.#show(await ask(`entity/${this.entity}${name && `/${name}`}${place}`, { method, body }));
@@ -104,6 +111,7 @@ class Card {
     const found = app.component(name);
     Object.assign(this, { page, name, instance, fields: found.fields });
     this.cells = found.fields.map(() => element("td"));
+    this.wrong = found.fields.map(() => "");
     this.error = element("p", { class: "error", role: "alert", hidden: true });
     const lines = found.fields.map((field, k) => element("tr", {},
       element("th", { scope: "row", title: [field.type, field.doc].filter(Boolean).join(": ") }, field.name,
@@ -141,18 +149,24 @@ class Card {
   #undo(k) {
     const input = this.inputs[k];
     input.value = written(this.row[this.fields[k].name], this.fields[k]);
-    input.classList.remove("wrong");
-    this.error.hidden = true;
+    this.#complain(k, "");
     input.blur();
+  }
+
+  // What is wrong with a field stays in sight while another field is changed.
+  #complain(k, message) {
+    this.wrong[k] = message;
+    this.inputs[k].classList.toggle("wrong", message !== "");
+    const first = this.wrong.find((text) => text) ?? "";
+    this.error.hidden = first === "";
+    say(this.error, first);
   }
 
   async #commit(k) {
     const [field, input] = [this.fields[k], this.inputs[k]];
     const value = read(input.value, field);
     const message = await this.page.change("PATCH", this.name, { [field.name]: value }, this.instance);
-    input.classList.toggle("wrong", message !== "");
-    this.error.hidden = message === "";
-    say(this.error, message);
+    this.#complain(k, message);
     if (!message && document.activeElement !== input) input.value = written(this.row[field.name], field);
   }
 }
