@@ -80,7 +80,7 @@ class Inspected:
         return future.result()
 
     def _send(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             host = headers.pop("Host", f"127.0.0.1:{self.port}")
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)

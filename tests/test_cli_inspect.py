@@ -190,13 +190,13 @@ def test_until_ctrl_c(tmp_path: Path) -> None:
     ) as ran:
         assert ran.stdout is not None
         parts = urlsplit(ran.stdout.readline().strip())
-        connection = http.client.HTTPConnection("127.0.0.1", parts.port or 0, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", parts.port or 0, timeout=60)
         token = parse_qs(parts.query)["token"][0]
         connection.request("GET", "/api/world", headers={"X-Ecsgen-Token": token})
         assert json.load(connection.getresponse())["world"] == "Game"
         connection.close()
         ran.send_signal(signal.SIGINT)
-        assert ran.wait(10) == 0
+        assert ran.wait(60) == 0
 
 
 def test_a_browser_is_opened_unless_told(
@@ -212,7 +212,7 @@ def test_a_browser_is_opened_unless_told(
     monkeypatch.setattr("webbrowser.open", opens)
     ecsgen.put("my_game.py", "from generated import World as world\n")
     ran = ecsgen("inspect", "my_game:world")
-    assert is_open.wait(5)
+    assert is_open.wait(60)
     assert opened == [ran.out.strip()]
     ecsgen("inspect", "my_game:world", "--no-browser")
     time.sleep(0.01)

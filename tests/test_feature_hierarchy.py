@@ -177,7 +177,7 @@ def test_long_chains_and_wide_families(package: ModuleType, module: str) -> None
     manager = manager_of(package, module)(entities)
     es = entities.create_many(100_000)
     rows = manager.create_many(es, serial=np.arange(100_000))
-    began = time.perf_counter()
+    began = time.process_time()
     manager.set_parent_many(rows[1:], rows[:-1])  # a chain
     assert len(manager.levels()) == 100_000
     with pytest.raises(ValueError, match="ancestor"):
@@ -194,4 +194,4 @@ def test_long_chains_and_wide_families(package: ModuleType, module: str) -> None
     manager.destroy(0)  # the parent moves into its place
     assert (manager.data.parent[1:] == 0).all()
     assert manager.remove(int(es[0])) == (99_999 if destroys else 1)
-    assert time.perf_counter() - began < 10  # no loop per row or per level
+    assert time.process_time() - began < 10  # no loop per row or per level

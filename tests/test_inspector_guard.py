@@ -53,7 +53,7 @@ def test_other_hosts(seen: Inspected, host: str, path: str) -> None:
 
 
 def test_no_host_at_all(seen: Inspected) -> None:
-    with socket.create_connection(("127.0.0.1", seen.port), timeout=5) as raw:
+    with socket.create_connection(("127.0.0.1", seen.port), timeout=60) as raw:
         raw.sendall(b"GET /api/world HTTP/1.0\r\n\r\n")
         assert b" 421 " in raw.recv(1000).split(b"\r\n")[0]
 

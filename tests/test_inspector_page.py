@@ -86,8 +86,8 @@ def shown() -> Iterator[Ticking]:
 @pytest.fixture
 def page(browser: Browser, shown: Ticking, tmp_path: Any) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1200, "height": 800})
-    context.set_default_timeout(8000)
-    expect.set_options(timeout=8000)
+    context.set_default_timeout(30_000)
+    expect.set_options(timeout=30_000)
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))

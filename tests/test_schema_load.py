@@ -313,10 +313,10 @@ def test_an_error_does_not_bring_others_along(tmp_path: Path) -> None:
     ids=range(15),
 )
 def test_hostile_schemas_are_refused_quickly(tmp_path: Path, text: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     found = diagnose(tmp_path, a=text)
     format_text(found)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     if "b+" not in text and "enum" not in text:
         assert found.errors
 

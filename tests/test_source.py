@@ -192,9 +192,9 @@ def test_the_rest_of_a_document_with_errors_is_read() -> None:
     ],
 )
 def test_hostile_text_is_refused_quickly(text: str, code: str, pure: bool) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     found = codes(text, pure)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     if code:
         assert code in found
 
@@ -208,9 +208,9 @@ def test_alias_bomb_is_refused_without_being_expanded() -> None:
 def test_merge_bomb_is_refused_without_being_expanded() -> None:
     lines = ["a0: &a0 {k: v}"]
     lines += [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, 30)]
-    start = time.monotonic()
+    start = time.process_time()
     assert set(codes("\n".join(lines))) == {"E208", "E209"}
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_files(tmp_path: Path) -> None:
