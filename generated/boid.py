@@ -23,14 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import (
-    Column,
-    cells,
-    is_same_view,
-    items,
-    put_cells,
-    word,
-)
+from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
@@ -212,14 +205,14 @@ class BoidData(OwnedRows, JoinedRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
+        self._entity_cells = self._entity_column.data
         self._position_column: NDArray[np.float32] = self._cut(1)
-        self._position_items: NDArray[Any] = items(self._position_column)
-        self._position_words: memoryview[int] = cells(self._position_items)
+        self._position_items: NDArray[Any] = self._cut_items(1)
+        self._position_words: memoryview[int] = self._position_items.data
         self._position_cells: memoryview[float] = cells(self._position_column)
         self._heading_column: NDArray[np.float32] = self._cut(2)
-        self._heading_items: NDArray[Any] = items(self._heading_column)
-        self._heading_words: memoryview[int] = cells(self._heading_items)
+        self._heading_items: NDArray[Any] = self._cut_items(2)
+        self._heading_words: memoryview[int] = self._heading_items.data
         self._heading_cells: memoryview[float] = cells(self._heading_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:

@@ -50,7 +50,6 @@ from ._runtime.columns.buffers import (
     Column,
     cells,
     is_same_view,
-    items,
     nested,
     put_cells,
     word,
@@ -783,57 +782,57 @@ class EveryTypeData(OwnedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
+        self._entity_cells = self._entity_column.data
         self._flag_column: NDArray[np.bool_] = self._cut(1)
-        self._flag_cells: memoryview[bool] = cells(self._flag_column)
+        self._flag_cells: memoryview[bool] = self._flag_column.data
         self._tiny_column: NDArray[np.int8] = self._cut(2)
-        self._tiny_cells: memoryview[int] = cells(self._tiny_column)
+        self._tiny_cells: memoryview[int] = self._tiny_column.data
         self._small_column: NDArray[np.int16] = self._cut(3)
-        self._small_cells: memoryview[int] = cells(self._small_column)
+        self._small_cells: memoryview[int] = self._small_column.data
         self._medium_column: NDArray[np.int32] = self._cut(4)
-        self._medium_cells: memoryview[int] = cells(self._medium_column)
+        self._medium_cells: memoryview[int] = self._medium_column.data
         self._large_column: NDArray[np.int64] = self._cut(5)
-        self._large_cells: memoryview[int] = cells(self._large_column)
+        self._large_cells: memoryview[int] = self._large_column.data
         self._byte_column: NDArray[np.uint8] = self._cut(6)
-        self._byte_cells: memoryview[int] = cells(self._byte_column)
+        self._byte_cells: memoryview[int] = self._byte_column.data
         self._word_column: NDArray[np.uint16] = self._cut(7)
-        self._word_cells: memoryview[int] = cells(self._word_column)
+        self._word_cells: memoryview[int] = self._word_column.data
         self._double_word_column: NDArray[np.uint32] = self._cut(8)
-        self._double_word_cells: memoryview[int] = cells(self._double_word_column)
+        self._double_word_cells: memoryview[int] = self._double_word_column.data
         self._quad_word_column: NDArray[np.uint64] = self._cut(9)
-        self._quad_word_cells: memoryview[int] = cells(self._quad_word_column)
+        self._quad_word_cells: memoryview[int] = self._quad_word_column.data
         self._single_column: NDArray[np.float32] = self._cut(10)
-        self._single_cells: memoryview[float] = cells(self._single_column)
+        self._single_cells: memoryview[float] = self._single_column.data
         self._double_column: NDArray[np.float64] = self._cut(11)
-        self._double_cells: memoryview[float] = cells(self._double_column)
+        self._double_cells: memoryview[float] = self._double_column.data
         self._vector_column: NDArray[np.float32] = self._cut(12)
-        self._vector_items: NDArray[Any] = items(self._vector_column)
+        self._vector_items: NDArray[Any] = self._cut_items(12)
         self._vector_cells: memoryview[float] = cells(self._vector_column)
         self._matrix_column: NDArray[np.float64] = self._cut(13)
-        self._matrix_items: NDArray[Any] = items(self._matrix_column)
+        self._matrix_items: NDArray[Any] = self._cut_items(13)
         self._matrix_cells: memoryview[float] = cells(self._matrix_column)
         self._switches_column: NDArray[np.bool_] = self._cut(14)
-        self._switches_items: NDArray[Any] = items(self._switches_column)
-        self._switches_words: memoryview[int] = cells(self._switches_items)
+        self._switches_items: NDArray[Any] = self._cut_items(14)
+        self._switches_words: memoryview[int] = self._switches_items.data
         self._switches_cells: memoryview[bool] = cells(self._switches_column)
         self._mode_column: NDArray[np.uint16] = self._cut(15)
-        self._mode_cells: memoryview[int] = cells(self._mode_column)
+        self._mode_cells: memoryview[int] = self._mode_column.data
         self._modes_column: NDArray[np.uint16] = self._cut(16)
-        self._modes_items: NDArray[Any] = items(self._modes_column)
-        self._modes_words: memoryview[int] = cells(self._modes_items)
+        self._modes_items: NDArray[Any] = self._cut_items(16)
+        self._modes_words: memoryview[int] = self._modes_items.data
         self._modes_cells: memoryview[int] = cells(self._modes_column)
         self._target_column: NDArray[np.uint64] = self._cut(17)
-        self._target_cells: memoryview[Entity] = cells(self._target_column)
+        self._target_cells: memoryview[Entity] = self._target_column.data
         self._targets_column: NDArray[np.uint64] = self._cut(18)
-        self._targets_items: NDArray[Any] = items(self._targets_column)
+        self._targets_items: NDArray[Any] = self._cut_items(18)
         self._targets_cells: memoryview[Entity] = cells(self._targets_column)
         self._magic_column: NDArray[np.bytes_] = self._cut(19)
         self._ones_column: NDArray[np.int16] = self._cut(20)
-        self._ones_items: NDArray[Any] = items(self._ones_column)
-        self._ones_words: memoryview[int] = cells(self._ones_items)
+        self._ones_items: NDArray[Any] = self._cut_items(20)
+        self._ones_words: memoryview[int] = self._ones_items.data
         self._ones_cells: memoryview[int] = cells(self._ones_column)
         self._access_column: NDArray[np.uint8] = self._cut(21)
-        self._access_cells: memoryview[int] = cells(self._access_column)
+        self._access_cells: memoryview[int] = self._access_column.data
         self._title_column: NDArray[np.bytes_] = self._cut(22)
         self._digest_column: NDArray[np.bytes_] = self._cut(23)
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
@@ -282,17 +282,17 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
+        self._entity_cells = self._entity_column.data
         self._mass_column: NDArray[np.float32] = self._cut(1)
-        self._mass_cells: memoryview[float] = cells(self._mass_column)
+        self._mass_cells: memoryview[float] = self._mass_column.data
         self._position_column: NDArray[np.float32] = self._cut(2)
-        self._position_items: NDArray[Any] = items(self._position_column)
+        self._position_items: NDArray[Any] = self._cut_items(2)
         self._position_cells: memoryview[float] = cells(self._position_column)
         self._velocity_column: NDArray[np.float32] = self._cut(3)
-        self._velocity_items: NDArray[Any] = items(self._velocity_column)
+        self._velocity_items: NDArray[Any] = self._cut_items(3)
         self._velocity_cells: memoryview[float] = cells(self._velocity_column)
         self._acceleration_column: NDArray[np.float32] = self._cut(4)
-        self._acceleration_items: NDArray[Any] = items(self._acceleration_column)
+        self._acceleration_items: NDArray[Any] = self._cut_items(4)
         self._acceleration_cells: memoryview[float] = cells(self._acceleration_column)
         self._label_column: NDArray[np.bytes_] = self._cut(5)
 

@@ -27,14 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import (
-    Column,
-    cells,
-    is_same_view,
-    items,
-    nested,
-    put_cells,
-)
+from ._runtime.columns.buffers import Column, cells, is_same_view, nested, put_cells
 from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
@@ -211,21 +204,21 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
+        self._entity_cells = self._entity_column.data
         self._local_column: NDArray[np.float32] = self._cut(1)
-        self._local_items: NDArray[Any] = items(self._local_column)
+        self._local_items: NDArray[Any] = self._cut_items(1)
         self._local_cells: memoryview[float] = cells(self._local_column)
         self._world_column: NDArray[np.float32] = self._cut(2)
-        self._world_items: NDArray[Any] = items(self._world_column)
+        self._world_items: NDArray[Any] = self._cut_items(2)
         self._world_cells: memoryview[float] = cells(self._world_column)
         self._parent_column = self._cut(3)
-        self._parent_cells = cells(self._parent_column)
+        self._parent_cells = self._parent_column.data
         self._first_child_column = self._cut(4)
-        self._first_child_cells = cells(self._first_child_column)
+        self._first_child_cells = self._first_child_column.data
         self._next_sibling_column = self._cut(5)
-        self._next_sibling_cells = cells(self._next_sibling_column)
+        self._next_sibling_cells = self._next_sibling_column.data
         self._previous_sibling_column = self._cut(6)
-        self._previous_sibling_cells = cells(self._previous_sibling_column)
+        self._previous_sibling_cells = self._previous_sibling_column.data
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view, items, put_cells
+from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
@@ -154,9 +154,9 @@ class VelocityData(GroupedRows, JoinedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
+        self._entity_cells = self._entity_column.data
         self._value_column: NDArray[np.float32] = self._cut(1)
-        self._value_items: NDArray[Any] = items(self._value_column)
+        self._value_items: NDArray[Any] = self._cut_items(1)
         self._value_cells: memoryview[float] = cells(self._value_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:

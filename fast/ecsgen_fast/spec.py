@@ -88,7 +88,7 @@ def is_cut(data: Kind) -> bool:
     place, cut = static(data, "_place"), static(data, "_cut")
     if not isinstance(place, FunctionType) or not isinstance(cut, FunctionType):
         return False
-    names = {"_cut", "cells", "items", "reshape", "np", "NDArray", "Any", "memoryview"}
+    names = "_cut _cut_items cells items data reshape np NDArray Any memoryview".split()
     return cut.__qualname__ == "Rows._cut" and uses_only(place, names, columns)
 
 

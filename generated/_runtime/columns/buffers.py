@@ -79,13 +79,6 @@ def unfilled(size: int) -> NDArray[np.uint8]:
     return raw[start : start + size]
 
 
-def cut(buffer: NDArray[np.uint8], column: Column, capacity: int) -> NDArray[Any]:
-    """Return a column of a buffer of `capacity` rows, shape (capacity, *shape); O(1)."""
-    # In one step: a slice, a view of it and a shape take four times as long.
-    shape = (capacity, *column.shape)
-    return np.ndarray(shape, column.dtype, buffer, column.before * capacity)
-
-
 def copy_rows(
     layout: tuple[Column, ...],
     old: NDArray[np.uint8],
@@ -112,11 +105,12 @@ def cells(column: NDArray[Any]) -> memoryview[Any]:
 def items(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column of shaped cells as one opaque item per row: moves in half the time."""
     nbytes = prod(column.shape[1:]) * column.itemsize
-    return column.reshape(-1).view(_item(nbytes))
+    return column.reshape(-1).view(item_type(nbytes))
 
 
 @cache
-def _item(nbytes: int) -> np.dtype[Any]:
+def item_type(nbytes: int) -> np.dtype[Any]:
+    """Return the type of one opaque item of so many bytes."""
     return np.dtype(f"u{nbytes}" if nbytes in (1, 2, 4, 8) else f"V{nbytes}")
 
 
