@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .known import GETTER, Kind, static, uses_only
+from .known import GETTER, PLACE, Kind, static, uses_only
 
 MAX_CELL: Final = 256
 MAX_ROW: Final = 1024
@@ -88,8 +88,7 @@ def is_cut(data: Kind) -> bool:
     place, cut = static(data, "_place"), static(data, "_cut")
     if not isinstance(place, FunctionType) or not isinstance(cut, FunctionType):
         return False
-    names = "_cut _cut_items cells items data reshape np NDArray Any memoryview".split()
-    return cut.__qualname__ == "Rows._cut" and uses_only(place, names, columns)
+    return cut.__qualname__ == "Rows._cut" and uses_only(place, PLACE, columns)
 
 
 def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
