@@ -81,19 +81,11 @@ class JoinedSource(Source, ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class GroupSource(JoinedSource):
-    """The aligned rows of a group, in all members the first."""
+class FirstRows(JoinedSource, ABC):
+    """The first rows of each component."""
 
     variable: ClassVar = "n"
     annotation: ClassVar = "int"
-
-    @property
-    def current(self) -> str:
-        return f"self.{self.name}.n"
-
-    @property
-    def good(self) -> str:
-        return "the group's length changes"
 
     @property
     def count(self) -> str:
@@ -108,11 +100,21 @@ class GroupSource(JoinedSource):
 
 
 @dataclass(frozen=True, slots=True)
-class RowsSource(JoinedSource):
-    """The rows of one component, with a partition the active ones."""
+class GroupSource(FirstRows):
+    """The aligned rows of a group, in all members the first."""
 
-    variable: ClassVar = "n"
-    annotation: ClassVar = "int"
+    @property
+    def current(self) -> str:
+        return f"self.{self.name}.n"
+
+    @property
+    def good(self) -> str:
+        return "the group's length changes"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsSource(FirstRows):
+    """The rows of one component, with a partition the active ones."""
 
     @property
     def _component(self) -> Component:
@@ -135,17 +137,6 @@ class RowsSource(JoinedSource):
     @property
     def good(self) -> str:
         return "their number changes"
-
-    @property
-    def count(self) -> str:
-        return "n"
-
-    @property
-    def follow(self) -> bool:
-        return True
-
-    def rows(self, component: str) -> str:
-        return "slice(0, n)"
 
 
 @dataclass(frozen=True, slots=True)
