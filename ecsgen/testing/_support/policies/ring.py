@@ -36,10 +36,11 @@ class Rules(packed.Rules):
         super().teardown()
         self.room.close()
 
-    def make_way(self, count: int) -> None:
-        super().make_way(count)
-        over = max(0, len(self.table) + count - SIZE)
-        self.leave([self.table.index(record) for record in self.ages[:over]])
+    def displaced(self, records: Sequence[Record]) -> Sequence[int]:
+        gone = self.expanded(super().displaced(records))
+        over = max(0, len(self.table) - len(gone) + len(records) - SIZE)
+        others = [row for row in map(self.table.index, self.ages) if row not in gone]
+        return [*gone, *others[:over]]
 
     def join(self, records: list[Record]) -> list[int]:
         rows = super().join(records)
