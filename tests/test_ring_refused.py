@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -80,11 +81,11 @@ def test_deaths_that_are_refused(package: ModuleType, spawns: bool) -> None:
     world.destroy(es[0])
     heirs = [] if spawns else world.spawn(2)
     before = state(leaf), list(acorn), len(world)
+    create = partial(world.spawn, 2, acorn={}, leaf={})
+    if not spawns:
+        create = partial(leaf.create_many, heirs)
     with world.bell.locked(), pytest.raises(RuntimeError, match="BellManager"):
-        if spawns:
-            world.spawn(2, acorn={}, leaf={})
-        else:
-            leaf.create_many(heirs)
+        create()
     assert (state(leaf), list(acorn), len(world)) == before
     leaf.create_many(world.spawn(2) if spawns else heirs)
     assert not world.entities.alive(es[2])
