@@ -570,8 +570,28 @@ def test_what_does_not_change_is_not_copied() -> None:
         arrays, True
     )
     assert new.arrays.keys() - arrays.keys() == {"body.y"}
-    with pytest.raises(TypeError, match="wanted a list of names"):
-        migrate_saved(old, grown, {}, drop="body")
+
+
+def test_what_is_dropped_is_a_list() -> None:
+    old = filled(body("x: i8"), 4)
+    with pytest.raises(TypeError, match="drop: wanted a list of names, not 'body'"):
+        loaded(old, body(""), drop="body")
+    assert len(loaded(old, body(""), drop=iter(["body.x", "world.mood"])).body) == 4
+
+
+def test_an_attribute_whose_name_is_the_worlds_own_now() -> None:
+    old = filled(body("x: i8"), 4)
+    old.mood, old.tick, old.day = 1, b"2", 3
+    codecs = {"world.tick": (bytes, bytes)}
+    grown = body("x: i8") + "---\ncomponent: Mood\n---\ncomponent: Tick\n"
+    assert refused(old, grown, codecs=codecs) == (
+        "'mood' is the world's own, and no attribute of a user's; "
+        "'tick' is the world's own, and no attribute of a user's; "
+        'drop=["world.mood", "world.tick"] loads without'
+    )
+    data = old.to_bytes(codecs=codecs)
+    new = package(grown).World.load(data, drop=["world.mood", "world.tick"])
+    assert (len(new.mood), len(new.tick), new.day) == (0, 0, 3)
 
 
 def test_attributes_and_generators_stay() -> None:
