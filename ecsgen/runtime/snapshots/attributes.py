@@ -114,6 +114,9 @@ def _why_not(world: Any, attribute: str) -> str:
         return f"{attribute!r} is no name of an attribute"
     if attribute in world._PARTS or hasattr(generated, attribute):
         return f"{attribute!r} is the world's own, and no attribute of a user's"
-    if callable(getattr(type(world), attribute, None)):
+    own = getattr(type(world), attribute, None)
+    if callable(own):
         return f"{attribute!r} is a method of {type(world).__name__}"
+    if isinstance(own, property) and own.fset is None:
+        return f"{attribute!r} is a property of {type(world).__name__} with no setter"
     return ""
