@@ -146,12 +146,23 @@ class _Reader:
 
     def _from_struct(self, array: Any, start: int, each: int) -> NDArray[Any]:
         """Return the fields of structs side by side."""
-        columns = [self.read(part, start, each) for part in array.flatten()]
+        parts = array.flatten()
+        parts = [parts[place] for place in _places([part.name for part in array.type])]
+        columns = [self.read(part, start, each) for part in parts]
         if self._field is not None:
             columns = [self._field._converted(column) for column in columns]
         if not columns:
             return np.empty((len(array), 0))
         return np.stack(columns, axis=1)
+
+
+def _places(names: list[str]) -> list[int]:
+    """Return the order of a struct's fields: that of elements if they are called like these."""
+    for elements in (list("xyzw"), [str(place) for place in range(len(names))]):
+        wanted = elements[: len(names)]
+        if sorted(names) == sorted(wanted):
+            return [names.index(name) for name in wanted]
+    return list(range(len(names)))
 
 
 def _depth(type: Any) -> int:
