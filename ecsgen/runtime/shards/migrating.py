@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.arrays import as_entities
 from ..errors import HierarchyError
-from ..handles import NIL, EntityArray, RowArray
-from .departing import Leaving, distinct_entities, leaving
+from ..handles import NIL, EntityArray, IdArray, RowArray
+from .departing import Leaving, checked_ids, distinct_entities, leaving
 from .distinct import are_distinct
 from .tables import plan_of
 
@@ -45,8 +44,7 @@ def departures(
     if below.any():
         entities, slots, owners = entities[~below], slots[~below], owners[~below]
     rows = {
-        name: (as_entities(given), checked_ranks(of, len(as_entities(given)), size))
-        for name, (given, of) in ids.items()
+        name: _roots_by_id(world, size, name, *given) for name, given in ids.items()
     }
     found: dict[int, Leaving] = {}
     for rank in range(size):
@@ -60,6 +58,20 @@ def departures(
     if not are_distinct(whole):
         raise HierarchyError("an entity has roots that go to different ranks")
     return found
+
+
+def _roots_by_id(
+    world: Any, size: int, name: str, ids: ArrayLike, ranks: ArrayLike
+) -> tuple[IdArray, RowArray]:
+    """Return ids of rows without owners that are below no others, and a rank for each."""
+    given = checked_ids(world, name, ids)
+    owners = checked_ranks(ranks, len(given), size)
+    manager = getattr(world, name)
+    if not hasattr(manager, "set_parent"):
+        return given, owners
+    parents = manager.data._parent_column[manager.resolve_many(given)]
+    are_roots = parents == NIL
+    return given[are_roots], owners[are_roots]
 
 
 def checked_ranks(ranks: ArrayLike, count: int, size: int) -> RowArray:

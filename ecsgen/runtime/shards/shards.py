@@ -74,7 +74,7 @@ class ShardsBase(Generic[WorldT]):
     def _introduce(self) -> int:
         """Agree on numbers; return the first one that none has."""
         world, rank = self.world, self.rank
-        if world.entities._is_fresh and world.entities.shard == 0:
+        if world._is_fresh and world.entities.shard == 0:
             world._be_shard(rank)
         told = self._step.gather(
             lambda: {"shard": world.entities.shard, "schema": world.FINGERPRINT}

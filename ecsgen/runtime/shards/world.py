@@ -81,6 +81,13 @@ class ShardedWorld(WorldBase):
         entities._vacate(dead, entities._visitors.find(dead))
         entities._lingering = 0
 
+    @property
+    def _is_fresh(self) -> bool:
+        """Whether nobody ever lived here, and no id was given out."""
+        return not self.entities._n_used and not any(
+            manager.data._version for manager in self._all_managers()
+        )
+
     def _be_shard(self, shard: int) -> None:
         """Have another number, of a world in which nothing was made yet."""
         for manager in self._all_managers():
