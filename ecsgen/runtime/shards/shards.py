@@ -154,15 +154,17 @@ class ShardsBase(Generic[WorldT]):
 
         came = self._step.exchange(parts)
         world = self.world
-        if plans:
-            leave(world, united(plans))
-        world._sweep()
         borrowed = (es, ranks, *(given for pair in ids.values() for given in pair))
-        arrived = [
-            absorb(world, world._PARCEL(part), borrowed)
-            for part in came
-            if memoryview(part).nbytes
-        ]
+        # what callbacks raise when rows go must wait until everybody has come
+        with world.entities.dispatch:
+            if plans:
+                leave(world, united(plans))
+            world._sweep()
+            arrived = [
+                absorb(world, world._PARCEL(part), borrowed)
+                for part in came
+                if memoryview(part).nbytes
+            ]
         return np.concatenate([np.zeros(0, np.uint64), *arrived])
 
     # --- ghosts ---------------------------------------------------------------------------

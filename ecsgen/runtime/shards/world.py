@@ -61,11 +61,18 @@ class ShardedWorld(WorldBase):
     def _extract(
         self, es: ArrayLike, ids: Mapping[str, ArrayLike]
     ) -> NDArray[np.uint8]:
-        """Take entities out, and return them as the bytes of a parcel."""
+        """Take entities out, and return them as the bytes of a parcel.
+
+        What callbacks raise when rows are destroyed has the parcel, for they have left by then.
+        """
         entities, slots = distinct_entities(self, es)
         found = leaving(self, entities.copy(), slots, ids)
         buffer = packed(self, found)
-        leave(self, found)
+        try:
+            leave(self, found)
+        except BaseExceptionGroup as group:
+            group.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]
+            raise
         return buffer
 
     def _sweep(self) -> None:
