@@ -257,8 +257,7 @@ class ShardsBase(Generic[WorldT]):
     def save(self, folder: str | os.PathLike[str], tick: int = 0) -> None:
         """Save each rank's world, then a marker that all are there; files are replaced whole."""
         self._look_back()
-        save_shard(self, os.fspath(folder), int(tick))
-        self.tick = int(tick)
+        self.tick = save_shard(self, folder, tick)
 
     @classmethod
     def load(
@@ -283,9 +282,7 @@ class ShardsBase(Generic[WorldT]):
         """
         transport = transport_of(comm, timeout)
         options = {"drop": drop, "migrate": migrate}
-        world, tick, following = begun_again(
-            cls._world, os.fspath(folder), transport, options
-        )
+        world, tick, following = begun_again(cls._world, folder, transport, options)
         again = comm if comm is not None else transport.comm
         shards = cls(world, again, timeout=timeout, check=check)
         shards.tick = tick
