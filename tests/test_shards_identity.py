@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from ecsgen.render.runtime import shard_origins
 from tests import world_package
 from tests.generated_package import SCHEMAS
 from tests.sharded_package import Isles, package
+from tests.thread_ranks import ThreadComm, run
 
 ONE = 1 << 44
 
@@ -92,3 +94,15 @@ def test_methods_in_c_leave_it_alone() -> None:
     for name in ("manager", "entities.manager", "world.base"):
         module = sys.modules[f"{package.__name__}._runtime.{name}"]
         assert vars(module)["speed_up"].__module__.endswith("shards.fast")
+
+
+def test_more_ranks_than_numbers_are_everyones_error() -> None:
+    world_package.world_package("world: Pair\nentity: {shard_bits: 1}\nshards: {}\n", "shards_pair")
+    pair: Any = sys.modules["shards_pair"]
+
+    def rank(comm: ThreadComm) -> None:
+        error = ValueError if comm.rank == 2 else pair.ShardError
+        with pytest.raises(error, match="shard 2, wanted 0 to 1"):
+            pair.Shards(pair.Pair(), comm)
+
+    run(3, rank)

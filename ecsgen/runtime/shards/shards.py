@@ -74,11 +74,13 @@ class ShardsBase(Generic[WorldT]):
     def _introduce(self) -> int:
         """Agree on numbers; return the first one that none has."""
         world, rank = self.world, self.rank
-        if world._is_fresh and world.entities.shard == 0:
-            world._be_shard(rank)
-        told = self._step.gather(
-            lambda: {"shard": world.entities.shard, "schema": world.FINGERPRINT}
-        )
+
+        def introduced() -> dict[str, Any]:
+            if world._is_fresh and world.entities.shard == 0:
+                world._be_shard(rank)
+            return {"shard": world.entities.shard, "schema": world.FINGERPRINT}
+
+        told = self._step.gather(introduced)
         for other, its in enumerate(told):
             if its["schema"] != world.FINGERPRINT:
                 raise ShardError(
