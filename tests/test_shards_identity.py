@@ -106,3 +106,19 @@ def test_more_ranks_than_numbers_are_everyones_error() -> None:
             pair.Shards(pair.Pair(), comm)
 
     run(3, rank)
+
+
+@pytest.mark.parametrize("name", ["agent", "cell"])
+def test_who_came_back_keeps_the_id_when_the_first_slot_is_taken(name: str) -> None:
+    there, here = Isles(1), Isles(2)
+    manager = getattr(here, name)
+    first, second = there.spawn(2, **{name: {}})
+    ids = getattr(there, name).id_of_many([0, 1]).tolist()
+    parcel = here.extract(here.absorb(there.extract([first])))
+    (native,) = here.spawn(1, **{name: {}})  # takes the slot
+    here.absorb(parcel)
+    here.destroy(native)
+    here.collect()
+    here.absorb(there.extract([second]))
+    rows = manager.lookup_many([first, second]).tolist()
+    assert [manager.resolve(i) for i in ids] == manager.resolve_many(ids).tolist() == rows

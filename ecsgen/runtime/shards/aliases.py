@@ -59,8 +59,11 @@ class Aliases:
         if len(ids) == 0:
             return
         self.reserve(len(ids), int(slots.max()) + 1)
-        before = np.unique(np.concatenate((self.ids[slots], ids)))
-        self._map.remove(before[self._map.find(before) >= 0])
+        # an id that was in one of the slots once may have come back into another
+        before = self.ids[slots]
+        replaced = before[self._map.find(before) == slots]
+        again = ids[self._map.find(ids) >= 0]
+        self._map.remove(np.unique(np.concatenate((replaced, again))))
         self._map.add(ids, slots)
         self.ids[slots] = ids
 
