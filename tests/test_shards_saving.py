@@ -68,6 +68,21 @@ def test_a_tick_that_is_saved_again_is_whole(tmp_path: Path, monkeypatch: Any) -
     assert len(os.listdir(tmp_path)) == 3
 
 
+@pytest.mark.parametrize("name", ["agent", "cell"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_who_came_back_into_another_slot_is_loaded(name: str, order: tuple[int, int]) -> None:
+    there, here = Isles(1), Isles(2)
+    es = there.spawn(2, **{name: {}})
+    ids = getattr(there, name).id_of_many([0, 1])
+    here.absorb(there.extract(es))
+    parcels = [here.extract([e]) for e in es]
+    for place in order:
+        here.absorb(parcels[place])
+        manager = getattr(Isles.load(here.to_bytes(codecs={"*": None}), codecs={"*": None}), name)
+        known = manager.resolve_many(ids)
+        assert known.tolist() == manager.lookup_many(es).tolist()
+
+
 def test_what_one_rank_can_not_take_over_is_everyones(tmp_path: Path) -> None:
     def before(comm: ThreadComm) -> None:
         shards = Shards(Isles(), comm)
