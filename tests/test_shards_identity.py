@@ -122,3 +122,21 @@ def test_who_came_back_keeps_the_id_when_the_first_slot_is_taken(name: str) -> N
     here.absorb(there.extract([second]))
     rows = manager.lookup_many([first, second]).tolist()
     assert [manager.resolve(i) for i in ids] == manager.resolve_many(ids).tolist() == rows
+
+
+@pytest.mark.parametrize("name", ["agent", "cell", "guest"])
+@pytest.mark.parametrize("stays", [0, 1])
+def test_ids_of_slots_that_were_given_back_lead_nowhere(name: str, stays: int) -> None:
+    there, here = Isles(1), Isles(2)
+    es = there.spawn(200)
+    getattr(there, name).create_many(es)
+    ids = getattr(there, name).id_of_many(range(200))
+    here.absorb(there.extract(es))
+    here.extract(es[stays:])
+    manager = getattr(here, name)
+    manager.shrink_to_fit()
+    expected = [0] * stays + [0xFFFF_FFFF] * (200 - stays)
+    for m in (manager, getattr(pickle.loads(pickle.dumps(here)), name)):
+        assert m.resolve_many(ids).tolist() == expected
+        assert [m.resolve(i) for i in ids.tolist()] == expected
+    here.to_bytes(codecs={"*": None})
