@@ -59,3 +59,39 @@ def test_the_error_has_the_parcel() -> None:
     there.absorb(failed.value.parcel)  # type: ignore[attr-defined]
     assert there.agent.data.key.tolist() == [1]
     assert here.agent.data.key.tolist() == [2]
+
+
+def orphan(w: Any) -> Any:
+    """Make three entities; the first one dies, and the second with it when that is noticed."""
+    es = w.spawn(3, limb={}, agent={"key": range(3)})
+    w.limb.set_parent(w.limb.lookup(es[1]), w.limb.lookup(es[0]))
+    w.destroy(es[0])
+    return es
+
+
+def test_who_dies_by_a_collection_does_not_leave() -> None:
+    w = Isles()
+    es = orphan(w)
+    with pytest.raises(package.StaleEntityError, match="1v1"):
+        w.extract(es[1:])
+    assert w.entities.live().tolist() == [es[2]]
+    assert len(w.extract(es[2:])) == 1
+
+
+def test_who_dies_by_a_collection_goes_nowhere() -> None:
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        w = shards.world
+        es = orphan(w)
+        if comm.rank == 0:
+            with pytest.raises(package.StaleEntityError):
+                shards.migrate(es[1:], 1)
+        else:
+            with pytest.raises(package.ShardError, match="rank 0: StaleEntityError"):
+                shards.migrate(es[2:], 0)
+        w.collect()
+        assert shards.locate(es).tolist() == [-1, -1, comm.rank]
+        assert shards.count(len(w.entities)) == 2
+        assert len(package.Isles.load(w.to_bytes(codecs={"*": None}), codecs={"*": None})) == 1
+
+    run(2, rank)

@@ -42,10 +42,7 @@ def leaving(
     given = {name: checked_ids(world, name, ids[name]) for name in ids}
     families = [one for one in plan.managed if "~parent" in one.columns]
     check_locks(world, entities, given)
-    for one in families:
-        manager = getattr(world, one.attribute)
-        if one.is_owned and hasattr(manager, "collect"):
-            manager.collect()
+    collect_families(world, entities)
     whole = _with_families(world, families, entities)
     if whole is not entities:
         entities, slots = whole, world.entities._slots(whole)
@@ -55,6 +52,18 @@ def leaving(
         _check_parents(one, getattr(world, one.attribute), rows.get(one.attribute))
     check_locks(world, entities, given)
     return Leaving(entities, slots, given, rows)
+
+
+def collect_families(world: Any, entities: EntityArray) -> None:
+    """Remove the rows of the dead in hierarchies; StaleEntityError if one of some entities, a copy,
+    dies with them."""
+    before = world.entities._deaths
+    for one in plan_of(type(world)).managed:
+        manager = getattr(world, one.attribute)
+        if "~parent" in one.columns and hasattr(manager, "collect"):
+            manager.collect()
+    if world.entities._deaths != before:
+        world.entities.require_many(entities)
 
 
 def _rows_of_all(

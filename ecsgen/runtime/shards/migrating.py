@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import HierarchyError
 from ..handles import NIL, EntityArray, IdArray, RowArray
-from .departing import Leaving, checked_ids, distinct_entities, leaving
+from .departing import (
+    Leaving,
+    checked_ids,
+    collect_families,
+    distinct_entities,
+    leaving,
+)
 from .distinct import are_distinct
 from .tables import plan_of
 
@@ -40,9 +46,11 @@ def departures(
     away = owners != own
     # copies: of a column of owners, which changes where rows of the dead are collected
     entities, slots, owners = entities[away], slots[away], owners[away]
-    below = _has_parent(world, entities) if len(entities) else np.False_
-    if below.any():
-        entities, slots, owners = entities[~below], slots[~below], owners[~below]
+    if len(entities):
+        collect_families(world, entities)
+        below = _has_parent(world, entities)
+        if below.any():
+            entities, slots, owners = entities[~below], slots[~below], owners[~below]
     rows = {
         name: _roots_by_id(world, size, name, *given) for name, given in ids.items()
     }
@@ -114,8 +122,6 @@ def _has_parent(world: Any, entities: EntityArray) -> NDArray[np.bool_]:
         if "~parent" not in one.columns or not one.is_owned:
             continue
         manager = getattr(world, one.attribute)
-        if hasattr(manager, "collect"):
-            manager.collect()
         data = manager.data
         rows = manager._rows_of_many(entities)
         parents = data._parent_column[rows]
