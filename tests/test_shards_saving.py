@@ -83,6 +83,20 @@ def test_who_came_back_into_another_slot_is_loaded(name: str, order: tuple[int, 
         assert known.tolist() == manager.lookup_many(es).tolist()
 
 
+def test_who_dies_by_a_collection_is_not_taken_over(tmp_path: Path) -> None:
+    def before(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        w = shards.world
+        es = w.spawn(3, limb={})
+        w.limb.set_parent(w.limb.lookup(es[1]), w.limb.lookup(es[0]))
+        w.destroy(es[0])
+        shards.save(tmp_path)
+
+    run(3, before)
+    counts = run(1, lambda comm: Shards.load(tmp_path, comm).world.collect())
+    assert counts == [2]  # rows of the first shard, where nobody had to leave
+
+
 def test_what_one_rank_can_not_take_over_is_everyones(tmp_path: Path) -> None:
     def before(comm: ThreadComm) -> None:
         shards = Shards(Isles(), comm)

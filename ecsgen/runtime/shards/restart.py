@@ -149,7 +149,8 @@ def _loaded(
 
 
 def _take_over(world: Any, other: Any) -> None:
-    """Let a world have all that another one has."""
+    """Let a world have all that another one has, but the dead, and who dies with them."""
+    other.collect()
     ids = {
         name: np.array(list(getattr(other, name)), np.uint64)
         for name in other.MANAGERS
