@@ -111,3 +111,16 @@ def test_what_one_rank_can_not_take_over_is_everyones(tmp_path: Path) -> None:
             Shards.load(tmp_path, comm)
 
     run(3, after)
+
+
+def test_errors_that_are_no_text_are_everyones(tmp_path: Path) -> None:
+    folder = os.path.join(os.fsencode(tmp_path), b"\xff")
+    os.mkdir(folder)
+
+    def rank(comm: ThreadComm) -> None:
+        with pytest.raises(
+            FileNotFoundError if comm.rank == 0 else ShardError, match="no complete"
+        ):
+            Shards.load(os.fsdecode(folder), comm)
+
+    run(2, rank)
