@@ -153,4 +153,4 @@ class OtherCells:
 
 def _several(handle: Value) -> str:
     """The expression for handles as an array."""
-    return f"np.array([{handle.text}], np.uint64)" if handle.is_uniform else handle.text
+    return f"np.atleast_1d({handle.text})" if handle.is_uniform else handle.text
