@@ -104,6 +104,7 @@ kernels:
       - value = whom.Node.friend.Node.value + both[0].Node.after.value
       - m += both[1].Node.friend.Node.m
       - whom.Node.friend.Node.pair += value
+  into_rows: {steps: ["m[0] = friend.Node.pair", "m[1] = after.m[0]"]}
   many_at_once: {parallel: true, steps: ["m = after.m @ friend.Node.m"]}
 ---
 component: Loose
@@ -124,6 +125,7 @@ ALIKE = ["see_sparse", "see_many", "see_parted", "see_round", "see_held", "by_he
 ALIKE += ["by_round"]
 OF_COMPONENTS = [("Node", "hop"), ("Node", "chain"), ("Node", "many_at_once")]
 OF_COMPONENTS += [("Loose", "hop"), ("Loose", "moved"), ("Node", "by_arguments")]
+OF_COMPONENTS += [("Node", "into_rows")]
 
 
 @pytest.fixture(scope="module", params=["numpy", "numba"])
