@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -182,6 +184,16 @@ def test_kernels_of_components(count: int, game: tuple[Any, Project]) -> None:
         if kernel.args:
             given = {"whom": everybody[-1], "both": random.choice(everybody, 2)}
         check(world, project, kernel, given, home)
+
+
+def test_a_function_annotates_each_name_once(game: tuple[Any, Project]) -> None:
+    """mypy refuses a second annotation, even in another loop."""
+    module, _ = game
+    for function in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8"))):
+        if isinstance(function, ast.FunctionDef):
+            annotated = [node for node in ast.walk(function) if isinstance(node, ast.AnnAssign)]
+            names = [ast.unparse(node.target) for node in annotated]
+            assert len(names) == len(set(names)), function.name
 
 
 def test_policies_are_all_there() -> None:

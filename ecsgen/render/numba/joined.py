@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS
@@ -16,6 +18,8 @@ from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.kernel import CompiledKernel
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.numba.values import Emitter, Value
+
+_ANNOTATED: Final = re.compile(r"( *)(\w+): Any = ")
 
 
 class SeveralComponents:
@@ -195,7 +199,16 @@ class JoinedKernel(CompiledKernel):
         if scattered is None:
             return super().body
         setup = dict.fromkeys((*self.loop.setup, *scattered.loop.setup))
-        following = (*scattered.cuts, *self._lines(self.loop), "return")
-        inside = [f"    {line}" for line in following]
-        lines = [*setup, *scattered.following, *inside, *self._lines(scattered.loop)]
+        first, second = self._lines(self.loop), self._lines(scattered.loop)
+        inside = [f"    {line}" for line in (*scattered.cuts, *first, "return")]
+        lines = [*setup, *scattered.following, *inside, *_annotated_once(first, second)]
         return "\n".join(f"    {line}" for line in lines)
+
+
+def _annotated_once(first: list[str], second: list[str]) -> Iterator[str]:
+    """Yield the lines of a second loop; mypy refuses annotations that the first one has."""
+    known = {found[2] for line in first if (found := _ANNOTATED.match(line))}
+    for line in second:
+        found = _ANNOTATED.match(line)
+        is_known = found is not None and found[2] in known
+        yield _ANNOTATED.sub(r"\1\2 = ", line) if is_known else line
