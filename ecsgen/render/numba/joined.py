@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Set as AbstractSet
 
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS
@@ -18,8 +17,6 @@ from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.kernel import CompiledKernel
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.numba.values import Emitter, Value
-
-_ANNOTATED: Final = re.compile(r"( *)(\w+): Any = ")
 
 
 class SeveralComponents:
@@ -94,6 +91,7 @@ class ScatteredLoop:
         name: str,
         program: Program,
         is_plain: bool = False,
+        annotated: AbstractSet[str] = frozenset(),
     ) -> None:
         self._source = source
         self.loop = Loop(
@@ -104,6 +102,7 @@ class ScatteredLoop:
             fields=self._fields_of,
             managers=OtherManagers(source.others, True),
             is_plain=is_plain,
+            annotated=annotated,
         )
         self.loop.write_steps()
 
@@ -145,7 +144,7 @@ class JoinedKernel(CompiledKernel):
         self._scattered: ScatteredLoop | None = None
         if any(source.numbers(component) for component in source.components):
             given = self._origin, source, self._own_name, self._program, self.is_plain
-            self._scattered = ScatteredLoop(*given)
+            self._scattered = ScatteredLoop(*given, self.loop.others.annotated)
             assert self._scattered.loop.others.parameters == self.loop.others.parameters
 
     def _looped(self) -> Loop:
@@ -199,16 +198,7 @@ class JoinedKernel(CompiledKernel):
         if scattered is None:
             return super().body
         setup = dict.fromkeys((*self.loop.setup, *scattered.loop.setup))
-        first, second = self._lines(self.loop), self._lines(scattered.loop)
-        inside = [f"    {line}" for line in (*scattered.cuts, *first, "return")]
-        lines = [*setup, *scattered.following, *inside, *_annotated_once(first, second)]
+        following = (*scattered.cuts, *self._lines(self.loop), "return")
+        inside = [f"    {line}" for line in following]
+        lines = [*setup, *scattered.following, *inside, *self._lines(scattered.loop)]
         return "\n".join(f"    {line}" for line in lines)
-
-
-def _annotated_once(first: list[str], second: list[str]) -> Iterator[str]:
-    """Yield the lines of a second loop; mypy refuses annotations that the first one has."""
-    known = {found[2] for line in first if (found := _ANNOTATED.match(line))}
-    for line in second:
-        found = _ANNOTATED.match(line)
-        is_known = found is not None and found[2] in known
-        yield _ANNOTATED.sub(r"\1\2 = ", line) if is_known else line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from ecsgen.model.columns import split_parts
@@ -53,8 +54,10 @@ class Loop:
         managers: OtherManagers = NO_MANAGERS,
         is_plain: bool = False,
         names_rows: bool = False,
+        annotated: AbstractSet[str] = frozenset(),
     ) -> None:
-        """`is_plain`: Python itself runs it; `names_rows`: a call tells it which rows."""
+        """`is_plain`: Python itself runs it; `names_rows`: a call tells it which rows; `annotated`:
+        variables that a loop before it in the same function has annotated."""
         self.is_plain = is_plain
         self.program = program
         self.is_flat = may_be_flat and is_flat(origin, program)
@@ -69,7 +72,9 @@ class Loop:
         is_ordered = program.climbs or program.takes_turns
         self.order = self.names.take("order", "_order") if is_ordered else ""
         self.fields = fields(origin, program, self.names, self.is_flat)
-        self.others = OtherRows(managers, program, self.names, self.setup, is_plain)
+        self.others = OtherRows(
+            managers, program, self.names, self.setup, is_plain, annotated
+        )
         self.emit = Emitter(
             self.names,
             self._field,
