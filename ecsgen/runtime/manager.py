@@ -328,10 +328,6 @@ class Manager(FixedParts):
         """Return which rows are to go for `count` more: `gone`, and what has no room then."""
         return gone
 
-    def _make_way(self, gone: RowArray, count: int) -> int:
-        """Remove these rows, all at once, for `count` more; return how many went."""
-        return self._destroy_rows(gone)
-
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:

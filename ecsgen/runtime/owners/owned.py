@@ -310,4 +310,4 @@ class Owned(Manager):
 
         They go at once: if that is refused, none has gone.
         """
-        return self._make_way(self._in_the_way(entities), len(entities))
+        return self._destroy_rows(self._in_the_way(entities))

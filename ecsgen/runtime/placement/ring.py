@@ -165,12 +165,6 @@ class Ring(Packed):
             oldest = np.concatenate([gone, others])
         return np.sort(oldest)
 
-    def _make_way(self, gone: RowArray, count: int) -> int:
-        removed = super()._make_way(gone, count)
-        if removed:
-            self.data._reserve(self.data._rows_for(count))  # worn out ids leave no room
-        return removed
-
     def _drop_oldest(self) -> None:
         """Let the oldest row make room for another one; O(1)."""
         self._destroy_row(self.data._oldest)
