@@ -431,23 +431,25 @@ class AiStateData(GroupedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._animation_column: NDArray[np.uint8] = self._cut(1)
-        self._animation_cells: memoryview[int] = self._animation_column.data
+        self._animation_cells: memoryview[int] = cells(self._animation_column)
         self._energy_column: NDArray[np.float64] = self._cut(2)
-        self._energy_cells: memoryview[float] = self._energy_column.data
+        self._energy_cells: memoryview[float] = cells(self._energy_column)
         self._goal_column: NDArray[np.float32] = self._cut(3)
         self._goal_items: NDArray[Any] = self._cut_items(3)
-        self._goal_words: memoryview[int] = self._goal_items.data
+        self._goal_words: memoryview[int] = cells(self._goal_items)
         self._goal_cells: memoryview[float] = cells(self._goal_column)
         self._loot_column: NDArray[np.uint8] = self._cut(4)
-        self._loot_cells: memoryview[int] = self._loot_column.data
+        self._loot_cells: memoryview[int] = cells(self._loot_column)
         self._min_drops_column: NDArray[np.uint8] = self._cut(5)
-        self._min_drops_cells: memoryview[int] = self._min_drops_column.data
+        self._min_drops_cells: memoryview[int] = cells(self._min_drops_column)
         self._max_drops_column: NDArray[np.uint8] = self._cut(6)
-        self._max_drops_cells: memoryview[int] = self._max_drops_column.data
+        self._max_drops_cells: memoryview[int] = cells(self._max_drops_column)
         self._chance_of_drop_column: NDArray[np.float64] = self._cut(7)
-        self._chance_of_drop_cells: memoryview[float] = self._chance_of_drop_column.data
+        self._chance_of_drop_cells: memoryview[float] = cells(
+            self._chance_of_drop_column
+        )
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -205,14 +205,14 @@ class BoidData(OwnedRows, JoinedRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._position_column: NDArray[np.float32] = self._cut(1)
         self._position_items: NDArray[Any] = self._cut_items(1)
-        self._position_words: memoryview[int] = self._position_items.data
+        self._position_words: memoryview[int] = cells(self._position_items)
         self._position_cells: memoryview[float] = cells(self._position_column)
         self._heading_column: NDArray[np.float32] = self._cut(2)
         self._heading_items: NDArray[Any] = self._cut_items(2)
-        self._heading_words: memoryview[int] = self._heading_items.data
+        self._heading_words: memoryview[int] = cells(self._heading_items)
         self._heading_cells: memoryview[float] = cells(self._heading_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:

@@ -332,9 +332,9 @@ class CelestialBodyData(OwnedRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._gm_column: NDArray[np.float64] = self._cut(1)
-        self._gm_cells: memoryview[float] = self._gm_column.data
+        self._gm_cells: memoryview[float] = cells(self._gm_column)
         self._position_column: NDArray[np.float64] = self._cut(2)
         self._position_items: NDArray[Any] = self._cut_items(2)
         self._position_cells: memoryview[float] = cells(self._position_column)
@@ -345,7 +345,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
         self._acceleration_items: NDArray[Any] = self._cut_items(4)
         self._acceleration_cells: memoryview[float] = cells(self._acceleration_column)
         self._radius_column: NDArray[np.float64] = self._cut(5)
-        self._radius_cells: memoryview[float] = self._radius_column.data
+        self._radius_cells: memoryview[float] = cells(self._radius_column)
         self._name_column: NDArray[np.bytes_] = self._cut(6)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, is_same_view
+from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
@@ -110,9 +110,9 @@ class EnergyData(OwnedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._stored_column: NDArray[np.float32] = self._cut(1)
-        self._stored_cells: memoryview[float] = self._stored_column.data
+        self._stored_cells: memoryview[float] = cells(self._stored_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

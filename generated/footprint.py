@@ -202,23 +202,23 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._place_column: NDArray[np.float32] = self._cut(1)
         self._place_items: NDArray[Any] = self._cut_items(1)
-        self._place_words: memoryview[int] = self._place_items.data
+        self._place_words: memoryview[int] = cells(self._place_items)
         self._place_cells: memoryview[float] = cells(self._place_column)
         self._heading_column: NDArray[np.float32] = self._cut(2)
-        self._heading_cells: memoryview[float] = self._heading_column.data
+        self._heading_cells: memoryview[float] = cells(self._heading_column)
         self._depth_column: NDArray[np.float32] = self._cut(3)
-        self._depth_cells: memoryview[float] = self._depth_column.data
+        self._depth_cells: memoryview[float] = cells(self._depth_column)
         self._next_column = self._cut(4)
-        self._next_cells = self._next_column.data
+        self._next_cells = cells(self._next_column)
         self._previous_column = self._cut(5)
-        self._previous_cells = self._previous_column.data
+        self._previous_cells = cells(self._previous_column)
         self._newer_column = self._cut(6)
-        self._newer_cells = self._newer_column.data
+        self._newer_cells = cells(self._newer_column)
         self._older_column = self._cut(7)
-        self._older_cells = self._older_column.data
+        self._older_cells = cells(self._older_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

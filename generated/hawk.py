@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, is_same_view
+from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
@@ -183,13 +183,13 @@ class HawkData(OwnedRows, JoinedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._hunger_column: NDArray[np.float32] = self._cut(1)
-        self._hunger_cells: memoryview[float] = self._hunger_column.data
+        self._hunger_cells: memoryview[float] = cells(self._hunger_column)
         self._prey_column: NDArray[np.uint64] = self._cut(2)
-        self._prey_cells: memoryview[Entity] = self._prey_column.data
+        self._prey_cells: memoryview[Entity] = cells(self._prey_column)
         self._rivals_column: NDArray[np.int32] = self._cut(3)
-        self._rivals_cells: memoryview[int] = self._rivals_column.data
+        self._rivals_cells: memoryview[int] = cells(self._rivals_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, is_same_view
+from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
@@ -130,17 +130,17 @@ class KinData(OwnedFamilyRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._born_column: NDArray[np.int32] = self._cut(1)
-        self._born_cells: memoryview[int] = self._born_column.data
+        self._born_cells: memoryview[int] = cells(self._born_column)
         self._parent_column = self._cut(2)
-        self._parent_cells = self._parent_column.data
+        self._parent_cells = cells(self._parent_column)
         self._first_child_column = self._cut(3)
-        self._first_child_cells = self._first_child_column.data
+        self._first_child_cells = cells(self._first_child_column)
         self._next_sibling_column = self._cut(4)
-        self._next_sibling_cells = self._next_sibling_column.data
+        self._next_sibling_cells = cells(self._next_sibling_column)
         self._previous_sibling_column = self._cut(5)
-        self._previous_sibling_cells = self._previous_sibling_column.data
+        self._previous_sibling_cells = cells(self._previous_sibling_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, is_same_view
+from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import HandleField
@@ -145,15 +145,15 @@ class MeetingData(IdRows, JoinedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._one_column: NDArray[np.uint64] = self._cut(0)
-        self._one_cells: memoryview[Entity] = self._one_column.data
+        self._one_cells: memoryview[Entity] = cells(self._one_column)
         self._other_column: NDArray[np.uint64] = self._cut(1)
-        self._other_cells: memoryview[Entity] = self._other_column.data
+        self._other_cells: memoryview[Entity] = cells(self._other_column)
         self._id_slot_column = self._cut(2)
-        self._id_slot_cells = self._id_slot_column.data
+        self._id_slot_cells = cells(self._id_slot_column)
         self._id_row_column = self._cut(3)
-        self._id_row_cells = self._id_row_column.data
+        self._id_row_cells = cells(self._id_row_column)
         self._id_generation_column = self._cut(4)
-        self._id_generation_cells = self._id_generation_column.data
+        self._id_generation_cells = cells(self._id_generation_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -240,20 +240,20 @@ class ParticleData(OwnedRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._position_column: NDArray[np.float32] = self._cut(1)
         self._position_items: NDArray[Any] = self._cut_items(1)
-        self._position_words: memoryview[int] = self._position_items.data
+        self._position_words: memoryview[int] = cells(self._position_items)
         self._position_cells: memoryview[float] = cells(self._position_column)
         self._velocity_column: NDArray[np.float32] = self._cut(2)
         self._velocity_items: NDArray[Any] = self._cut_items(2)
-        self._velocity_words: memoryview[int] = self._velocity_items.data
+        self._velocity_words: memoryview[int] = cells(self._velocity_items)
         self._velocity_cells: memoryview[float] = cells(self._velocity_column)
         self._life_column: NDArray[np.float32] = self._cut(3)
-        self._life_cells: memoryview[float] = self._life_column.data
+        self._life_cells: memoryview[float] = cells(self._life_column)
         self._colour_column: NDArray[np.uint8] = self._cut(4)
         self._colour_items: NDArray[Any] = self._cut_items(4)
-        self._colour_words: memoryview[int] = self._colour_items.data
+        self._colour_words: memoryview[int] = cells(self._colour_items)
         self._colour_cells: memoryview[int] = cells(self._colour_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:

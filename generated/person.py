@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, is_same_view
+from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
@@ -219,13 +219,13 @@ class PersonData(OwnedRows, JoinedRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._condition_column: NDArray[np.uint8] = self._cut(1)
-        self._condition_cells: memoryview[int] = self._condition_column.data
+        self._condition_cells: memoryview[int] = cells(self._condition_column)
         self._exposed_column: NDArray[np.bool_] = self._cut(2)
-        self._exposed_cells: memoryview[bool] = self._exposed_column.data
+        self._exposed_cells: memoryview[bool] = cells(self._exposed_column)
         self._days_column: NDArray[np.uint16] = self._cut(3)
-        self._days_cells: memoryview[int] = self._days_column.data
+        self._days_cells: memoryview[int] = cells(self._days_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

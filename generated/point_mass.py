@@ -282,9 +282,9 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._mass_column: NDArray[np.float32] = self._cut(1)
-        self._mass_cells: memoryview[float] = self._mass_column.data
+        self._mass_cells: memoryview[float] = cells(self._mass_column)
         self._position_column: NDArray[np.float32] = self._cut(2)
         self._position_items: NDArray[Any] = self._cut_items(2)
         self._position_cells: memoryview[float] = cells(self._position_column)

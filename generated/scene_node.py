@@ -205,7 +205,7 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._local_column: NDArray[np.float32] = self._cut(1)
         self._local_items: NDArray[Any] = self._cut_items(1)
         self._local_cells: memoryview[float] = cells(self._local_column)
@@ -213,13 +213,13 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
         self._world_items: NDArray[Any] = self._cut_items(2)
         self._world_cells: memoryview[float] = cells(self._world_column)
         self._parent_column = self._cut(3)
-        self._parent_cells = self._parent_column.data
+        self._parent_cells = cells(self._parent_column)
         self._first_child_column = self._cut(4)
-        self._first_child_cells = self._first_child_column.data
+        self._first_child_cells = cells(self._first_child_column)
         self._next_sibling_column = self._cut(5)
-        self._next_sibling_cells = self._next_sibling_column.data
+        self._next_sibling_cells = cells(self._next_sibling_column)
         self._previous_sibling_column = self._cut(6)
-        self._previous_sibling_cells = self._previous_sibling_column.data
+        self._previous_sibling_cells = cells(self._previous_sibling_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -401,21 +401,21 @@ class SkinnedMeshData(GroupedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._vertex_buffers_column: NDArray[np.uint32] = self._cut(1)
         self._vertex_buffers_items: NDArray[Any] = self._cut_items(1)
-        self._vertex_buffers_words: memoryview[int] = self._vertex_buffers_items.data
+        self._vertex_buffers_words: memoryview[int] = cells(self._vertex_buffers_items)
         self._vertex_buffers_cells: memoryview[int] = cells(self._vertex_buffers_column)
         self._index_buffer_column: NDArray[np.uint32] = self._cut(2)
-        self._index_buffer_cells: memoryview[int] = self._index_buffer_column.data
+        self._index_buffer_cells: memoryview[int] = cells(self._index_buffer_column)
         self._shader_column: NDArray[np.uint32] = self._cut(3)
-        self._shader_cells: memoryview[int] = self._shader_column.data
+        self._shader_cells: memoryview[int] = cells(self._shader_column)
         self._material_column: NDArray[np.uint32] = self._cut(4)
-        self._material_cells: memoryview[int] = self._material_column.data
+        self._material_cells: memoryview[int] = cells(self._material_column)
         self._bone_count_column: NDArray[np.uint16] = self._cut(5)
-        self._bone_count_cells: memoryview[int] = self._bone_count_column.data
+        self._bone_count_cells: memoryview[int] = cells(self._bone_count_column)
         self._visible_column: NDArray[np.bool_] = self._cut(6)
-        self._visible_cells: memoryview[bool] = self._visible_column.data
+        self._visible_cells: memoryview[bool] = cells(self._visible_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -266,22 +266,22 @@ class SoundSourceData(LinkedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._volume_column: NDArray[np.float32] = self._cut(1)
-        self._volume_cells: memoryview[float] = self._volume_column.data
+        self._volume_cells: memoryview[float] = cells(self._volume_column)
         self._pitch_column: NDArray[np.float32] = self._cut(2)
-        self._pitch_cells: memoryview[float] = self._pitch_column.data
+        self._pitch_cells: memoryview[float] = cells(self._pitch_column)
         self._offset_column: NDArray[np.float32] = self._cut(3)
         self._offset_items: NDArray[Any] = self._cut_items(3)
         self._offset_cells: memoryview[float] = cells(self._offset_column)
         self._elapsed_column: NDArray[np.float32] = self._cut(4)
-        self._elapsed_cells: memoryview[float] = self._elapsed_column.data
+        self._elapsed_cells: memoryview[float] = cells(self._elapsed_column)
         self._looping_column: NDArray[np.bool_] = self._cut(5)
-        self._looping_cells: memoryview[bool] = self._looping_column.data
+        self._looping_cells: memoryview[bool] = cells(self._looping_column)
         self._next_column = self._cut(6)
-        self._next_cells = self._next_column.data
+        self._next_cells = cells(self._next_column)
         self._previous_column = self._cut(7)
-        self._previous_cells = self._previous_column.data
+        self._previous_cells = cells(self._previous_column)
         self._clip_column: NDArray[np.bytes_] = self._cut(8)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, is_same_view
+from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
@@ -326,21 +326,21 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._position_x_column: NDArray[np.float32] = self._cut(0)
-        self._position_x_cells: memoryview[float] = self._position_x_column.data
+        self._position_x_cells: memoryview[float] = cells(self._position_x_column)
         self._position_y_column: NDArray[np.float32] = self._cut(1)
-        self._position_y_cells: memoryview[float] = self._position_y_column.data
+        self._position_y_cells: memoryview[float] = cells(self._position_y_column)
         self._velocity_x_column: NDArray[np.float32] = self._cut(2)
-        self._velocity_x_cells: memoryview[float] = self._velocity_x_column.data
+        self._velocity_x_cells: memoryview[float] = cells(self._velocity_x_column)
         self._velocity_y_column: NDArray[np.float32] = self._cut(3)
-        self._velocity_y_cells: memoryview[float] = self._velocity_y_column.data
+        self._velocity_y_cells: memoryview[float] = cells(self._velocity_y_column)
         self._heat_column: NDArray[np.float32] = self._cut(4)
-        self._heat_cells: memoryview[float] = self._heat_column.data
+        self._heat_cells: memoryview[float] = cells(self._heat_column)
         self._id_slot_column = self._cut(5)
-        self._id_slot_cells = self._id_slot_column.data
+        self._id_slot_cells = cells(self._id_slot_column)
         self._id_row_column = self._cut(6)
-        self._id_row_cells = self._id_row_column.data
+        self._id_row_cells = cells(self._id_row_column)
         self._id_generation_column = self._cut(7)
-        self._id_generation_cells = self._id_generation_column.data
+        self._id_generation_cells = cells(self._id_generation_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -18,7 +18,7 @@ from typing import ClassVar, Final, Literal
 
 import numpy as np
 
-from ._runtime.columns.buffers import Column
+from ._runtime.columns.buffers import Column, cells
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.destroy.gc import Gc
 from ._runtime.entities.layout import INDEX_MASK
@@ -63,7 +63,7 @@ class StaticData(OwnedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

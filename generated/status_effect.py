@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, is_same_view
+from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
@@ -273,27 +273,27 @@ class StatusEffectData(LinkedRows, IdRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._effect_column: NDArray[np.uint8] = self._cut(1)
-        self._effect_cells: memoryview[int] = self._effect_column.data
+        self._effect_cells: memoryview[int] = cells(self._effect_column)
         self._strength_column: NDArray[np.float32] = self._cut(2)
-        self._strength_cells: memoryview[float] = self._strength_column.data
+        self._strength_cells: memoryview[float] = cells(self._strength_column)
         self._remaining_column: NDArray[np.float32] = self._cut(3)
-        self._remaining_cells: memoryview[float] = self._remaining_column.data
+        self._remaining_cells: memoryview[float] = cells(self._remaining_column)
         self._next_column = self._cut(4)
-        self._next_cells = self._next_column.data
+        self._next_cells = cells(self._next_column)
         self._previous_column = self._cut(5)
-        self._previous_cells = self._previous_column.data
+        self._previous_cells = cells(self._previous_column)
         self._id_slot_column = self._cut(6)
-        self._id_slot_cells = self._id_slot_column.data
+        self._id_slot_cells = cells(self._id_slot_column)
         self._id_row_column = self._cut(7)
-        self._id_row_cells = self._id_row_column.data
+        self._id_row_cells = cells(self._id_row_column)
         self._id_generation_column = self._cut(8)
-        self._id_generation_cells = self._id_generation_column.data
+        self._id_generation_cells = cells(self._id_generation_column)
         self._caster_column: NDArray[np.uint64] = self._cut(9)
-        self._caster_cells: memoryview[Entity] = self._caster_column.data
+        self._caster_cells: memoryview[Entity] = cells(self._caster_column)
         self._icon_column: NDArray[np.uint64] = self._cut(10)
-        self._icon_cells: memoryview[Id] = self._icon_column.data
+        self._icon_cells: memoryview[Id] = cells(self._icon_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

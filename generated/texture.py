@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, is_same_view
+from ._runtime.columns.buffers import Column, cells, is_same_view
 from ._runtime.columns.field_info import field_info
 from ._runtime.columns.unique import Unique, UniqueRows, read_only
 from ._runtime.convert.base import FieldTable
@@ -231,17 +231,17 @@ class TextureData(UniqueRows, IdRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._device_handle_column: NDArray[np.uint64] = self._cut(0)
-        self._device_handle_cells: memoryview[int] = self._device_handle_column.data
+        self._device_handle_cells: memoryview[int] = cells(self._device_handle_column)
         self._width_column: NDArray[np.uint16] = self._cut(1)
-        self._width_cells: memoryview[int] = self._width_column.data
+        self._width_cells: memoryview[int] = cells(self._width_column)
         self._height_column: NDArray[np.uint16] = self._cut(2)
-        self._height_cells: memoryview[int] = self._height_column.data
+        self._height_cells: memoryview[int] = cells(self._height_column)
         self._id_slot_column = self._cut(3)
-        self._id_slot_cells = self._id_slot_column.data
+        self._id_slot_cells = cells(self._id_slot_column)
         self._id_row_column = self._cut(4)
-        self._id_row_cells = self._id_row_column.data
+        self._id_row_cells = cells(self._id_row_column)
         self._id_generation_column = self._cut(5)
-        self._id_generation_cells = self._id_generation_column.data
+        self._id_generation_cells = cells(self._id_generation_column)
         self._file_column: NDArray[np.bytes_] = self._cut(6)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:

@@ -218,18 +218,18 @@ class TileData(DirectIdRows, ReservedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._height_column: NDArray[np.float32] = self._cut(1)
-        self._height_cells: memoryview[float] = self._height_column.data
+        self._height_cells: memoryview[float] = cells(self._height_column)
         self._walk_cost_column: NDArray[np.uint8] = self._cut(2)
-        self._walk_cost_cells: memoryview[int] = self._walk_cost_column.data
+        self._walk_cost_cells: memoryview[int] = cells(self._walk_cost_column)
         self._flow_column: NDArray[np.float32] = self._cut(3)
-        self._flow_words: memoryview[int] = self._cut_items(3).data
+        self._flow_words: memoryview[int] = cells(self._cut_items(3))
         self._flow_cells: memoryview[float] = cells(self._flow_column)
         self._id_generation_column = self._cut(4)
-        self._id_generation_cells = self._id_generation_column.data
+        self._id_generation_cells = cells(self._id_generation_column)
         self._explored_column: NDArray[np.bool_] = self._cut(5)
-        self._explored_cells: memoryview[bool] = self._explored_column.data
+        self._explored_cells: memoryview[bool] = cells(self._explored_column)
 
 
 class TileManager(DirectIds, Gc):

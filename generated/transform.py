@@ -223,7 +223,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._translation_column: NDArray[np.float32] = self._cut(1)
         self._translation_cells: memoryview[float] = cells(self._translation_column)
         self._rotation_column: NDArray[np.float32] = self._cut(2)

@@ -154,7 +154,7 @@ class VelocityData(GroupedRows, JoinedRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._value_column: NDArray[np.float32] = self._cut(1)
         self._value_items: NDArray[Any] = self._cut_items(1)
         self._value_cells: memoryview[float] = cells(self._value_column)

@@ -307,14 +307,16 @@ class VillagerColdData(ColdRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._row_column = self._cut(0)
-        self._row_cells = self._row_column.data
+        self._row_cells = cells(self._row_column)
         self._loot_column: NDArray[np.uint8] = self._cut(1)
-        self._loot_cells: memoryview[int] = self._loot_column.data
+        self._loot_cells: memoryview[int] = cells(self._loot_column)
         self._chance_of_drop_column: NDArray[np.float32] = self._cut(2)
-        self._chance_of_drop_cells: memoryview[float] = self._chance_of_drop_column.data
+        self._chance_of_drop_cells: memoryview[float] = cells(
+            self._chance_of_drop_column
+        )
         self._home_column: NDArray[np.float32] = self._cut(3)
         self._home_items: NDArray[Any] = self._cut_items(3)
-        self._home_words: memoryview[int] = self._home_items.data
+        self._home_words: memoryview[int] = cells(self._home_items)
         self._home_cells: memoryview[float] = cells(self._home_column)
         self._nickname_column: NDArray[np.bytes_] = self._cut(4)
 
@@ -424,15 +426,15 @@ class VillagerData(GroupedRows, IndirectRows):
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
         self._entity_column = self._cut(0)
-        self._entity_cells = self._entity_column.data
+        self._entity_cells = cells(self._entity_column)
         self._energy_column: NDArray[np.float64] = self._cut(1)
-        self._energy_cells: memoryview[float] = self._energy_column.data
+        self._energy_cells: memoryview[float] = cells(self._energy_column)
         self._goal_column: NDArray[np.float32] = self._cut(2)
         self._goal_items: NDArray[Any] = self._cut_items(2)
-        self._goal_words: memoryview[int] = self._goal_items.data
+        self._goal_words: memoryview[int] = cells(self._goal_items)
         self._goal_cells: memoryview[float] = cells(self._goal_column)
         self._cold_row_column = self._cut(3)
-        self._cold_row_cells = self._cold_row_column.data
+        self._cold_row_cells = cells(self._cold_row_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -143,7 +143,7 @@ def between(value: float, low: float, high: float) -> float:
 
 
 @njit(cache=True, error_model="numpy")
-def as_int64(value: float) -> np.int64:
+def as_int64(value: Any) -> np.int64:
     """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
     if value >= 2.0**63:
         return _LARGEST
@@ -151,7 +151,7 @@ def as_int64(value: float) -> np.int64:
 
 
 @njit(cache=True, error_model="numpy")
-def as_uint64(value: float) -> np.uint64:
+def as_uint64(value: Any) -> np.uint64:
     """Return a float cut to u64: the range's end beyond it, 0 for NaN."""
     if value >= 2.0**64:
         return _LARGEST_UNSIGNED

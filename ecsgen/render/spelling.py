@@ -196,20 +196,21 @@ class Spelling(ColumnSpelling):
     def place_lines(self, number: int, is_moved: bool) -> str:
         """The statements that cut the column out of the buffer, with the views beside it."""
         column = f"self._{self.name}_column"
-        made = [("column", self.array_type, f"self._cut({number})")]
+        made = [("column", self.array_type, "self._cut", str(number))]
         if self.has_items and is_moved:
-            made.append(("items", "NDArray[Any]", f"self._cut_items({number})"))
+            made.append(("items", "NDArray[Any]", "self._cut_items", str(number)))
         if self.has_words:
             items = f"self._{self.name}_items" if is_moved else f"self._cut_items({number})"
-            made.append(("words", "memoryview[int]", f"{items}.data"))
+            made.append(("words", "memoryview[int]", "cells", items))
         if self.has_cells:
-            seen = f"cells({column})" if self.is_packed else f"{column}.data"
-            made.append(("cells", f"memoryview[{self.cell_type}]", seen))
-        # Columns of policies are declared where the policies are.
-        return "\n".join(
-            f"        self._{self.name}_{view}{f': {kind}' if self.field else ''} = {value}"
-            for view, kind, value in made
-        )
+            made.append(("cells", f"memoryview[{self.cell_type}]", "cells", column))
+        lines = []
+        for view, kind, function, argument in made:
+            # Columns of policies are declared where the policies are.
+            declared = f": {kind}" if self.field else ""
+            head = f"self._{self.name}_{view}{declared} = {function}"
+            lines.append(call(head, [argument], 8))
+        return "\n".join(lines)
 
     def store(self, value: str, indent: int) -> str:
         """The statement that writes one converted value into one cell of `row`."""

@@ -25,7 +25,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 GETTER: Final = _names(f"{_ROW} unpack_from str bytes ljust nested map")
-PLACE: Final = _names("_cut _cut_items cells data reshape np NDArray Any memoryview")
+PLACE: Final = _names("_cut _cut_items cells reshape np NDArray Any memoryview")
 SETTER: Final = _names(f"{_ROW} one pack_into")
 _BY_KEY: Final = "NIL type __name__ LateRow PLAIN is_plain_tuple"
 BY_ENTITY: Final = _names(f"{_BY_KEY} lookup missing require")

@@ -81,7 +81,7 @@ class Lookup:
         table, stem = f"_{name}", name.removesuffix("_table")
         tables.tables[table] = made
         if tables.is_plain:
-            found = tables.parameter(name, "dict[int, int]", table)
+            found = tables.parameter(name, "dict[Any, int]", table)
             emit.write(f"{row} = {found}.get({handle}, NIL)")
             return
         keys = tables.array(f"{stem}_keys", "u64", f"{table}[0]")

@@ -72,9 +72,7 @@ class Loop:
         is_ordered = program.climbs or program.takes_turns
         self.order = self.names.take("order", "_order") if is_ordered else ""
         self.fields = fields(origin, program, self.names, self.is_flat)
-        self.others = OtherRows(
-            managers, program, self.names, self.setup, is_plain, annotated
-        )
+        self.others = OtherRows(managers, program, self.names, self.setup, is_plain, annotated)
         self.emit = Emitter(
             self.names,
             self._field,
