@@ -6,11 +6,14 @@ import operator
 import pickle
 import sys
 from collections.abc import Callable
+from opcode import opmap
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ecsgen.runtime.queries.reading import is_operand
 from tests.queried_camp import COUNT, ORDERS, together
 
 OPERATORS: dict[str, tuple[str, Any]] = {
@@ -177,6 +180,15 @@ def test_operators_alone_read_without_a_copy(text: str, monkeypatch: pytest.Monk
     kept = [scope[name] for name in ("kept",) if name in scope]
     for array in [result, *kept] if isinstance(result, np.ndarray) else result[:1]:
         assert not np.shares_memory(array, world.place.data.x)
+
+
+@pytest.mark.parametrize(("argument", "is_operator"), [(0, True), (5, True), (26, False)])
+def test_a_part_is_no_operator(argument: int, is_operator: bool) -> None:
+    """Since Python 3.14 the instruction of `x + y` is that of `x[y]`, too."""
+    steps = (("LOAD_ATTR", 0), ("CACHE", 0), ("LOAD_CONST", 0), ("BINARY_OP", argument))
+    code = bytes(part for name, value in steps for part in (opmap[name], value))
+    frame: Any = SimpleNamespace(f_code=SimpleNamespace(co_code=code), f_lasti=0)
+    assert is_operand(frame) == is_operator
 
 
 class Watched:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -258,6 +258,13 @@ class Rows(TextColumns, ArrowColumns):
         for name, rows in state["parts"].items():
             setattr(self, f"_{name}", rows)
         self._restore()
+
+    def __copy__(self) -> Self:
+        """Return rows in memory of their own, of which other parts have theirs."""
+        parts = {name: rows.__copy__() for name, rows in self._parts().items()}
+        twin = type(self).__new__(type(self))
+        twin.__setstate__({**self.__getstate__(), "parts": parts})
+        return twin
 
 
 def field_of(attribute: str) -> str:

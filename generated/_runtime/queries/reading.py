@@ -31,6 +31,8 @@ BEFORE_AUGMENTED: Final = frozenset((_COPY, _EXTENDED))
 
 _CACHE: Final = opmap.get("CACHE", 0)
 _BINARY: Final = opmap.get("BINARY_OP", -1)
+_SUBSCRIPT: Final = 26
+"""The argument of a BINARY_OP that is `x[y]`, since Python 3.14: it gives a view of x."""
 _LOADS: Final = frozenset(
     opmap[name]
     for name in (
@@ -76,7 +78,7 @@ def is_operand(frame: FrameType) -> bool:
     at = _next(code, frame.f_lasti)
     if code[at] in _LOADS:
         at = _next(code, at)
-    return code[at] == _BINARY
+    return code[at] == _BINARY and code[at + 1] != _SUBSCRIPT
 
 
 def _next(code: bytes, at: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -200,7 +200,12 @@ class Cases(base.Cases):
                 call()
 
     @pytest.mark.parametrize(
-        "copied", [deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+        "copied",
+        [
+            deepcopy,
+            lambda value: pickle.loads(pickle.dumps(value)),
+            lambda value: (value[0], copy(value[1])),
+        ],
     )
     def test_copies_go_their_own_way(self, copied: Any) -> None:
         source, m, es = self.filled(5)
