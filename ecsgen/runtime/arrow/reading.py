@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..reprs import element_names
 from .library import pyarrow_if_there
 from .members import member_number
 from .nulls import null_at, plain_array, refuse_nulls
@@ -29,6 +30,8 @@ def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:
     pa = pyarrow_if_there()
     if hasattr(values, "isna"):
         refuse_nulls(values, name)  # where pandas says so: NaN is one
+        if hasattr(values, "columns"):  # a table, which has a column for each element
+            values = values.iloc[:, _in_order([str(name) for name in values.columns])]
         if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
             return np.asarray(values)
     if pa is None:
@@ -80,7 +83,7 @@ class _Reader:
         if _is_text(types, type) and field.enum is not None:
             text = array.cast(self._pa.large_string())
             return self._from_dictionary(text.dictionary_encode(), start, each)
-        if _is_text(types, type) and field.dtype.kind == "S":
+        if field.dtype.kind == "S" and _is_written_as(types, type, field):
             return text_cells(self._pa, array, field, start)
         if types.is_fixed_size_binary(type):
             return byte_cells(array)
@@ -146,7 +149,9 @@ class _Reader:
 
     def _from_struct(self, array: Any, start: int, each: int) -> NDArray[Any]:
         """Return the fields of structs side by side."""
-        columns = [self.read(part, start, each) for part in array.flatten()]
+        parts = array.flatten()
+        names = [array.type.field(place).name for place in range(len(parts))]
+        columns = [self.read(parts[place], start, each) for place in _in_order(names)]
         if self._field is not None:
             columns = [self._field._converted(column) for column in columns]
         if not columns:
@@ -160,6 +165,32 @@ def _depth(type: Any) -> int:
     while hasattr(type, "value_type"):
         type, count = type.value_type, count + 1
     return count
+
+
+def _in_order(names: list[str]) -> list[int]:
+    """Return where the elements of a cell are: by name if they are called x, y …, else as given."""
+    wanted = [name[1:] for name in element_names("", (len(names),))]
+    places = range(len(names))
+    if sorted(names) != sorted(wanted):
+        return [*places]
+    return sorted(places, key=lambda place: wanted.index(names[place]))
+
+
+def _is_written_as(types: Any, type: Any, field: Field) -> bool:
+    """Whether values have the type of a field of text or bytes: neither is taken for the other."""
+    return (
+        _is_text(types, type)
+        if field.wanted.startswith("str")
+        else _is_bytes(types, type)
+    )
+
+
+def _is_bytes(types: Any, type: Any) -> bool:
+    return bool(
+        types.is_binary(type)
+        or types.is_large_binary(type)
+        or types.is_binary_view(type)
+    )
 
 
 def _is_text(types: Any, type: Any) -> bool:
