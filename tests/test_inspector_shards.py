@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ecsgen.config import UsageError
+from ecsgen.inspector.saved import load_saved
 from tests.inspected import Inspected
 from tests.test_inspector import entities
 from tests.world_package import world_package
@@ -82,3 +85,9 @@ def test_queries(worlds: list[Any], place: int) -> None:
     assert [days is not None for days in sick["sick.days"]] == [
         e in world.sick for e in entities(sick["entity"])
     ]
+
+
+def test_a_saved_one_is_shown_by_its_package_only(worlds: list[Any], tmp_path: Path) -> None:
+    worlds[1].save(tmp_path / "sea.snap")
+    with pytest.raises(UsageError, match=r"sea.snap is of a world with `shards`: load it with its"):
+        load_saved(tmp_path / "sea.snap", tmp_path)
